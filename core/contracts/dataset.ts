@@ -1,0 +1,51 @@
+/** What a dataset is made of: collections of documents, and a manifest that describes the whole. */
+import type { JsonSchema } from './json-schema.js';
+
+/** One row: a plain JSON object. */
+export type Document = Readonly<Record<string, unknown>>;
+
+/** A named set of documents of one shape. Declared by the plugins that read it. */
+export interface Collection<T extends object = Document> {
+  readonly name: string;
+  /** JSON Schema 2020-12 of one document. Key and order fields must be required strings, integers or numbers. */
+  readonly schema: JsonSchema;
+  /** The fields that identify a document. Also the default order. */
+  readonly key: readonly (keyof T & string)[];
+  /** Further orders that queries use. Together with the key they must decide every tie. */
+  readonly orders?: readonly (readonly (keyof T & string)[])[];
+  /** Fields that must equal the key of a document elsewhere. */
+  readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];
+  /** What a schema cannot say about one document. Answers with the fault, or nothing. */
+  check?(document: T): { field: string; rule: string } | undefined;
+}
+
+export type Cadence = 'daily' | 'weekly' | 'monthly' | 'quarterly' | 'annual';
+
+/** Where part of a dataset came from, and when news of it is due. */
+export interface Source {
+  readonly id: string;
+  readonly title: string;
+  readonly cadence: Cadence;
+  /** First day of the newest period with a value. */
+  readonly latest_period: string | null;
+  readonly last_loaded_at: string | null;
+  /** Age, counted from the end of `latest_period`, from which the source is late, and from which it is stale. */
+  readonly late_after_seconds: number;
+  readonly stale_after_seconds: number;
+  /** The line that its publisher asks users to show. */
+  readonly attribution?: string | null;
+}
+
+/** The description of one version of a dataset. */
+export interface Manifest {
+  readonly format: 1;
+  /** Names the content: the same version never has other rows. */
+  readonly version: string;
+  /** RFC 3339, UTC. Becomes the snapshot's publication time. */
+  readonly created: string;
+  /** The date up to which the data was known, `YYYY-MM-DD`. */
+  readonly vintage: string;
+  /** Whether the numbers are made up. */
+  readonly synthetic: boolean;
+  readonly sources: readonly Source[];
+}

@@ -1,0 +1,115 @@
+/** The plugin contract: a group of endpoints, declared once for validation, documentation and tests. */
+import type { Middleware } from 'koa';
+import type { ErrorKind } from '../errors.js';
+import type { Collection, Manifest } from './dataset.js';
+import type { JsonSchema } from './json-schema.js';
+import type { Health } from './runtime.js';
+import type { Query, Scalar } from './storage.js';
+
+/** A parameter of a route. Values arrive checked, and converted to the type that the schema names. */
+export interface Parameter {
+  readonly description: string;
+  /** `string`, `integer`, `number` or `boolean`, with any further keywords; `default` fills an absent one in. */
+  readonly schema: JsonSchema;
+  /** Query parameters only; path parameters always are. */
+  readonly required?: boolean;
+  readonly example?: Scalar | boolean;
+}
+
+/** A snapshot as handlers read it: queries are checked, documents are typed by their collection. */
+export interface SnapshotReader {
+  readonly version: string;
+  readonly publishedAt: Date;
+  readonly manifest: Manifest;
+  get<T extends object>(collection: Collection<T>, key: readonly Scalar[]): Promise<T | undefined>;
+  /** All matching documents. */
+  find<T extends object>(collection: Collection<T>, query?: Partial<Query>): Promise<T[]>;
+  /** The same in batches, for answers too large to hold. */
+  stream<T extends object>(collection: Collection<T>, query?: Partial<Query>): AsyncIterable<readonly T[]>;
+}
+
+/** The running service, for routes about itself. */
+export interface ServiceState {
+  readonly now: Date;
+  readonly draining: boolean;
+  /** What is known of each part without asking it again. */
+  readonly health: Readonly<Record<'storage' | 'limiter' | 'cache' | 'keys', Health>>;
+  /** The current snapshot, or undefined while there is none. */
+  readonly snapshot: SnapshotReader | undefined;
+  /** Asks storage; rejects with a `StorageError` while it cannot be read. */
+  pingStorage(): Promise<void>;
+}
+
+interface RouteBase<Input> {
+  /** Relative to the base path, parameters in braces: `/markets/{cbsa}`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Whether a request needs an API key. Default true. */
+  readonly key?: boolean;
+  readonly parameters?: {
+    readonly path?: Readonly<Record<string, Parameter>>;
+    readonly query?: Readonly<Record<string, Parameter>>;
+  };
+  /** The 200: its JSON Schema and an example that validates. */
+  readonly response: { readonly description: string; readonly schema: JsonSchema; readonly example: unknown };
+  /** The errors that the handler may throw. The framework's are added by themselves. */
+  readonly errors?: readonly ErrorKind[];
+  /** Checks what single schemas cannot say, by throwing an `ApiError`. */
+  readonly check?: (input: Input) => void;
+}
+
+/** The answer depends on the input and the snapshot alone, and is kept as long as the snapshot. */
+export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
+  readonly kind: 'data';
+  handler(input: Input, context: { readonly snapshot: SnapshotReader }): Promise<unknown>;
+}
+
+/** The answer depends on the service's state. */
+export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<Input> {
+  readonly kind: 'service';
+  /** Kept for this many seconds for all replicas together, and by public caches. Absent: asked each time. */
+  readonly sharedSeconds?: number;
+  /** Whether requests count against a limit. Default true. */
+  readonly limited?: boolean;
+  handler(input: Input, context: { readonly service: ServiceState }): Promise<unknown>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of routes holds routes of every input type
+export type Route = DataRoute<any> | ServiceRoute<any>;
+
+/** What a plugin's package exports as `default`. */
+export interface Plugin<Options = unknown> {
+  readonly kind: 'plugin';
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  /** Names of plugins that must be there too. */
+  readonly needs?: readonly string[];
+  /** JSON Schema of the plugin's options in the config. Absent: it has none. */
+  readonly options?: JsonSchema;
+  readonly collections?: readonly Collection[];
+  routes(options: Options): readonly Route[];
+  /** Koa middleware around the group's handlers, first to last. */
+  middleware?(options: Options): readonly Middleware[];
+}
+
+/** Types a route's input: `dataRoute<{ cbsa: string }>({ path: '/markets/{cbsa}', ... })`. */
+export const dataRoute = <Input = Record<string, never>>(route: Omit<DataRoute<Input>, 'kind'>): Route => ({
+  kind: 'data',
+  ...route,
+});
+
+export const serviceRoute = <Input = Record<string, never>>(route: Omit<ServiceRoute<Input>, 'kind'>): Route => ({
+  kind: 'service',
+  ...route,
+});
+
+export const definePlugin = <Options = unknown>(plugin: Omit<Plugin<Options>, 'kind'>): Plugin<Options> => ({
+  kind: 'plugin',
+  ...plugin,
+});
+
+/** Keeps a collection's document type: `collection<Market>({ name: 'markets', ... })`. */
+export const collection = <T extends object>(definition: Collection<T>): Collection<T> => definition;

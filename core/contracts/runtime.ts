@@ -1,0 +1,19 @@
+/** What every part of a running service may be given: time, and a place for log lines. */
+import type { Logger as PinoLogger } from 'pino';
+
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
+
+export interface Clock {
+  /** Milliseconds since 1970 by the system's clock, which may jump. */
+  now(): number;
+  /** Milliseconds since an arbitrary moment, which never jump. */
+  monotonic(): number;
+}
+
+export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() };
+
+/** How a part of the service is doing. `message` is fit for `/status`: no hosts, no foreign error texts. */
+export interface Health {
+  readonly ok: boolean;
+  readonly message: string | null;
+}

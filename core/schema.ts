@@ -1,0 +1,18 @@
+/** The one way JSON Schemas are compiled: draft 2020-12 with formats, all faults at once. */
+import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import ajvFormats from 'ajv-formats';
+
+export type { ErrorObject, ValidateFunction };
+
+const defaults: Options = { allErrors: true, strict: true, strictTypes: false, strictRequired: false, verbose: true };
+
+export const createAjv = (options: Options = {}): Ajv2020 => {
+  const ajv = new Ajv2020({ ...defaults, ...options });
+  ajvFormats.default(ajv);
+  // Annotations that OpenAPI 3.1 knows and JSON Schema does not.
+  ajv.addVocabulary(['example', 'examples']);
+  return ajv;
+};
+
+export const compileSchema = <T = unknown>(schema: AnySchemaObject, options?: Options): ValidateFunction<T> =>
+  createAjv(options).compile<T>(schema);
