@@ -5,7 +5,8 @@ import type { JsonSchema } from './json-schema.js';
 export type Document = Readonly<Record<string, unknown>>;
 
 /** A named set of documents of one shape. Declared by the plugins that read it. */
-export interface Collection<T extends object = Document> {
+// biome-ignore lint/suspicious/noExplicitAny: a list of collections holds collections of every document type
+export interface Collection<T extends object = any> {
   readonly name: string;
   /** JSON Schema 2020-12 of one document. Key and order fields must be required strings, integers or numbers. */
   readonly schema: JsonSchema;

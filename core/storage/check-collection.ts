@@ -1,0 +1,74 @@
+/** Finds the faults of collections as their plugins declare them. */
+import type { Collection } from '../contracts/dataset.js';
+import { compileSchema } from '../schema.js';
+import { scalarType } from './scalar-type.js';
+
+const NAME = /^[a-z][a-z0-9_]*$/;
+
+const fieldFaults = (collection: Collection, what: string, fields: readonly string[]): string[] => {
+  if (fields.length === 0) return [`${what} names no field`];
+  const faults: string[] = [];
+  for (const field of new Set(fields)) {
+    if (!NAME.test(field)) faults.push(`${what}: the field name "${field}" must match ${NAME.source}`);
+    else if (scalarType(collection, field) === undefined) {
+      faults.push(`${what}: "${field}" must be a required property of the schema, of type string, integer or number`);
+    }
+  }
+  if (new Set(fields).size < fields.length) faults.push(`${what} names a field twice`);
+  return faults;
+};
+
+const orderFaults = (collection: Collection): string[] => {
+  const seen = new Set([collection.key.join()]);
+  return (collection.orders ?? []).flatMap((order: readonly string[]) => {
+    const what = `order [${order.join(', ')}]`;
+    const faults = fieldFaults(collection, what, order);
+    const missing = collection.key.filter((field) => !order.includes(field));
+    if (missing.length > 0) faults.push(`${what} leaves ties: add the key's "${missing.join('", "')}" at its end`);
+    if (seen.has(order.join())) faults.push(`${what} is declared already`);
+    seen.add(order.join());
+    return faults;
+  });
+};
+
+const schemaFaults = ({ schema }: Collection): string[] => {
+  if (schema['type'] !== 'object') return ['the schema must have "type": "object"'];
+  try {
+    compileSchema(schema);
+    return [];
+  } catch (error) {
+    return [`the schema does not compile: ${(error as Error).message}`];
+  }
+};
+
+/** The faults of one declaration, a sentence each without the collection's name; empty when there are none. */
+export const checkCollection = (collection: Collection): string[] => [
+  ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
+  ...schemaFaults(collection),
+  ...fieldFaults(collection, 'the key', collection.key),
+  ...orderFaults(collection),
+  ...(collection.references ?? []).flatMap(({ fields, to }) =>
+    fieldFaults(collection, `the reference to "${to}"`, fields),
+  ),
+];
+
+const referenceFaults = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
+  (collection.references ?? []).flatMap(({ fields, to }) => {
+    const target = byName.get(to);
+    if (!target) return [`refers to the collection "${to}", which nobody declares`];
+    const types = (declaring: Collection, names: readonly string[]) =>
+      names.map((name) => scalarType(declaring, name)).join();
+    return types(collection, fields) === types(target, target.key)
+      ? []
+      : [`its reference [${fields.join(', ')}] must have the number and types of the key of "${to}"`];
+  });
+
+/** The faults of all collections of a service together, each beginning with the collection's name. */
+export const checkCollections = (collections: readonly Collection[]): string[] => {
+  const byName = new Map(collections.map((collection) => [collection.name, collection]));
+  return collections.flatMap((collection) => {
+    const faults = [...checkCollection(collection), ...referenceFaults(collection, byName)];
+    if (byName.get(collection.name) !== collection) faults.push('is declared twice');
+    return faults.map((fault) => `collection "${collection.name}": ${fault}`);
+  });
+};
