@@ -1,0 +1,54 @@
+/** Calendar arithmetic of periods. Days are `YYYY-MM-DD`; quarters are counted from year 0, so that they subtract. */
+import type { Cadence } from '../core/contracts/dataset.js';
+
+const DAY_MS = 86_400_000;
+
+/** Whether the text is a day of the calendar, written `YYYY-MM-DD`. */
+export const isDay = (text: string): boolean => {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  // Date.parse lets 31 June pass as 1 July.
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+};
+
+/** Days since 1970-01-01. */
+export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
+
+const toDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
+/** The count of quarters up to this one; `quarter` is 1 to 4. */
+export const quarterIndex = (year: number, quarter: number): number => year * 4 + quarter - 1;
+
+/** The first day of a quarter. */
+export const quarterStart = (index: number): string => {
+  const year = String(Math.floor(index / 4)).padStart(4, '0');
+  return `${year}-${String((index % 4) * 3 + 1).padStart(2, '0')}-01`;
+};
+
+/** The quarter that a day is in. */
+export const quarterOf = (day: string): number =>
+  quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
+
+const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
+
+/** The last day of the period that begins at `start`. */
+export const periodEnd = (start: string, cadence: Cadence): string => {
+  const time = dayNumber(start) * DAY_MS;
+  const months = MONTHS[cadence];
+  if (months === undefined) return toDay(time + (cadence === 'weekly' ? 6 * DAY_MS : 0));
+  const next = new Date(time);
+  next.setUTCMonth(next.getUTCMonth() + months);
+  return toDay(next.getTime() - DAY_MS);
+};
+
+/** The cadence that the days of a series suggest, by their median distance; undefined for fewer than two. */
+export const inferCadence = (days: readonly string[]): Cadence | undefined => {
+  const numbers = days.map(dayNumber).sort((a, b) => a - b);
+  const gaps = numbers.slice(1).map((day, i) => day - (numbers[i] as number));
+  const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+  if (median === undefined) return undefined;
+  if (median < 5) return 'daily';
+  if (median < 20) return 'weekly';
+  if (median < 60) return 'monthly';
+  return median < 200 ? 'quarterly' : 'annual';
+};
