@@ -1,0 +1,70 @@
+/** Progress of long work: a bar on a terminal, plain lines elsewhere. */
+import type { WriteStream } from 'node:tty';
+import { SingleBar } from 'cli-progress';
+
+export type Unit = 'rows' | 'bytes';
+
+export interface Progress {
+  /** Says how far a task is; another task's name ends the one before. `total` is left out where it is not known. */
+  update(task: string, done: number, total?: number, unit?: Unit): void;
+  /** Ends the last task. Safe to call at any time. */
+  finish(): void;
+}
+
+/** Milliseconds between two plain lines of one task. */
+const LINE_EVERY_MS = 5_000;
+
+const count = new Intl.NumberFormat('en-US');
+const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
+const amount = (done: number, unit: Unit): string =>
+  unit === 'bytes' ? `${megabytes.format(done / 1e6)} MB` : `${count.format(done)} rows`;
+
+const plainLines = (stream: NodeJS.WritableStream, now: () => number): Progress => {
+  let current: { task: string; line: string; said: number } | undefined;
+  const finish = () => {
+    if (current !== undefined) stream.write(`${current.task}: ${current.line}\n`);
+    current = undefined;
+  };
+  return {
+    finish,
+    update(task, done, total, unit = 'rows') {
+      if (current?.task !== task) finish();
+      current ??= { task, line: '', said: now() };
+      current.line = amount(done, unit);
+      if (now() - current.said < LINE_EVERY_MS) return;
+      const of = total === undefined ? '' : ` of ${amount(total, unit)}`;
+      stream.write(`${task}: ${current.line}${of} ...\n`);
+      current.said = now();
+    },
+  };
+};
+
+const bar = (stream: WriteStream): Progress => {
+  let current: { task: string; bar: SingleBar } | undefined;
+  const finish = () => {
+    current?.bar.stop();
+    current = undefined;
+  };
+  return {
+    finish,
+    update(task, done, total, unit = 'rows') {
+      if (current?.task !== task) finish();
+      if (current === undefined) {
+        const format = total === undefined ? '{task}: {amount}' : '{task} {bar} {percentage}% {amount}';
+        current = { task, bar: new SingleBar({ format, stream, hideCursor: true, barsize: 24, fps: 10 }) };
+        current.bar.start(total ?? 0, done, { task, amount: amount(done, unit) });
+      }
+      current.bar.update(done, { amount: amount(done, unit) });
+    },
+  };
+};
+
+/**
+ * @param stream where it is shown: standard error by default, so that standard output holds results alone
+ * @param now milliseconds, for the pace of plain lines
+ */
+export const createProgress = (
+  stream: NodeJS.WritableStream = process.stderr,
+  now: () => number = () => performance.now(),
+): Progress => ((stream as WriteStream).isTTY ? bar(stream as WriteStream) : plainLines(stream, now));
