@@ -16,7 +16,7 @@ export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endo
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
-  return before === undefined ? null : 100 * ((values.at(-1) as number) / before - 1);
+  return before === undefined ? null : (100 * ((values.at(-1) as number) - before)) / before;
 };
 
 /** A market without what only a forecast can say. */
