@@ -1,0 +1,150 @@
+/** Proves that an adapter opens and closes in any order, and says when it cannot be read. */
+import assert from 'node:assert/strict';
+import type { StorageAdapter } from '../core/contracts/storage.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { anotherDataset, FIRST, items, rows } from './fixture.js';
+import { currentVersion, failsWith, find, itUnless, withEmptyInstance, withInstance } from './instance.js';
+
+/** Everything that can be asked of an adapter but to close. */
+const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
+  () => adapter.open(),
+  () => adapter.ping(),
+  () => adapter.snapshot(),
+  ...(adapter.publish ? [() => adapter.publish!(anotherDataset())] : []),
+  ...(adapter.versions
+    ? [
+        () => adapter.versions!.list(),
+        () => adapter.versions!.activate(FIRST),
+        () => adapter.versions!.prune(1),
+        () => adapter.versions!.asOf(new Date()),
+      ]
+    : []),
+];
+
+export const describeLifecycle = (target: AdapterUnderTest): void => {
+  const withoutEmpty = !target.createEmpty && 'the author gave no createEmpty()';
+  const withoutBreak =
+    !(target.breakBackend && target.repairBackend) && 'the author gave no breakBackend() and repairBackend()';
+
+  it(
+    'the adapter can do what its capabilities say, and nothing else',
+    withInstance(target, async ({ adapter }) => {
+      const able = { publish: adapter.publish !== undefined, versions: adapter.versions !== undefined };
+      assert.deepEqual(able, { ...target.capabilities });
+    }),
+  );
+
+  describe('open()', () => {
+    it(
+      'may be called again',
+      withInstance(target, async (instance) => {
+        await Promise.all([instance.adapter.open(), instance.adapter.open()]);
+        assert.equal(currentVersion(instance), FIRST);
+      }),
+    );
+
+    itUnless(
+      withoutEmpty,
+      'ends one way or the other when close() is called meanwhile',
+      withEmptyInstance(target, async ({ adapter }) => {
+        const opening = adapter.open();
+        await adapter.close();
+        const [settled] = await Promise.allSettled([opening]);
+        if (settled?.status === 'rejected') await failsWith('closed', () => opening);
+        await failsWith('closed', () => adapter.snapshot());
+      }),
+    );
+  });
+
+  describe('close()', () => {
+    it(
+      'may be called twice, one after the other and at once',
+      withInstance(target, async ({ adapter }) => {
+        await Promise.all([adapter.close(), adapter.close()]);
+        await adapter.close();
+      }),
+    );
+
+    itUnless(
+      withoutEmpty,
+      'may be called before open(), which then rejects with closed',
+      withEmptyInstance(target, async ({ adapter }) => {
+        await adapter.close();
+        await failsWith('closed', () => adapter.open());
+      }),
+    );
+
+    it(
+      'makes every later call fail with closed',
+      withInstance(target, async ({ adapter }) => {
+        await adapter.close();
+        for (const call of callsOf(adapter)) await failsWith('closed', call);
+      }),
+    );
+
+    it(
+      'makes reads of a held snapshot reject with closed; its release() stays possible',
+      withInstance(target, async ({ adapter }) => {
+        const snapshot = adapter.snapshot();
+        await adapter.close();
+        await failsWith('closed', () => snapshot.get('items', ['i01']));
+        await failsWith('closed', () => find(snapshot, items));
+        snapshot.release();
+      }),
+    );
+
+    it(
+      'lets reads that are under way settle, with the answer or with closed',
+      withInstance(target, async ({ adapter }) => {
+        const snapshot = adapter.snapshot();
+        const reads = [snapshot.get('items', ['i01']), find(snapshot, items)];
+        const answers = [rows['items']![0], rows['items']];
+        await adapter.close();
+        for (const [i, settled] of (await Promise.allSettled(reads)).entries()) {
+          if (settled.status === 'fulfilled') assert.deepEqual(settled.value, answers[i]);
+          else await failsWith('closed', () => reads[i]);
+        }
+      }),
+    );
+  });
+
+  describe('ping()', () => {
+    it(
+      'resolves while the store can be read',
+      withInstance(target, ({ adapter }) => adapter.ping()),
+    );
+
+    itUnless(
+      withoutBreak,
+      'rejects with unavailable while the backend is gone, and resolves when it is back',
+      withInstance(target, async ({ adapter }) => {
+        await target.breakBackend!(adapter);
+        try {
+          await failsWith('unavailable', () => adapter.ping());
+        } finally {
+          await target.repairBackend!(adapter);
+        }
+        await adapter.ping();
+      }),
+    );
+  });
+
+  itUnless(
+    withoutBreak,
+    'reads while the backend is gone answer rightly or reject with unavailable, and work when it is back',
+    withInstance(target, async ({ adapter }) => {
+      const snapshot = adapter.snapshot();
+      const read = () => find(snapshot, items);
+      await target.breakBackend!(adapter);
+      try {
+        const [settled] = await Promise.allSettled([read()]);
+        if (settled?.status === 'fulfilled') assert.deepEqual(settled.value, rows['items']);
+        else await failsWith('unavailable', () => Promise.reject(settled?.reason));
+      } finally {
+        await target.repairBackend!(adapter);
+      }
+      assert.deepEqual(await read(), rows['items']);
+      snapshot.release();
+    }),
+  );
+};

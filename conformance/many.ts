@@ -1,0 +1,67 @@
+/** Proves that a large collection is read whole, in part, and by many at once. */
+import assert from 'node:assert/strict';
+import { CROWD_BLOCKS, CROWD_SEATS, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
+import { find, type Instance, withSnapshot } from './instance.js';
+
+export const describeMany = (instance: () => Instance): void => {
+  describe(`a collection of ${(CROWD_BLOCKS * CROWD_SEATS).toLocaleString('en')} documents`, () => {
+    it('is found whole, each document once and in order', async () => {
+      const found = await withSnapshot(instance(), (snapshot) => find(snapshot, crowd));
+      // Compared in one go only where they differ: the message would be long.
+      const expected = rowsWithCrowd()['crowd']!;
+      assert.equal(found.length, expected.length);
+      for (const [i, document] of found.entries()) assert.deepEqual(document, expected[i]);
+    });
+
+    it('is found in part', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const block = await find(snapshot, crowd, { equal: { block: 44 }, range: { field: 'seat', from: 990 } });
+        assert.deepEqual(
+          block.map(({ seat }) => seat),
+          [990, 991, 992, 993, 994, 995, 996, 997, 998, 999],
+        );
+        assert.equal((await snapshot.get('crowd', [-5, 999]))?.['name'], 'Somebody in seat 999');
+      });
+    });
+
+    it('is found by another order, from its end', async () => {
+      const order = crowd.orders![0]!;
+      const last = await withSnapshot(instance(), (snapshot) =>
+        find(snapshot, crowd, { order, descending: true, limit: CROWD_BLOCKS + 1 }),
+      );
+      assert.deepEqual(
+        last.map(({ score, block }) => [score, block]),
+        [...Array.from({ length: CROWD_BLOCKS }, (_, i) => [999, 44 - i]), [998, 44]],
+      );
+    });
+  });
+
+  describe('reads at the same time', () => {
+    it('get their own answers each', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const gets = rows['items']!.map((item) => snapshot.get('items', [item['id'] as string]));
+        const finds = ['north', 'south', 'west'].map((station) => find(snapshot, readings, { equal: { station } }));
+        assert.deepEqual(await Promise.all(gets), rows['items']);
+        assert.deepEqual((await Promise.all(finds)).flat(), rows['readings']);
+      });
+    });
+
+    it('do not disturb one another, though taken turn by turn or left early', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const left = snapshot.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
+        await left.next();
+        const one = snapshot.find('readings', { order: readings.key })[Symbol.asyncIterator]();
+        const other = snapshot.find('items', { order: items.key })[Symbol.asyncIterator]();
+        const read = { one: [] as unknown[], other: [] as unknown[] };
+        for (let going = true; going; ) {
+          const [a, b] = [await one.next(), await other.next()];
+          if (!a.done) read.one.push(...a.value);
+          if (!b.done) read.other.push(...b.value);
+          going = !a.done || !b.done;
+        }
+        await left.return?.();
+        assert.deepEqual(read, { one: rows['readings'], other: rows['items'] });
+      });
+    });
+  });
+};

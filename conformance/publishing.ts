@@ -1,0 +1,216 @@
+/** Proves that a publication succeeds as a whole, or changes nothing. */
+import assert from 'node:assert/strict';
+import type { Document } from '../core/contracts/dataset.js';
+import type { Dataset } from '../core/contracts/storage.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import {
+  anotherDataset,
+  collections,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  itemsOf,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+} from './fixture.js';
+import {
+  currentVersion,
+  failsWith,
+  find,
+  type Instance,
+  itUnless,
+  withEmptyInstance,
+  withInstance,
+  withSnapshot,
+} from './instance.js';
+
+/** Fails in the middle of the last collection. */
+const brokenDataset = (cause: Error): Dataset => {
+  const whole = anotherDataset();
+  const last = [...collections.keys()].at(-1);
+  return {
+    ...whole,
+    async *read(collection) {
+      yield* whole.read(collection);
+      if (collection === last) throw cause;
+    },
+  };
+};
+
+/** Calls `pause` each time that a collection's rows have been handed over. */
+const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
+  ...whole,
+  async *read(collection) {
+    yield* whole.read(collection);
+    await pause();
+  },
+});
+
+const itemsAre = (instance: Instance, expected: readonly Document[]): Promise<void> =>
+  withSnapshot(instance, async (snapshot) => assert.deepEqual(await find(snapshot, items), expected));
+
+const nothingChanged = async (instance: Instance): Promise<void> => {
+  assert.equal(currentVersion(instance), FIRST);
+  await itemsAre(instance, rows['items']!);
+};
+
+export const describePublishing = (target: AdapterUnderTest): void => {
+  const obstacle = !target.capabilities.publish && 'the adapter does not declare the capability "publish"';
+  const withoutEmpty = obstacle || (!target.createEmpty && 'the author gave no createEmpty()');
+
+  describe('publish(dataset)', () => {
+    itUnless(
+      obstacle,
+      'shows nothing of a dataset before all of it',
+      withInstance(target, async (instance) => {
+        const announced = instance.changes.length;
+        let pauses = 0;
+        await instance.adapter.publish!(
+          observedDataset(async () => {
+            pauses++;
+            assert.equal(instance.changes.length, announced);
+            await nothingChanged(instance);
+          }),
+        );
+        assert(pauses >= collections.size);
+        await itemsAre(instance, itemsOf(SECOND));
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'rejects with invalid_dataset for one that cannot be read whole, and changes nothing',
+      withInstance(target, async (instance) => {
+        const cause = new Error('the file ends too early');
+        const error = await failsWith('invalid_dataset', () => instance.adapter.publish!(brokenDataset(cause)));
+        assert.equal(error.cause, cause);
+        await nothingChanged(instance);
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'works again after one that failed, under the same version',
+      withInstance(target, async ({ adapter, ...instance }) => {
+        await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+        await adapter.publish!(anotherDataset());
+        await itemsAre({ adapter, ...instance }, itemsOf(SECOND));
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'rejects with conflict for other content under a version that is there, and changes nothing',
+      withInstance(target, async (instance) => {
+        await failsWith('conflict', () => instance.adapter.publish!(anotherDataset(FIRST, SECOND_CREATED)));
+        await nothingChanged(instance);
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'lets one of two publishers win, and rejects the other with conflict',
+      withInstance(target, async (instance) => {
+        let bothBegan = (): void => {};
+        const began = new Promise<void>((resolve) => {
+          bothBegan = resolve;
+        });
+        const publications = [
+          instance.adapter.publish!(observedDataset(() => began, anotherDataset('left', SECOND_CREATED))),
+          instance.adapter.publish!(observedDataset(() => began, anotherDataset('right', SECOND_CREATED))),
+        ];
+        bothBegan();
+        const settled = await Promise.allSettled(publications);
+        const winners = ['left', 'right'].filter((_, i) => settled[i]!.status === 'fulfilled');
+        assert.equal(winners.length, 1, `one publisher wins, not ${winners.length}`);
+        await failsWith('conflict', () => publications[winners[0] === 'left' ? 1 : 0]);
+        assert.equal(currentVersion(instance), winners[0]);
+        await itemsAre(instance, itemsOf(winners[0]!));
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'rejects with aborted once its signal is, and changes nothing',
+      withInstance(target, async (instance) => {
+        const controller = new AbortController();
+        const dataset = observedDataset(() => controller.abort());
+        await failsWith('aborted', () => instance.adapter.publish!(dataset, { signal: controller.signal }));
+        await nothingChanged(instance);
+        await failsWith('aborted', () => instance.adapter.publish!(anotherDataset(), { signal: AbortSignal.abort() }));
+        await nothingChanged(instance);
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'tells its progress to the last row of each collection',
+      withInstance(target, async ({ adapter }) => {
+        const written = new Map<string, number>();
+        await adapter.publish!(anotherDataset(), {
+          onProgress: (progress) => {
+            assert(progress.written >= (written.get(progress.collection) ?? 0), 'progress does not go back');
+            written.set(progress.collection, progress.written);
+          },
+        });
+        const counts = Object.entries({ ...rows, items: itemsOf(SECOND) }).map(([name, { length }]) => [name, length]);
+        // Of an empty collection there is nothing to tell.
+        const told = counts.map(([name]) => [name, written.get(name as string) ?? 0]);
+        assert.deepEqual(told, counts);
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'leaves the documents that it is given as they are',
+      withInstance(target, async ({ adapter }) => {
+        const whole = datasetOf(SECOND, SECOND_CREATED);
+        const given: Document[] = [];
+        await adapter.publish!({
+          ...whole,
+          async *read(collection) {
+            for await (const batch of whole.read(collection)) {
+              if (collection === 'items') given.push(...batch);
+              yield batch;
+            }
+          },
+        });
+        assert.deepEqual(given, rows['items']);
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'never takes the publication time back: where the dataset is older than the current one, it is now',
+      withInstance(target, async (instance) => {
+        for (const [version, created] of [
+          ['same-age', FIRST_CREATED],
+          ['older', '2023-01-01T00:00:00.000Z'],
+        ] as const) {
+          const before = Date.now();
+          await instance.adapter.publish!(anotherDataset(version, created));
+          const publishedAt = await withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
+          // A store's own clock may be a little off.
+          const now = publishedAt >= before - 5000 && publishedAt <= Date.now() + 5000;
+          assert(now, `${version}: published at ${new Date(publishedAt).toISOString()}`);
+        }
+      }),
+    );
+
+    itUnless(
+      withoutEmpty,
+      'is what first gives an empty store a snapshot; until then snapshot() throws unavailable',
+      withEmptyInstance(target, async (instance) => {
+        await failsWith('unavailable', () => instance.adapter.snapshot());
+        await instance.adapter.open();
+        await failsWith('unavailable', () => instance.adapter.snapshot());
+        await instance.adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+        await failsWith('unavailable', () => instance.adapter.snapshot());
+        await instance.adapter.publish!(datasetOf());
+        await nothingChanged(instance);
+      }),
+    );
+  });
+};

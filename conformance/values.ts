@@ -1,0 +1,39 @@
+/** Proves that documents come back as they went in. */
+import assert from 'node:assert/strict';
+import type { Document } from '../core/contracts/dataset.js';
+import { numbers, rows, shapes } from './fixture.js';
+import { find, type Instance, withSnapshot } from './instance.js';
+
+const titles: Readonly<Record<string, string>> = {
+  absent: 'adds no field, as `_id` or a null for one that is absent',
+  booleans: 'keeps booleans, which are not 0 and 1',
+  empty: 'keeps empty strings, arrays and objects',
+  names: 'keeps field names with dots, dollars, spaces and any letter',
+  nested: 'keeps what is nested, arrays in their order',
+  nulls: 'keeps nulls, which are not absent',
+  prototype: 'keeps fields named as those of Object.prototype, and leaves that alone',
+  text: 'keeps text with quotes, line ends, NUL and emoji',
+  types: 'keeps strings that look like something else',
+};
+
+export const describeValues = (instance: () => Instance): void => {
+  describe('documents', () => {
+    for (const expected of rows['shapes']!) {
+      const id = expected['id'] as string;
+      it(titles[id]!, async () => {
+        const read = await withSnapshot(instance(), async (snapshot): Promise<(Document | undefined)[]> => {
+          const [found] = await find(snapshot, shapes, { equal: { id } });
+          return [await snapshot.get('shapes', [id]), found];
+        });
+        assert.deepEqual(read, [expected, expected]);
+        assert.equal(({} as Document)['polluted'], undefined);
+      });
+    }
+
+    it('keeps numbers to the last bit', async () => {
+      const found = await withSnapshot(instance(), (snapshot) => find(snapshot, numbers));
+      const bits = (documents: readonly Document[]) => documents.map(({ twice }) => (twice as number[]).map(String));
+      assert.deepEqual(bits(found), bits(rows['numbers']!));
+    });
+  });
+};
