@@ -1,0 +1,115 @@
+/** 80% intervals from a model's own past errors, scaled to each market and to how uncertain the times are. */
+import { type Forecaster, HORIZON_QUARTERS, type QuarterForecasts } from '../model.js';
+import { percentChange } from '../panel.js';
+
+/** The interval's nominal coverage. */
+const COVERAGE = 0.8;
+/** A market's own errors weigh as much as the pooled ones when it has this many. */
+const PRIOR_ERRORS = 20;
+/** Realised origins whose errors tell how uncertain the times are. */
+const RECENT_ORIGINS = 8;
+/**
+ * Quarters of a panel before its first forecasts count: what a model that has seen little gets wrong says
+ * little about it later. Fifteen years hold at least one cycle of house prices.
+ */
+const WARM_UP_QUARTERS = 60;
+
+/** Forecasts waiting for their outcome. */
+interface Pending {
+  readonly levels: Float64Array;
+  readonly point: Float64Array;
+  readonly sigma: Float64Array;
+}
+
+/** The quantile of sorted values by linear interpolation (type 7 of Hyndman and Fan, 1996). */
+export const quantile = (sorted: Float64Array, probability: number): number => {
+  const position = (sorted.length - 1) * probability;
+  const below = Math.floor(position);
+  const low = sorted[below] ?? Number.NaN;
+  return low + (position - below) * ((sorted[below + 1] ?? low) - low);
+};
+
+/** One sorted array of two. */
+const merge = (a: Float64Array, b: Float64Array): Float64Array => {
+  const merged = new Float64Array(a.length + b.length);
+  for (let i = 0, j = 0; i + j < merged.length; ) {
+    const fromA = j === b.length || (i < a.length && (a[i] as number) <= (b[j] as number));
+    merged[i + j] = (fromA ? a[i++] : b[j++]) as number;
+  }
+  return merged;
+};
+
+/**
+ * Puts intervals around point forecasts: point +- q sigma, in percentage points. For a market with n realised
+ * errors e, sigma = (sum |e| + 20 MAE) / (n + 20) x sqrt(MAE8), where MAE is the mean absolute error over all
+ * markets and origins realised so far and MAE8 that over the last 8 origins; q is the 80% quantile of all
+ * past |e| / sigma, each with the sigma of its own day. Scaling errors before taking their quantile is
+ * normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), here over time rather than over
+ * exchangeable rows. Errors count where index levels were published at both ends.
+ *
+ * There are no bounds before the first ratio is realised: 8 quarters after the warm-up of 60.
+ *
+ * @param next gives the point forecasts at each quarter, `NaN` where there is none
+ */
+export const withScaledErrorInterval = (markets: number, next: (levels: Float64Array) => Float64Array): Forecaster => {
+  const pending: Pending[] = [];
+  const sumOfErrors = new Float64Array(markets);
+  const errors = new Int32Array(markets);
+  const origins: { sum: number; count: number }[] = [];
+  let ratios: Float64Array = new Float64Array(0);
+
+  /** Compares the forecasts of 12 months ago with what came true. */
+  const realize = ({ levels: then, point, sigma }: Pending, now: Float64Array): void => {
+    const fresh: number[] = [];
+    const origin = { sum: 0, count: 0 };
+    for (let market = 0; market < markets; market++) {
+      const error = Math.abs(percentChange(then[market], now[market]) - (point[market] as number));
+      if (Number.isNaN(error)) continue;
+      sumOfErrors[market] = (sumOfErrors[market] as number) + error;
+      errors[market] = (errors[market] as number) + 1;
+      origin.sum += error;
+      origin.count++;
+      const ratio = error / (sigma[market] as number);
+      if (Number.isFinite(ratio)) fresh.push(ratio);
+    }
+    if (origin.count > 0) origins.push(origin);
+    ratios = merge(ratios, Float64Array.from(fresh).sort());
+  };
+
+  /** Each market's expected absolute error, in units that `q` undoes; `NaN` before any error is known. */
+  const scales = (): Float64Array => {
+    const pooled = meanError(origins);
+    const recent = Math.sqrt(meanError(origins.slice(-RECENT_ORIGINS)));
+    return sumOfErrors.map((sum, market) => {
+      const shrunk = (sum + PRIOR_ERRORS * pooled) / ((errors[market] as number) + PRIOR_ERRORS);
+      return shrunk * recent;
+    });
+  };
+
+  return {
+    next(levels): QuarterForecasts {
+      const due = pending.length - HORIZON_QUARTERS;
+      if (due >= WARM_UP_QUARTERS) realize(pending[due] as Pending, levels);
+      const point = next(levels);
+      const sigma = scales();
+      pending.push({ levels, point, sigma });
+      const q = quantile(ratios, COVERAGE);
+      return {
+        point,
+        lower: point.map((value, market) => value - q * (sigma[market] as number)),
+        upper: point.map((value, market) => value + q * (sigma[market] as number)),
+      };
+    },
+  };
+};
+
+/** Pooled over markets and origins; `NaN` without any. */
+const meanError = (origins: readonly { sum: number; count: number }[]): number => {
+  let sum = 0;
+  let count = 0;
+  for (const origin of origins) {
+    sum += origin.sum;
+    count += origin.count;
+  }
+  return sum / count;
+};

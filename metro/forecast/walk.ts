@@ -1,0 +1,23 @@
+/** Walks a model over a panel. */
+import { type ForecastModel, type ForecastOptions, HORIZON_QUARTERS, type QuarterForecasts } from './model.js';
+import { type Panel, percentChange } from './panel.js';
+
+/** What a model said at one quarter. */
+export interface Origin extends QuarterForecasts {
+  /** Index of the quarter, as counted by `quarterIndex`. */
+  readonly quarter: number;
+}
+
+/** The forecasts made at every quarter of the panel, oldest first. */
+export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptions): Generator<Origin> {
+  const forecaster = model.start(panel.markets, options);
+  for (const [index, levels] of panel.quarters.entries()) {
+    yield { quarter: panel.firstQuarter + index, ...forecaster.next(levels) };
+  }
+}
+
+/** The published change over the 12 months from a quarter, in percent; `NaN` while or where there is none. */
+export const realizedChange = (panel: Panel, quarter: number, market: number): number => {
+  const index = quarter - panel.firstQuarter;
+  return percentChange(panel.quarters[index]?.[market], panel.quarters[index + HORIZON_QUARTERS]?.[market]);
+};
