@@ -10,7 +10,9 @@ export const createAjv = (options: Options = {}): Ajv2020 => {
   const ajv = new Ajv2020({ ...defaults, ...options });
   ajvFormats.default(ajv);
   // Annotations that OpenAPI 3.1 knows and JSON Schema does not.
-  ajv.addVocabulary(['example', 'examples']);
+  ajv.addVocabulary(['example']);
+  // Marks a value of a configuration that must never be shown.
+  ajv.addVocabulary(['x-secret']);
   return ajv;
 };
 

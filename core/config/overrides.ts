@@ -1,0 +1,115 @@
+/** Single values of a configuration, given by environment variables. */
+import type { JsonSchema } from '../contracts/json-schema.js';
+import { nearest } from '../nearest.js';
+import { formatPath, type Path, valueAt } from './path.js';
+import { findSetting, schemaAt, typesOf } from './variable.js';
+
+/** A value that did not come from the file. */
+export interface Override {
+  readonly path: string;
+  readonly variable: string;
+}
+
+/** A variable with a well-known name, for one place in the configuration. */
+export interface NamedVariable {
+  readonly variable: string;
+  readonly path: Path;
+  /** Only where the module at this place is the one named: `{ at: ['adapter'], use: 'store' }`. */
+  readonly when?: { readonly at: Path; readonly use: string };
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A configuration before it is checked. */
+export type Draft = Record<string | number, unknown>;
+
+const isObject = (value: unknown): value is Draft => typeof value === 'object' && value !== null;
+
+/** JSON where it parses and is not a mere number or word that the setting wants as text; else the text itself. */
+const parse = (text: string, schema: JsonSchema | undefined): unknown => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  const types = typesOf(schema);
+  if (!types.includes('string') || typeof value === 'object') return value;
+  return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
+};
+
+/** Sets a value, making the objects and lists on the way. Answers with what stands in the way, or undefined. */
+const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
+  let node = root;
+  for (const [i, segment] of path.entries()) {
+    const last = i === path.length - 1;
+    const held = Object.hasOwn(node, segment) ? node[segment] : undefined;
+    const next = last ? value : (held ?? (typeof path[i + 1] === 'number' ? [] : {}));
+    if (!last && !isObject(next)) return `${formatPath(path.slice(0, i + 1))} is neither an object nor a list`;
+    // Not `node[segment] =`, which would set the prototype for the name "__proto__".
+    Object.defineProperty(node, segment, { value: next, writable: true, enumerable: true, configurable: true });
+    node = next as Draft;
+  }
+  return undefined;
+};
+
+/** Writes modules out in full, in place: `"markets"` is `{ "use": "markets", "options": {} }`. */
+export const expandModules = (root: Draft): void => {
+  const expand = (part: unknown) => (typeof part === 'string' ? { use: part, options: {} } : part);
+  const { adapter, plugins, auth } = root;
+  if (typeof adapter === 'string') root['adapter'] = expand(adapter);
+  if (Array.isArray(plugins)) root['plugins'] = plugins.map(expand);
+  if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
+};
+
+/**
+ * Puts the environment's values over those of a file, in place. An empty variable counts as absent.
+ *
+ * `PREFIX__SECTION__NAME=value` sets `section.name`: two underscores between names, which match whatever their case
+ * and single underscores; in a list, the item's number, and the number after the last to add one. A value is read as
+ * JSON where it is JSON, else as text. Names inside `options`, which only the module knows, are written as in the
+ * file, or in capitals: `POLL_MS` is `pollMs`. A variable of the general rule wins over a well-known one.
+ * @returns what was overridden, and one line for each variable that names no setting
+ */
+export const applyEnvironment = (
+  root: Draft,
+  env: Environment,
+  prefix: string,
+  named: readonly NamedVariable[],
+): { overrides: Override[]; faults: string[] } => {
+  const overrides: Override[] = [];
+  const faults: string[] = [];
+
+  const set = (variable: string, path: Path, schema: JsonSchema | undefined): void => {
+    const obstacle = assign(root, path, parse(env[variable] ?? '', schema));
+    if (obstacle !== undefined) faults.push(`${variable}: cannot be set, ${obstacle}`);
+    else overrides.push({ path: formatPath(path), variable });
+    expandModules(root);
+  };
+
+  // Shorter names first, so that a part may be replaced whole and then changed inside.
+  const depth = (variable: string) => variable.split('__').length;
+  const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
+  for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {
+    const setting = findSetting(variable, prefix, root);
+    if (typeof setting === 'string') faults.push(`${variable}: ${setting}`);
+    else set(variable, setting.path, setting.schema);
+  }
+
+  for (const { variable, path, when } of named) {
+    const taken = overrides.some((override) => override.path === formatPath(path));
+    const meant = when === undefined || valueAt(root, [...when.at, 'use']) === when.use;
+    if (env[variable] && !taken && meant) set(variable, path, schemaAt(path));
+  }
+  return { overrides, faults };
+};
+
+/** Variables that were probably meant for the configuration, but would be passed over without a word. */
+export const strayVariables = (env: Environment, prefix: string): string[] =>
+  Object.keys(env).flatMap((variable) => {
+    if (!variable.startsWith(`${prefix}_`) || variable.startsWith(`${prefix}__`)) return [];
+    const name = variable.slice(prefix.length + 1);
+    if (name.includes('__')) return `${variable}: names of settings begin with "${prefix}__", with two underscores`;
+    const misspelt = name !== 'CONFIG' && nearest(name, ['CONFIG']) !== undefined;
+    return misspelt ? `${variable}: there is no such variable; did you mean ${prefix}_CONFIG?` : [];
+  });

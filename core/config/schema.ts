@@ -1,0 +1,220 @@
+/** The configuration file: its JSON Schema, and the type of a checked one. */
+import type { JsonSchema } from '../contracts/json-schema.js';
+import { type RedisConfig, redisSchema } from '../redis-config.js';
+
+/** An adapter, plugin or key store, and what it is told. Its own module says which options there are. */
+export interface ModuleConfig {
+  readonly use: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly basePath: string;
+  readonly trustProxy: number;
+  readonly workers: number;
+  readonly drainMs: number;
+  readonly maxUrlBytes: number;
+  readonly maxHeaderBytes: number;
+  readonly maxConnections: number;
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+}
+
+export interface CorsConfig {
+  readonly origin: string | readonly string[];
+  readonly maxAgeSeconds: number;
+}
+
+export interface HttpConfig {
+  readonly unknownParameters: 'reject' | 'ignore';
+  readonly cors: CorsConfig | null;
+  readonly compression: boolean;
+  readonly cacheBytes: number;
+}
+
+export interface AuthConfig {
+  readonly realm: string;
+  readonly tiers: readonly string[];
+  readonly keys: ModuleConfig;
+}
+
+export interface LimitsConfig {
+  readonly requestsPerMinute: number;
+  readonly replicas: number;
+  readonly whenRedisIsAway: 'local' | 'closed' | 'open';
+}
+
+export interface LogConfig {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+  readonly format: 'auto' | 'json' | 'pretty';
+}
+
+/** A configuration as the service reads it: checked, with every default filled in. */
+export interface Config {
+  readonly server: ServerConfig;
+  readonly http: HttpConfig;
+  readonly adapter: ModuleConfig;
+  readonly plugins: readonly ModuleConfig[];
+  readonly auth: AuthConfig;
+  readonly limits: LimitsConfig;
+  readonly redis: RedisConfig | null;
+  readonly log: LogConfig;
+}
+
+const section = (description: string, properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
+  type: 'object',
+  description,
+  properties,
+  additionalProperties: false,
+  default: {},
+  ...more,
+});
+
+const count = (description: string, minimum: number, maximum: number, value: number): JsonSchema => ({
+  type: 'integer',
+  description,
+  minimum,
+  maximum,
+  default: value,
+});
+
+const milliseconds = (description: string, value: number): JsonSchema =>
+  count(`${description} In milliseconds.`, 1, 3_600_000, value);
+
+/** A module: `"name"`, or `{"use": "name", "options": {...}}`. */
+const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
+  type: ['string', 'object'],
+  description: `${description} A built-in name, a package's name or a path that begins with "./" or "../"; with options: {"use": ..., "options": {...}}.`,
+  minLength: 1,
+  required: ['use'],
+  additionalProperties: false,
+  properties: {
+    use: { type: 'string', minLength: 1, description: 'Name, package or path of the module.' },
+    options: {
+      type: 'object',
+      description: "What the module is told; it declares what it allows. Relative paths start at this file's folder.",
+      default: {},
+    },
+  },
+  ...more,
+});
+
+export const configSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Configuration',
+  type: 'object',
+  additionalProperties: false,
+  required: ['adapter', 'plugins'],
+  properties: {
+    $schema: { type: 'string', description: 'Where editors find this schema.' },
+    server: section('The listening socket and its bounds.', {
+      host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
+      port: count('Port to listen on; 0 takes a free one.', 0, 65_535, 8080),
+      basePath: {
+        type: 'string',
+        description: 'Comes before the path of every endpoint; empty for none.',
+        pattern: '^(/[A-Za-z0-9._~-]+)*$',
+        examples: ['/api/v1'],
+        default: '/api/v1',
+      },
+      trustProxy: count(
+        'How many proxies stand before the service: the caller is that many entries from the right of X-Forwarded-For. 0: the header is ignored.',
+        0,
+        16,
+        0,
+      ),
+      workers: count('Processes that share the port; 0: one for each CPU.', 0, 256, 1),
+      drainMs: milliseconds('How long running requests may take to finish at shutdown.', 10_000),
+      maxUrlBytes: count('Longest request target, in bytes.', 64, 65_536, 8192),
+      maxHeaderBytes: count('Largest head of a request, in bytes.', 1024, 1_048_576, 16_384),
+      maxConnections: count('Most sockets open at once.', 1, 1_000_000, 10_000),
+      headersTimeoutMs: milliseconds("How long a request's headers may take to arrive.", 10_000),
+      requestTimeoutMs: milliseconds('How long a whole request may take to arrive.', 15_000),
+      keepAliveTimeoutMs: milliseconds(
+        'How long an idle connection is kept; longer than the load balancer before it keeps one (often 60 s).',
+        75_000,
+      ),
+    }),
+    http: section('What requests may ask, and how answers travel.', {
+      unknownParameters: {
+        type: 'string',
+        description: 'What happens to query parameters that an endpoint does not have.',
+        enum: ['reject', 'ignore'],
+        default: 'reject',
+      },
+      cors: section(
+        'Which pages in browsers may call; null: only those of the same origin.',
+        {
+          origin: {
+            type: ['string', 'array'],
+            description: '"*" for every origin, or the allowed ones.',
+            pattern: '^(\\*|https?://[^/\\s]+)$',
+            items: { type: 'string', pattern: '^https?://[^/\\s]+$', examples: ['https://app.example.com'] },
+            minItems: 1,
+            uniqueItems: true,
+            examples: ['*', ['https://app.example.com']],
+            default: '*',
+          },
+          maxAgeSeconds: count('How long browsers may keep the permission.', 0, 86_400, 86_400),
+        },
+        { type: ['object', 'null'] },
+      ),
+      compression: { type: 'boolean', description: 'Whether answers are sent as br or gzip too.', default: true },
+      cacheBytes: count('Memory for answers kept ready, in bytes; 0: none are.', 0, 2 ** 40, 64 * 1024 * 1024),
+    }),
+    adapter: module('Where the data is read from.'),
+    plugins: {
+      type: 'array',
+      description: 'What is answered: groups of endpoints.',
+      minItems: 1,
+      items: module('A group of endpoints.'),
+    },
+    auth: section('Who may call.', {
+      realm: {
+        type: 'string',
+        description: 'Named to callers without a key, in WWW-Authenticate.',
+        pattern: '^[ !#-\\[\\]-~]+$',
+        examples: ['Example API'],
+        default: 'API',
+      },
+      tiers: {
+        type: 'array',
+        description: 'Tiers of keys that are entitled.',
+        minItems: 1,
+        uniqueItems: true,
+        items: { type: 'string', minLength: 1 },
+        default: ['enterprise'],
+      },
+      keys: module('Where API keys are kept.', { default: { use: 'file', options: { path: 'keys.json' } } }),
+    }),
+    limits: section('How often one caller may ask.', {
+      requestsPerMinute: count('For keys without a limit of their own, and for callers without a key.', 1, 1e9, 600),
+      replicas: count('How many processes share a limit while Redis is away.', 1, 10_000, 1),
+      whenRedisIsAway: {
+        type: 'string',
+        description:
+          'local: each replica counts on its own, at the limit divided by replicas; closed: 503; open: no limit.',
+        enum: ['local', 'closed', 'open'],
+        default: 'local',
+      },
+    }),
+    redis: redisSchema,
+    log: section('The log on standard error.', {
+      level: {
+        type: 'string',
+        description: 'The least serious line that is written.',
+        enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+        default: 'info',
+      },
+      format: {
+        type: 'string',
+        description: 'One JSON object a line, or text for people; auto: text on a terminal.',
+        enum: ['auto', 'json', 'pretty'],
+        default: 'auto',
+      },
+    }),
+  },
+} as const satisfies JsonSchema;

@@ -1,0 +1,20 @@
+/** Says in words why a file could not be read or written. */
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist, or its folder does not',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder; name a file in it',
+  EACCES: 'permission is denied',
+  EPERM: 'permission is denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: "the disk's quota is used up",
+  EMFILE: 'too many files are open',
+  EEXIST: 'it exists already',
+};
+
+/** The reason of an error of `node:fs`, without the path. */
+export const fileErrorReason = (error: unknown): string => {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code && reasons[code]) ?? code ?? message;
+};

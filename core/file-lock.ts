@@ -1,0 +1,110 @@
+/** Lets one process at a time change a file: a lock file beside it, which outlives no crash for long. */
+import { randomUUID } from 'node:crypto';
+import { readFile, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A holder that has not finished after this long counts as gone. */
+const STALE_MS = 10_000;
+const RETRY_MS = 20;
+
+/** The lock as a task sees it. */
+export interface FileLock {
+  /** To be awaited right before the change is made. @throws FileLockError when the lock was taken away meanwhile */
+  confirm(): Promise<void>;
+}
+
+export class FileLockError extends Error {
+  override readonly name = 'FileLockError';
+}
+
+const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code === 'ENOENT') return undefined;
+  throw error;
+};
+
+const read = (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(unlessMissing);
+
+/** Creates the file unless it is there. */
+const create = async (path: string, content: string): Promise<boolean> => {
+  try {
+    await writeFile(path, content, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+};
+
+/** Whether the holder was a process of this machine that has ended. */
+const holderEnded = (content: string): boolean => {
+  const [pid, host] = content.split(' ');
+  if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+};
+
+/**
+ * Removes a lock whose holder is gone. Of two that find it stale, the slower one must not remove the lock that the
+ * faster one has taken since: only one at a time may remove, and it looks again first.
+ */
+const remove = async (lock: string, content: string, staleMs: number): Promise<void> => {
+  const guard = `${lock}.break`;
+  if (!(await create(guard, ''))) {
+    const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
+    // Its holder, in turn, was ended within the few system calls below.
+    if (age > staleMs) await unlink(guard).catch(unlessMissing);
+    return;
+  }
+  try {
+    if ((await read(lock)) === content) await unlink(lock).catch(unlessMissing);
+  } finally {
+    await unlink(guard).catch(unlessMissing);
+  }
+};
+
+/** Waits for the lock; a holder seen unchanged for too long, by our own clock, is taken for gone. */
+const acquire = async (lock: string, content: string, staleMs: number): Promise<void> => {
+  let seen: string | undefined;
+  let since = performance.now();
+  while (!(await create(lock, content))) {
+    const held = await read(lock);
+    if (held !== seen) {
+      seen = held;
+      since = performance.now();
+    }
+    if (held !== undefined && (holderEnded(held) || performance.now() - since > staleMs))
+      await remove(lock, held, staleMs);
+    else await delay(RETRY_MS * (0.5 + Math.random()));
+  }
+};
+
+/**
+ * Runs the task while no other process runs one for the same path.
+ * @param path of the file to be changed; the lock is `<path>.lock` beside it, or beside what a symbolic link points to
+ * @param options.staleMs after how long a holder that has not finished counts as gone
+ */
+export const withFileLock = async <T>(
+  path: string,
+  task: (lock: FileLock) => Promise<T>,
+  { staleMs = STALE_MS }: { staleMs?: number } = {},
+): Promise<T> => {
+  const lock = `${await realpath(path).catch(() => path)}.lock`;
+  const content = `${process.pid} ${hostname()} ${randomUUID()}`;
+  await acquire(lock, content, staleMs);
+  try {
+    return await task({
+      async confirm() {
+        if ((await read(lock)) !== content) {
+          throw new FileLockError(`The lock ${lock} was taken over by another process, since this one stood still.`);
+        }
+      },
+    });
+  } finally {
+    if ((await read(lock)) === content) await unlink(lock).catch(unlessMissing);
+  }
+};

@@ -1,0 +1,82 @@
+/** The file that keys are kept in: its format, and reading it whole or refusing it. */
+
+import { describeFaults } from '../config/faults.js';
+import { findJsonFault } from '../config/json-fault.js';
+import type { KeyRecord } from '../contracts/keys.js';
+import { KeyStoreError } from '../errors.js';
+import { compileSchema } from '../schema.js';
+import { KEY_PREFIX } from './key-format.js';
+
+interface KeyFile {
+  readonly format: 1;
+  readonly keys: readonly KeyRecord[];
+}
+
+const time = { type: 'string', format: 'date-time', pattern: 'Z$' };
+const text = { type: 'string', minLength: 1 };
+const properties = {
+  id: text,
+  hash: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+  name: text,
+  tier: text,
+  limit_per_minute: { type: ['integer', 'null'], minimum: 1 },
+  created_at: time,
+  expires_at: { ...time, type: ['string', 'null'] },
+  revoked_at: { ...time, type: ['string', 'null'] },
+};
+
+const validate = compileSchema<KeyFile>({
+  type: 'object',
+  additionalProperties: false,
+  required: ['format', 'keys'],
+  properties: {
+    $schema: { type: 'string' },
+    format: { const: 1 },
+    keys: {
+      type: 'array',
+      items: { type: 'object', additionalProperties: false, required: Object.keys(properties), properties },
+    },
+  },
+});
+
+const MOST_SHOWN = 20;
+
+/** Keys that stand in the file by mistake. */
+const KEYS = new RegExp(`${KEY_PREFIX}\\w+`, 'g');
+
+const refuse = (path: string, faults: readonly string[]): never => {
+  const more = faults.length > MOST_SHOWN ? [`and ${faults.length - MOST_SHOWN} more`] : [];
+  const lines = [...faults.slice(0, MOST_SHOWN), ...more].map(
+    (fault) => `\n  - ${fault.replace(KEYS, `${KEY_PREFIX}***`)}`,
+  );
+  throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
+};
+
+const repetitions = (keys: readonly KeyRecord[], field: 'id' | 'hash'): string[] => {
+  const first = new Map<string, number>();
+  return keys.flatMap((record, i) => {
+    const before = first.get(record[field]);
+    if (before !== undefined) return `keys[${i}].${field}: is the same as that of keys[${before}]`;
+    first.set(record[field], i);
+    return [];
+  });
+};
+
+/** @throws KeyStoreError `invalid_file` with every fault, none of which shows a hash or a key */
+export const parseKeyFile = (path: string, content: string): readonly KeyRecord[] => {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    // Not the parser's own words: they quote the content.
+    const fault = findJsonFault(content);
+    return refuse(path, [`line ${fault?.line}, column ${fault?.column}: ${fault?.problem}`]);
+  }
+  if (!validate(value)) return refuse(path, describeFaults(validate.errors ?? [], value));
+  const repeated = [...repetitions(value.keys, 'id'), ...repetitions(value.keys, 'hash')];
+  return repeated.length > 0 ? refuse(path, repeated) : value.keys;
+};
+
+/** One key a line, for people and version control. */
+export const formatKeyFile = (keys: readonly KeyRecord[]): string =>
+  `{\n  "format": 1,\n  "keys": [${keys.map((key) => `\n    ${JSON.stringify(key)}`).join(',')}\n  ]\n}\n`;

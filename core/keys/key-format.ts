@@ -1,0 +1,46 @@
+/** The text of an API key: `mfk_`, 256 random bits, a checksum; and the hash under which it is known. */
+import { hash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** Lets people and secret scanners recognise a key that leaked. */
+export const KEY_PREFIX = 'mfk_';
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 62^43 > 2^256: that many digits drawn evenly are more than 256 random bits. */
+const SECRET_LENGTH = 43;
+/** 62^6 > 2^32. */
+const CHECKSUM_LENGTH = 6;
+const ID_LENGTH = 10;
+
+// Base 62 has no punctuation: a double click selects the whole key, and it needs no escaping anywhere.
+const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
+
+const randomDigits = (length: number): string =>
+  Array.from({ length }, () => DIGITS[randomInt(DIGITS.length)]).join('');
+
+const base62 = (value: number, length: number): string => {
+  let text = '';
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) text = DIGITS[rest % 62] + text;
+  return text;
+};
+
+/**
+ * CRC-32 of all that stands before it. It is there against typing errors and cut pastes, all of which in up to four
+ * neighbouring characters it finds, and against false alarms of scanners. It keeps nobody out who wants to forge a
+ * well-formed key, nor would a longer one: what keeps them out are the 256 bits.
+ */
+const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
+
+/** SHA-256 in lower-case hex. With 256 random bits there is nothing to guess, so a slow hash would gain nothing. */
+export const hashKey = (key: string): string => hash('sha256', key, 'hex');
+
+/** A new key, the hash to keep, and an id for its record that says nothing of it. */
+export const createKey = (): { key: string; hash: string; id: string } => {
+  const text = KEY_PREFIX + randomDigits(SECRET_LENGTH);
+  const key = text + checksum(text);
+  return { key, hash: hashKey(key), id: `key_${randomDigits(ID_LENGTH)}` };
+};
+
+/** The hash of a well-formed key; undefined for any other text, which then needs no look-up. */
+export const parseKey = (text: string): { hash: string } | undefined =>
+  SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH))) ? { hash: hashKey(text) } : undefined;

@@ -1,0 +1,75 @@
+/** Tells who sends a request, by its Authorization header. */
+import type { KeyRecord, KeyStore } from '../contracts/keys.js';
+import type { Clock } from '../contracts/runtime.js';
+import { BoundedMap } from '../http/bounded-map.js';
+import { parseKey } from './key-format.js';
+
+export type Identity =
+  /** An entitled key that is in force. */
+  | { readonly kind: 'key'; readonly record: KeyRecord }
+  /** No credentials. */
+  | { readonly kind: 'none' }
+  /** Anything else; callers are not told what. */
+  | { readonly kind: 'invalid' };
+
+export interface KeyRingOptions {
+  /** The tiers of keys that are entitled. */
+  readonly tiers: readonly string[];
+  readonly clock: Pick<Clock, 'now'>;
+  /** How many headers are remembered at most, twice over. Default 10,000. */
+  readonly recent?: number;
+}
+
+const NONE: Identity = { kind: 'none' };
+const INVALID: Identity = { kind: 'invalid' };
+
+/**
+ * `Bearer`, in any case (RFC 9110 section 11.1), at least one space, and one token68 (RFC 6750 section 2.1): lists,
+ * parameters and second credentials do not match.
+ */
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/**
+ * Identifies callers without hashing a key seen recently.
+ *
+ * Time tells nothing about keys: a key is compared by its SHA-256 alone, so that what a guess has in common with a
+ * real key does not show, and only headers found valid are remembered, so that a guess never meets another one.
+ */
+export class KeyRing {
+  readonly #recent: BoundedMap<string, { readonly identity: Identity; readonly endsAt: number }>;
+  readonly #tiers: ReadonlySet<string>;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(
+    readonly store: Pick<KeyStore, 'lookup' | 'onChange'>,
+    { tiers, clock, recent = 10_000 }: KeyRingOptions,
+  ) {
+    this.#tiers = new Set(tiers);
+    this.#clock = clock;
+    this.#recent = new BoundedMap(recent);
+    store.onChange(() => this.#recent.clear());
+  }
+
+  /** @param authorization the header's value; an empty one counts as none */
+  identify(authorization: string | undefined): Identity {
+    if (authorization === undefined) return NONE;
+    const known = this.#recent.get(authorization);
+    if (known !== undefined) return this.#clock.now() < known.endsAt ? known.identity : INVALID;
+    return this.#look(authorization);
+  }
+
+  #look(authorization: string): Identity {
+    if (authorization.trim() === '') return NONE;
+    const token = BEARER.exec(authorization)?.[1];
+    const hash = token === undefined ? undefined : parseKey(token)?.hash;
+    const record = hash === undefined ? undefined : this.store.lookup(hash);
+    // A revocation holds from when it is seen, whatever its time: the clocks of replicas differ.
+    if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
+    const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
+    // Written so that a date that cannot be read counts as past.
+    if (!(this.#clock.now() < endsAt)) return INVALID;
+    const identity: Identity = { kind: 'key', record };
+    this.#recent.set(authorization, { identity, endsAt });
+    return identity;
+  }
+}

@@ -1,0 +1,254 @@
+/** Which file is loaded, what a wrong one is told, and that all faults come at once. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { expect } from 'chai';
+import { configLoader } from '../../../core/config/load.js';
+import type { Environment } from '../../../core/config/overrides.js';
+import { OperatorError } from '../../../core/errors.js';
+
+const good = { adapter: { use: 'store', options: { path: 'data' } }, plugins: ['one'] };
+
+describe('loadConfig', () => {
+  let folder: string;
+  let load: ReturnType<typeof configLoader>;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'config-'));
+    await writeFile(join(folder, 'embedded.json'), JSON.stringify(good));
+    load = configLoader({ prefix: 'DEMO', embedded: join(folder, 'embedded.json'), variables: [] });
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const write = async (content: unknown): Promise<string> => {
+    const path = join(folder, 'own.json');
+    await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+
+  const refusal = async (path: string | undefined, env: Environment = {}): Promise<OperatorError> => {
+    const error = await load({ path, env }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(OperatorError);
+    return error as OperatorError;
+  };
+
+  const faultsOf = async (content: unknown, env?: Environment) => (await refusal(await write(content), env)).faults;
+
+  describe('chooses the file', () => {
+    it('of --config before that of the environment', async () => {
+      const path = await write({ ...good, server: { port: 1 } });
+      const loaded = await load({ path, env: { DEMO_CONFIG: join(folder, 'embedded.json') } });
+      expect(loaded).to.include({ path, folder, embedded: false });
+      expect(loaded.config.server.port).to.equal(1);
+    });
+
+    it('of the environment before the embedded one', async () => {
+      const path = await write({ ...good, server: { port: 2 } });
+      const loaded = await load({ env: { DEMO_CONFIG: path } });
+      expect(loaded).to.include({ path, embedded: false });
+    });
+
+    it('embedded, when none is named or the variable is empty', async () => {
+      for (const env of [{}, { DEMO_CONFIG: '' }]) {
+        expect(await load({ env })).to.include({ path: join(folder, 'embedded.json'), embedded: true });
+      }
+    });
+
+    it('relative to the working directory, and answers with absolute paths', async () => {
+      const path = await write(good);
+      expect(await load({ path: relative(process.cwd(), path), env: {} })).to.include({ path, folder });
+    });
+  });
+
+  it('fills in every default and writes modules out in full', async () => {
+    const { config } = await load({
+      path: await write({ ...good, $schema: './x.json', auth: { keys: 'memory' } }),
+      env: {},
+    });
+    expect(config.plugins).to.deep.equal([{ use: 'one', options: {} }]);
+    expect(config.auth).to.deep.equal({ realm: 'API', tiers: ['enterprise'], keys: { use: 'memory', options: {} } });
+    expect(config.redis).to.equal(null);
+    expect(config.http.cors).to.deep.equal({ origin: '*', maxAgeSeconds: 86_400 });
+    expect(config).to.not.have.property('$schema');
+  });
+
+  it('accepts a byte order mark', async () => {
+    expect((await load({ path: await write(`\uFEFF${JSON.stringify(good)}`), env: {} })).config.plugins).to.have.length(
+      1,
+    );
+  });
+
+  describe('says what is wrong with a file', () => {
+    const cases: [name: string, change: object, ...faults: string[]][] = [
+      [
+        'a port out of range',
+        { server: { port: 99_999 } },
+        'server.port: 99999 is not allowed; it must be a whole number from 0 to 65535',
+      ],
+      [
+        'a port as text',
+        { server: { port: '8080' } },
+        'server.port: "8080" is not allowed; it must be a whole number from 0 to 65535',
+      ],
+      [
+        'a fraction',
+        { server: { drainMs: 1.5 } },
+        'server.drainMs: 1.5 is not allowed; it must be a whole number from 1 to 3600000',
+      ],
+      ['a mistyped setting', { server: { prot: 80 } }, 'server.prot: there is no such setting; did you mean "port"?'],
+      ['a mistyped section', { limts: {} }, 'limts: there is no such setting; did you mean "limits"?'],
+      [
+        'a setting of nobody',
+        { log: { zzzzzzzz: 1 } },
+        'log.zzzzzzzz: there is no such setting; there are "level", "format"',
+      ],
+      [
+        'a mistyped choice',
+        { log: { level: 'inof' } },
+        'log.level: "inof" is not allowed; it must be "trace", "debug", "info", "warn", "error", "fatal" or "silent"',
+      ],
+      [
+        'a missing part',
+        { adapter: undefined },
+        'adapter: is missing; it must be a string that is not empty or an object with "use"',
+      ],
+      [
+        'no plugins',
+        { plugins: [] },
+        'plugins: a list is not allowed; it must be a list of at least 1, each a string that is not empty or an object with "use"',
+      ],
+      [
+        'a plugin without a name',
+        { plugins: ['one', { options: {} }] },
+        'plugins[1].use: is missing; it must be a string that is not empty',
+      ],
+      [
+        'a plugin that is a number',
+        { plugins: [7] },
+        'plugins[0]: 7 is not allowed; it must be a string that is not empty or an object with "use"',
+      ],
+      ['an empty name', { adapter: '' }, 'adapter.use: "" is not allowed; it must be a string that is not empty'],
+      [
+        'a base path without its slash',
+        { server: { basePath: 'api' } },
+        'server.basePath: "api" is not allowed; it must be a string, matching ^(/[A-Za-z0-9._~-]+)*$, for example "/api/v1"',
+      ],
+      [
+        'an origin with a path',
+        { http: { cors: { origin: ['https://a.example/x'] } } },
+        'http.cors.origin[0]: "https://a.example/x" is not allowed; it must be a string, matching ^https?://[^/\\s]+$, for example "https://app.example.com"',
+      ],
+      [
+        'the same tier twice',
+        { auth: { tiers: ['a', 'a'] } },
+        'auth.tiers: items 0 and 1 are the same; each may be there once',
+      ],
+      ['no kind of Redis', { redis: {} }, 'redis: there must be exactly one of "url", "sentinel", "cluster"'],
+      [
+        'two kinds of Redis',
+        { redis: { url: 'redis://h', cluster: { nodes: ['h:1'] } } },
+        'redis: there must be exactly one of "url", "sentinel", "cluster"',
+      ],
+      ['null for a section', { limits: null }, 'limits: null is not allowed; it must be an object'],
+      [
+        'timeouts that contradict each other',
+        { server: { headersTimeoutMs: 20_000, requestTimeoutMs: 10_000 } },
+        'server.headersTimeoutMs: 20000 is not allowed; it must not be above server.requestTimeoutMs, 10000',
+      ],
+      [
+        'a realm that would end its own quotes',
+        { auth: { realm: 'a"b' } },
+        'auth.realm: "a\\"b" is not allowed; it must be a string, matching ^[ !#-\\[\\]-~]+$, for example "Example API"',
+      ],
+      [
+        'a name that is not a plain one',
+        { adapter: { use: 'a', 'x y': 1 } },
+        'adapter["x y"]: there is no such setting; there are "use", "options"',
+      ],
+    ];
+    for (const [name, change, ...faults] of cases) {
+      it(name, async () => expect(await faultsOf({ ...good, ...change })).to.deep.equal(faults));
+    }
+
+    it('in one go, with the number of faults and the file in the heading', async () => {
+      const path = await write({ ...good, server: { prot: 1, port: -1 }, log: { level: 5 }, redis: {} });
+      const { message, faults } = await refusal(path);
+      expect(message.split('\n')[0]).to.equal(`The configuration ${path} has 4 faults:`);
+      expect(faults.map((fault) => fault.split(':')[0])).to.have.members([
+        'server.prot',
+        'server.port',
+        'log.level',
+        'redis',
+      ]);
+    });
+
+    it('a name that JavaScript gives a meaning', async () => {
+      const faults = await faultsOf('{"__proto__": {"port": 1}, "constructor": 2, "adapter": "a", "plugins": ["p"]}');
+      expect(faults.map((fault) => fault.slice(0, 30))).to.have.members([
+        '__proto__: there is no such se',
+        'constructor: there is no such ',
+      ]);
+      expect(({} as { port?: number }).port).to.equal(undefined);
+    });
+
+    it('a long value cut short', async () => {
+      const [fault] = await faultsOf({ ...good, log: { level: 'x'.repeat(5000) } });
+      expect(fault).to.include('…').and.to.have.length.below(300);
+    });
+
+    const broken: [name: string, text: string, fault: string][] = [
+      ['a comma too many', '{\n  "plugins": ["a"],\n}', 'line 3, column 1: a comma stands before the closing "}"'],
+      ['a comma too few', '{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected "," or "}"'],
+      ['a comment', '{ // why\n}', 'line 1, column 3: expected a name in double quotes'],
+      ['an end too early', '{"plugins": [', 'line 1, column 14: the text ends where a value is expected'],
+      ['an empty file', '', 'line 1, column 1: the text ends where a value is expected'],
+      ['a name twice', '{"log": {},\n "log": {}}', 'line 2, column 2: the name "log" is there twice in one object'],
+    ];
+    for (const [name, text, fault] of broken) {
+      it(`${name}, with line and column`, async () => expect(await faultsOf(text)).to.deep.equal([fault]));
+    }
+
+    it('a list instead of an object', async () => {
+      expect((await refusal(await write([]))).message).to.include('must be an object');
+    });
+  });
+
+  describe('says why a file cannot be read', () => {
+    it('that is not there, and who named it', async () => {
+      const path = join(folder, 'missing.json');
+      expect((await refusal(path)).message).to.equal(
+        `The configuration ${path} (named by --config) cannot be read: it does not exist, or its folder does not.`,
+      );
+      expect((await refusal(undefined, { DEMO_CONFIG: path })).message).to.include('(named by DEMO_CONFIG)');
+    });
+
+    it('that is a folder', async () => {
+      await mkdir(join(folder, 'sub'));
+      expect((await refusal(join(folder, 'sub'))).message).to.include('it is a folder; name a file in it');
+    });
+  });
+
+  describe('never shows a secret', () => {
+    const secret = 's3cret';
+    const cases: [name: string, content: unknown][] = [
+      ['in a URL of the wrong kind', { ...good, redis: { url: `http://user:${secret}@host` } }],
+      ['in the place of its section', { ...good, redis: secret }],
+      ['in the place of a setting beside it', { ...good, server: { host: 1, port: `redis://:${secret}@host` } }],
+      ['in a text that is not JSON', `{"redis": {"url": "redis://:${secret}@host"} "x": ${secret}}`],
+    ];
+    for (const [name, content] of cases) {
+      it(name, async () => {
+        const { message } = await refusal(await write(content));
+        expect(message).to.not.include(secret);
+      });
+    }
+
+    it('from the environment', async () => {
+      const { message } = await refusal(await write(good), { DEMO__REDIS__URL: `http://:${secret}@host` });
+      expect(message).to.include('redis.url (from DEMO__REDIS__URL)').and.not.include(secret);
+    });
+  });
+});

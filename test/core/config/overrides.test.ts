@@ -1,0 +1,127 @@
+/** The environment's values over those of a file. */
+import { expect } from 'chai';
+import { applyEnvironment, type Draft, type Environment, strayVariables } from '../../../core/config/overrides.js';
+
+const draft = (): Draft => ({
+  server: { port: 8080, basePath: '/api/v1' },
+  adapter: { use: 'store', options: { path: 'data', poolSize: 5 } },
+  plugins: [{ use: 'one', options: {} }],
+  auth: { tiers: ['a'], keys: { use: 'file', options: {} } },
+  limits: { requestsPerMinute: 600 },
+  redis: null,
+});
+
+const named = [
+  { variable: 'PORT', path: ['server', 'port'] },
+  { variable: 'STORE_URI', path: ['adapter', 'options', 'uri'], when: { at: ['adapter'], use: 'remote' } },
+  { variable: 'REDIS_URL', path: ['redis', 'url'] },
+];
+
+const apply = (env: Environment) => {
+  const root = draft();
+  return { root, ...applyEnvironment(root, env, 'DEMO', named) };
+};
+
+describe('applyEnvironment', () => {
+  const settings: [variable: string, value: string, path: string, expected: unknown][] = [
+    ['DEMO__SERVER__PORT', '9000', 'server.port', 9000],
+    ['DEMO__SERVER__BASEPATH', '/v2', 'server.basePath', '/v2'],
+    ['DEMO__SERVER__BASE_PATH', '/v2', 'server.basePath', '/v2'],
+    ['DEMO__server__basePath', '/v2', 'server.basePath', '/v2'],
+    ['DEMO__LIMITS__REQUESTS_PER_MINUTE', '1200', 'limits.requestsPerMinute', 1200],
+    ['DEMO__AUTH__TIERS', '["a","b"]', 'auth.tiers', ['a', 'b']],
+    ['DEMO__AUTH__TIERS__0', 'b', 'auth.tiers[0]', 'b'],
+    ['DEMO__AUTH__TIERS__1', 'b', 'auth.tiers[1]', 'b'],
+    ['DEMO__PLUGINS__1', './mine.js', 'plugins[1]', { use: './mine.js', options: {} }],
+    ['DEMO__PLUGINS__0__OPTIONS__SPAN', '12', 'plugins[0].options.span', 12],
+    ['DEMO__ADAPTER', 'other', 'adapter', { use: 'other', options: {} }],
+    ['DEMO__ADAPTER__OPTIONS__PATH', '/data', 'adapter.options.path', '/data'],
+    ['DEMO__ADAPTER__OPTIONS__POOL_SIZE', '9', 'adapter.options.poolSize', 9],
+    ['DEMO__ADAPTER__OPTIONS__POLL_MS', '500', 'adapter.options.pollMs', 500],
+    ['DEMO__ADAPTER__OPTIONS__snake_case', 'x', 'adapter.options.snake_case', 'x'],
+    ['DEMO__REDIS__URL', 'redis://h', 'redis.url', 'redis://h'],
+    ['DEMO__HTTP__CORS', 'null', 'http.cors', null],
+    // What is wanted as text stays text, even where it looks like something else.
+    ['DEMO__AUTH__REALM', '123', 'auth.realm', '123'],
+    ['DEMO__AUTH__REALM', 'true', 'auth.realm', 'true'],
+    ['DEMO__AUTH__REALM', '"in quotes"', 'auth.realm', 'in quotes'],
+    // What is wrong stays as it is, to be named by the check that follows.
+    ['DEMO__SERVER__PORT', 'http', 'server.port', 'http'],
+  ];
+  for (const [variable, value, path, expected] of settings) {
+    it(`${variable}=${value} sets ${path} to ${JSON.stringify(expected)}`, () => {
+      const { root, overrides, faults } = apply({ [variable]: value });
+      expect(faults).to.deep.equal([]);
+      expect(root).to.have.deep.nested.property(path, expected);
+      expect(overrides).to.deep.equal([{ path, variable }]);
+    });
+  }
+
+  const wrong: [variable: string, fault: string][] = [
+    ['DEMO__SERVER__PROT', 'there is no setting "server.PROT"; did you mean DEMO__SERVER__PORT?'],
+    ['DEMO__LIMTS__REPLICAS', 'there is no setting "LIMTS"; did you mean DEMO__LIMITS?'],
+    ['DEMO__LOG__ZZZZZZZZZ', 'there is no setting "log.ZZZZZZZZZ"; log has level, format'],
+    ['DEMO__SERVER__PORT__X', 'there is no setting "server.port.X"; server.port has nothing inside it'],
+    ['DEMO__PLUGINS__5', '"5" is no place in the list plugins; it must be a number from 0 to 1'],
+    ['DEMO__PLUGINS__ONE', '"ONE" is no place in the list plugins; it must be a number from 0 to 1'],
+    ['DEMO__ADAPTER__OPTIONS__PATH__DEEPER', 'cannot be set, adapter.options.path is neither an object nor a list'],
+  ];
+  for (const [variable, fault] of wrong) {
+    it(`${variable}: ${fault}`, () => {
+      const { root, overrides, faults } = apply({ [variable]: '1' });
+      expect(faults).to.deep.equal([`${variable}: ${fault}`]);
+      expect(overrides).to.deep.equal([]);
+      expect(root).to.deep.equal(draft());
+    });
+  }
+
+  it('takes an empty variable for an absent one', () => {
+    expect(apply({ PORT: '', DEMO__SERVER__PORT: '', DEMO__NOTHING: '' })).to.deep.equal({
+      root: draft(),
+      overrides: [],
+      faults: [],
+    });
+  });
+
+  it('replaces a part before it changes something inside it', () => {
+    const { root } = apply({ DEMO__ADAPTER__OPTIONS__URI: 'x://y', DEMO__ADAPTER: 'remote' });
+    expect(root['adapter']).to.deep.equal({ use: 'remote', options: { uri: 'x://y' } });
+  });
+
+  it('gives the general rule precedence over a well-known variable', () => {
+    const { root, overrides } = apply({ PORT: '1', DEMO__SERVER__PORT: '2' });
+    expect(root).to.have.nested.property('server.port', 2);
+    expect(overrides).to.deep.equal([{ path: 'server.port', variable: 'DEMO__SERVER__PORT' }]);
+  });
+
+  it('uses a variable of one module only where that module is used', () => {
+    expect(apply({ STORE_URI: 'x://y' }).root).to.deep.equal(draft());
+    const { root } = apply({ STORE_URI: 'x://y', DEMO__ADAPTER: 'remote' });
+    expect(root['adapter']).to.deep.equal({ use: 'remote', options: { uri: 'x://y' } });
+  });
+
+  it('makes a section that the file leaves out or sets to null', () => {
+    expect(apply({ REDIS_URL: 'redis://h' }).root['redis']).to.deep.equal({ url: 'redis://h' });
+  });
+
+  it('cannot be made to reach a prototype', () => {
+    apply({ DEMO__ADAPTER__OPTIONS____proto____POLLUTED: '1', DEMO__ADAPTER__OPTIONS__constructor: '{"polluted":1}' });
+    apply({ DEMO__ADAPTER__OPTIONS: '{"__proto__":{"polluted":1}}' });
+    expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
+  });
+});
+
+describe('strayVariables', () => {
+  it('names variables that would be passed over', () => {
+    expect(strayVariables({ DEMO_CONFG: 'x', DEMO_SERVER__PORT: '1' }, 'DEMO')).to.deep.equal([
+      'DEMO_CONFG: there is no such variable; did you mean DEMO_CONFIG?',
+      'DEMO_SERVER__PORT: names of settings begin with "DEMO__", with two underscores',
+    ]);
+  });
+
+  it('leaves other variables alone', () => {
+    expect(
+      strayVariables({ DEMO_CONFIG: 'x', DEMO__A: '1', DEMO_COLOR: '1', DEMOGRAPHY: '1', PATH: 'x' }, 'DEMO'),
+    ).to.deep.equal([]);
+  });
+});

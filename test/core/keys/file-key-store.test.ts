@@ -1,0 +1,271 @@
+/** Keys in a file: several writers, changes from outside, and files that are broken. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import type { KeyRecord } from '../../../core/contracts/keys.js';
+import { systemClock } from '../../../core/contracts/runtime.js';
+import { KeyStoreError } from '../../../core/errors.js';
+import { FileKeyStore } from '../../../core/keys/file-key-store.js';
+import { formatKeyFile } from '../../../core/keys/key-file.js';
+import { createKey } from '../../../core/keys/key-format.js';
+
+const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
+
+const newRecord = (change: Partial<KeyRecord> = {}): KeyRecord => {
+  const { hash, id } = createKey();
+  return {
+    id,
+    hash,
+    name: 'test',
+    tier: 'enterprise',
+    limit_per_minute: null,
+    created_at: '2026-01-01T00:00:00Z',
+    expires_at: null,
+    revoked_at: null,
+    ...change,
+  };
+};
+
+/** Resolves when it holds; the test's own timeout is the limit. */
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await delay(5);
+};
+
+const rejection = async (promise: Promise<unknown>): Promise<KeyStoreError> => {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).to.be.instanceOf(KeyStoreError);
+  return error as KeyStoreError;
+};
+
+describe('FileKeyStore', () => {
+  let folder: string;
+  let path: string;
+  let log: string[];
+  let stores: FileKeyStore[];
+  let children: ChildProcess[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'keys-'));
+    path = join(folder, 'keys.json');
+    log = [];
+    stores = [];
+    children = [];
+  });
+  afterEach(async () => {
+    for (const child of children) child.kill('SIGKILL');
+    await Promise.all(stores.map((store) => store.close()));
+    await chmod(folder, 0o700);
+    await rm(folder, { recursive: true });
+  });
+
+  const newStore = (file = path): FileKeyStore => {
+    const logger = pino({ level: 'info' }, { write: (line: string) => log.push(line) });
+    const store = new FileKeyStore(
+      { path: file, pollMs: 50 },
+      { logger, clock: systemClock, resolvePath: (each) => each },
+    );
+    stores.push(store);
+    return store;
+  };
+  const openStore = async (file?: string): Promise<FileKeyStore> => {
+    const store = newStore(file);
+    await store.open();
+    return store;
+  };
+  const start = (...args: string[]): ChildProcess => {
+    const child = spawn(process.execPath, [writer, path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    return child;
+  };
+
+  it('holds no keys where there is no file, and makes one for the owner alone with the first key', async () => {
+    const store = await openStore();
+    expect(await store.list()).to.deep.equal([]);
+    const record = newRecord();
+    await store.insert(record);
+    expect(store.lookup(record.hash)).to.deep.equal(record);
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+    expect(await readdir(folder)).to.deep.equal(['keys.json']);
+  });
+
+  it('keeps the permissions of a file that is there, and the symbolic link that leads to it', async () => {
+    const store = await openStore();
+    await store.insert(newRecord());
+    await chmod(path, 0o640);
+    const link = join(folder, 'link.json');
+    await symlink(path, link);
+    const other = await openStore(link);
+    await other.insert(newRecord());
+    expect((await stat(path)).mode & 0o777).to.equal(0o640);
+    expect(await store.list()).to.have.length(2);
+  });
+
+  it('updates a record by its id, and refuses unknown and repeated ones', async () => {
+    const store = await openStore();
+    const record = newRecord();
+    await store.insert(record);
+    const changed = { ...record, limit_per_minute: 60, revoked_at: '2026-02-01T00:00:00Z' };
+    expect(await store.update(record.id, { limit_per_minute: 60, revoked_at: '2026-02-01T00:00:00Z' })).to.deep.equal(
+      changed,
+    );
+    expect(store.lookup(record.hash)).to.deep.equal(changed);
+    expect((await rejection(store.update('key_none', {}))).code).to.equal('unknown_key');
+    expect((await rejection(store.insert({ ...newRecord(), id: record.id }))).code).to.equal('conflict');
+    expect((await rejection(store.insert({ ...newRecord(), hash: record.hash }))).code).to.equal('conflict');
+    expect(await (await openStore()).list()).to.deep.equal([changed]);
+  });
+
+  it('loses no key when three processes write at once, and shows readers whole files only', async () => {
+    const reader = await openStore();
+    const writers = ['a', 'b', 'c'].map((name) => start(name, '15'));
+    const ends = await Promise.all(writers.map((child) => once(child, 'exit')));
+    expect(ends.map(([code]) => code)).to.deep.equal([0, 0, 0]);
+    const names = (await reader.list()).map(({ name }) => name);
+    const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
+    expect(names).to.have.members(expected).and.have.length(45);
+    expect(log).to.deep.equal([]);
+    expect(await readdir(folder)).to.deep.equal(['keys.json']);
+  });
+
+  it('loses no change of its own when many are asked for at once', async () => {
+    const store = await openStore();
+    await Promise.all(Array.from({ length: 20 }, () => store.insert(newRecord())));
+    expect(await store.list()).to.have.length(20);
+  });
+
+  it('goes on after a writer was killed with the lock in its hands', async () => {
+    const child = start('-', 'stop');
+    await once(child.stdout as NodeJS.ReadableStream, 'data');
+    expect(await readdir(folder)).to.deep.equal(['keys.json.lock']);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const store = await openStore();
+    await store.insert(newRecord());
+    expect(await readdir(folder)).to.deep.equal(['keys.json']);
+  });
+
+  it('sees what another process wrote, and tells so', async () => {
+    const store = await openStore();
+    let told = 0;
+    store.onChange(() => told++);
+    const child = start('other', '1');
+    await once(child, 'exit');
+    await until(() => told > 0);
+    const [record] = JSON.parse(await readFile(path, 'utf8')).keys;
+    expect(store.lookup(record.hash)).to.deep.equal(record);
+  });
+
+  const first = newRecord();
+  const broken: [name: string, content: string, reason: string][] = [
+    ['cut short', formatKeyFile([first]).slice(0, -20), 'line 4'],
+    ['empty', '', 'line 1, column 1: the text ends where a value is expected'],
+    ['of another format', '{"format":2,"keys":[]}', 'format: 2 is not allowed; it must be 1'],
+    [
+      'with a repeated id',
+      formatKeyFile([first, { ...newRecord(), id: first.id }]),
+      'keys[1].id: is the same as that of keys[0]',
+    ],
+    [
+      'with a repeated key',
+      formatKeyFile([first, { ...newRecord(), hash: first.hash }]),
+      'keys[1].hash: is the same as that of keys[0]',
+    ],
+    [
+      'with a date of no calendar',
+      formatKeyFile([newRecord({ expires_at: '2026-02-30T00:00:00Z' })]),
+      'keys[0].expires_at: "2026-02-30T00:00:00Z" is not allowed',
+    ],
+    [
+      'with a mistyped field',
+      JSON.stringify({ format: 1, keys: [{ ...first, teir: 'x' }] }),
+      'keys[0].teir: there is no such setting; did you mean "tier"?',
+    ],
+  ];
+  for (const [name, content, reason] of broken) {
+    it(`refuses a file ${name}, says why once, and serves the last good one until it is mended`, async () => {
+      const store = await openStore();
+      const record = newRecord();
+      await store.insert(record);
+      const good = await readFile(path, 'utf8');
+      await writeFile(path, content);
+      await until(() => !store.health().ok);
+      // Several more looks at the same file.
+      await delay(120);
+      expect(store.lookup(record.hash)).to.deep.equal(record);
+      expect(store.health().message).to.not.include(folder);
+      expect(log).to.have.length(1);
+      expect(JSON.parse(log[0] ?? '').err.message).to.include(reason);
+      expect((await rejection(store.insert(newRecord()))).message).to.include(reason);
+      expect(await readFile(path, 'utf8')).to.equal(content);
+      await writeFile(path, good);
+      await until(() => store.health().ok);
+      expect(store.lookup(record.hash)).to.deep.equal(record);
+    });
+
+    it(`does not open on a file ${name}`, async () => {
+      await writeFile(path, content);
+      const error = await rejection(newStore().open());
+      expect(error.code).to.equal('invalid_file');
+      expect(error.message).to.include(path).and.include(reason);
+    });
+  }
+
+  it('goes on with its keys when the file disappears, and when it comes back', async () => {
+    const store = await openStore();
+    const record = newRecord();
+    await store.insert(record);
+    await rename(path, `${path}.away`);
+    await until(() => !store.health().ok);
+    expect(store.lookup(record.hash)).to.deep.equal(record);
+    expect(log.join()).to.include('it has disappeared');
+    await rename(`${path}.away`, path);
+    await until(() => store.health().ok);
+    await unlink(path);
+    await until(() => !store.health().ok);
+  });
+
+  it('says that the folder of the file is not there', async () => {
+    const store = await openStore(join(folder, 'missing', 'keys.json'));
+    const error = await rejection(store.insert(newRecord()));
+    expect(error.code).to.equal('unavailable');
+    expect(error.message).to.include('cannot be written: it does not exist, or its folder does not');
+  });
+
+  it('shows no key that stands in the file by mistake', async () => {
+    const { key } = createKey();
+    const record = newRecord();
+    for (const wrong of [
+      { ...record, hash: key },
+      { ...record, created_at: key },
+      { ...record, [key]: 1 },
+      { ...record, tier: [key] },
+    ]) {
+      await writeFile(path, JSON.stringify({ format: 1, keys: [wrong] }));
+      const { message, stack } = await rejection(newStore().open());
+      expect(`${message}${stack}`).to.include('keys[0]').and.not.include(key.slice(4, 24));
+    }
+    await writeFile(path, `{"format":1,"keys":[{"hash":"${key}" ${key}`);
+    const { message, cause } = await rejection(newStore().open());
+    expect(`${message}${cause}`).to.not.include(key.slice(4, 24));
+  });
+
+  it('carries 100,000 keys', async () => {
+    const records = Array.from({ length: 100_000 }, (_, i) =>
+      newRecord({ id: `key_${i}`, hash: i.toString(16).padStart(64, '0') }),
+    );
+    await writeFile(path, formatKeyFile(records));
+    const store = await openStore();
+    await store.update('key_99999', { limit_per_minute: 7 });
+    expect(store.lookup((99_999).toString(16).padStart(64, '0'))?.limit_per_minute).to.equal(7);
+    expect(await store.list()).to.have.length(100_000);
+  });
+});

@@ -1,0 +1,88 @@
+/** The text of an API key. */
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { createKey, hashKey, KEY_PREFIX, parseKey } from '../../../core/keys/key-format.js';
+
+const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const letter = fc.constantFrom(...LETTERS);
+const anyKey = fc.constant(null).map(() => createKey().key);
+
+describe('createKey()', () => {
+  it('makes a prefix, 43 characters of base 62 and a checksum of six', () => {
+    expect(createKey().key).to.match(/^mfk_[0-9A-Za-z]{49}$/);
+  });
+
+  it('answers with the SHA-256 of the key in hex, and an id that shares nothing with either', () => {
+    const { key, hash, id } = createKey();
+    expect(hash).to.equal(createHash('sha256').update(key).digest('hex'));
+    expect(id).to.match(/^key_[0-9A-Za-z]{10}$/);
+    expect(key).to.not.include(id.slice(4));
+  });
+
+  it('makes each key and id once', () => {
+    const made = Array.from({ length: 2000 }, createKey);
+    expect(new Set(made.map(({ key }) => key)).size).to.equal(2000);
+    expect(new Set(made.map(({ id }) => id)).size).to.equal(2000);
+  });
+
+  it('uses all of base 62 in every place of the secret', () => {
+    const keys = Array.from({ length: 3000 }, () => createKey().key.slice(KEY_PREFIX.length, -6));
+    for (let place = 0; place < 43; place++) {
+      expect(new Set(keys.map((secret) => secret[place])).size, `place ${place}`).to.equal(62);
+    }
+  });
+});
+
+describe('parseKey(text)', () => {
+  it('answers with the hash of every key', () => {
+    fc.assert(
+      fc.property(anyKey, (key) => {
+        expect(parseKey(key)).to.deep.equal({ hash: hashKey(key) });
+      }),
+    );
+  });
+
+  it('refuses a key with one character changed', () => {
+    fc.assert(
+      fc.property(anyKey, fc.integer({ min: 4, max: 52 }), letter, (key, at, other) => {
+        fc.pre(key[at] !== other);
+        expect(parseKey(key.slice(0, at) + other + key.slice(at + 1))).to.equal(undefined);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('refuses a key with two neighbours swapped', () => {
+    fc.assert(
+      fc.property(anyKey, fc.integer({ min: 4, max: 51 }), (key, at) => {
+        fc.pre(key[at] !== key[at + 1]);
+        expect(parseKey(key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2))).to.equal(undefined);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('refuses a key cut short, added to, in other case or with space around it', () => {
+    fc.assert(
+      fc.property(anyKey, fc.integer({ min: 0, max: 52 }), letter, (key, length, more) => {
+        for (const text of [key.slice(0, length), key + more, key.toUpperCase(), ` ${key}`, `${key}\n`]) {
+          expect(parseKey(text)).to.equal(undefined);
+        }
+      }),
+    );
+  });
+
+  it('refuses every other text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(parseKey(text)).to.equal(undefined);
+      }),
+    );
+  });
+
+  it('knows a key of this format by its checksum, CRC-32 in base 62', () => {
+    // CRC-32 of "mfk_" and 43 zeros, computed independently.
+    expect(parseKey(`mfk_${'0'.repeat(43)}4LKzVK`)).to.not.equal(undefined);
+  });
+});

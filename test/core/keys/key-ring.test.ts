@@ -1,0 +1,167 @@
+/** Who sends a request, by its Authorization header. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { KeyRecord } from '../../../core/contracts/keys.js';
+import { createKey } from '../../../core/keys/key-format.js';
+import { KeyRing } from '../../../core/keys/key-ring.js';
+import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
+
+const START = Date.parse('2026-01-01T00:00:00Z');
+
+/** A store that counts how often it is asked. */
+class CountingStore extends MemoryKeyStore {
+  asked = 0;
+
+  override lookup(hash: string): KeyRecord | undefined {
+    this.asked++;
+    return super.lookup(hash);
+  }
+}
+
+const setUp = (recent?: number) => {
+  const store = new CountingStore();
+  const clock = { time: START, now: () => clock.time };
+  const ring = new KeyRing(store, { tiers: ['enterprise'], clock, ...(recent === undefined ? {} : { recent }) });
+  const issue = async (change: Partial<KeyRecord> = {}) => {
+    const { key, hash, id } = createKey();
+    const record: KeyRecord = {
+      id,
+      hash,
+      name: 'test',
+      tier: 'enterprise',
+      limit_per_minute: null,
+      created_at: '2025-01-01T00:00:00Z',
+      expires_at: null,
+      revoked_at: null,
+      ...change,
+    };
+    await store.insert(record);
+    return { key, record, header: `Bearer ${key}` };
+  };
+  return { store, clock, ring, issue };
+};
+
+describe('KeyRing.identify(authorization)', () => {
+  it('finds the record of a key', async () => {
+    const { ring, issue } = setUp();
+    const { header, record } = await issue();
+    expect(ring.identify(header)).to.deep.equal({ kind: 'key', record });
+  });
+
+  it('takes the scheme in any case, and more than one space after it', async () => {
+    const { ring, issue } = setUp();
+    const { key } = await issue();
+    for (const header of [`bearer ${key}`, `BEARER ${key}`, `bEaReR   ${key}`]) {
+      expect(ring.identify(header).kind, header).to.equal('key');
+    }
+  });
+
+  it('finds no credentials in an absent, an empty or a blank header', () => {
+    const { ring } = setUp();
+    for (const header of [undefined, '', ' ', '\t ']) expect(ring.identify(header).kind).to.equal('none');
+  });
+
+  it('finds everything else invalid', async () => {
+    const { ring, issue } = setUp();
+    const { key } = await issue();
+    const headers = [
+      key,
+      'Bearer',
+      'Bearer ',
+      `Bearer${key}`,
+      `Bearer\t${key}`,
+      `Bearer ${key} `,
+      `Bearer ${key},`,
+      `Bearer ${key}, Bearer ${key}`,
+      `Bearer ${key} ${key}`,
+      `Bearer "${key}"`,
+      `Bearer token=${key}`,
+      `Bearer ${key}=`,
+      `Basic ${key}`,
+      `Token ${key}`,
+      `Bearer ${key.slice(0, -1)}`,
+      `Bearer ${createKey().key}`,
+      'Bearer __proto__',
+    ];
+    for (const header of headers) expect(ring.identify(header).kind, header).to.equal('invalid');
+  });
+
+  it('finds any text invalid or without credentials, and never throws', () => {
+    const { ring } = setUp();
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(ring.identify(`Bearer ${text}`).kind).to.equal('invalid');
+        expect(ring.identify(text).kind).to.equal(text.trim() === '' ? 'none' : 'invalid');
+      }),
+    );
+  });
+
+  it('refuses revoked keys, expired ones and those of other tiers', async () => {
+    const { ring, issue } = setUp();
+    const refused: Partial<KeyRecord>[] = [
+      { revoked_at: '2025-06-01T00:00:00Z' },
+      // By the clock of a replica that is ahead.
+      { revoked_at: '2026-06-01T00:00:00Z' },
+      { expires_at: '2026-01-01T00:00:00Z' },
+      { expires_at: 'no date' },
+      { tier: 'free' },
+      { tier: 'Enterprise' },
+    ];
+    for (const change of refused) {
+      expect(ring.identify((await issue(change)).header).kind, JSON.stringify(change)).to.equal('invalid');
+    }
+  });
+
+  it('refuses a key from the moment that it expires, also when it was seen before', async () => {
+    const { ring, clock, issue } = setUp();
+    const { header } = await issue({ expires_at: '2026-01-01T00:00:10Z' });
+    expect(ring.identify(header).kind).to.equal('key');
+    clock.time = START + 9_999;
+    expect(ring.identify(header).kind).to.equal('key');
+    clock.time = START + 10_000;
+    expect(ring.identify(header).kind).to.equal('invalid');
+  });
+
+  it('asks the store once for a key seen recently', async () => {
+    const { ring, store, issue } = setUp();
+    const { header } = await issue();
+    for (let i = 0; i < 5; i++) ring.identify(header);
+    expect(store.asked).to.equal(1);
+  });
+
+  it('never asks the store for what is no key', () => {
+    const { ring, store } = setUp();
+    for (const header of ['Bearer x', `Bearer mfk_${'A'.repeat(49)}`, 'Basic x', '']) ring.identify(header);
+    expect(store.asked).to.equal(0);
+  });
+
+  it('does not remember refused headers', async () => {
+    const { ring, store } = setUp();
+    const header = `Bearer ${createKey().key}`;
+    ring.identify(header);
+    ring.identify(header);
+    expect(store.asked).to.equal(2);
+  });
+
+  it('remembers no more headers than twice the bound', async () => {
+    const { ring, store, issue } = setUp(10);
+    const headers = [];
+    for (let i = 0; i < 50; i++) headers.push((await issue()).header);
+    for (const header of headers) ring.identify(header);
+    store.asked = 0;
+    for (const header of headers.toReversed()) ring.identify(header);
+    expect(store.asked).to.be.at.least(30);
+  });
+
+  it('sees a revocation and a changed limit with the next request', async () => {
+    const { ring, store, issue } = setUp();
+    const { header, record } = await issue();
+    ring.identify(header);
+    await store.update(record.id, { limit_per_minute: 5 });
+    expect(ring.identify(header))
+      .to.deep.include({ kind: 'key' })
+      .and.have.nested.property('record.limit_per_minute', 5);
+    await store.update(record.id, { revoked_at: '2026-01-01T00:00:00Z' });
+    expect(ring.identify(header).kind).to.equal('invalid');
+  });
+});
