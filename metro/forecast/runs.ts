@@ -1,5 +1,6 @@
 /** A model's runs over a panel, as documents of the dataset: one run per quarter, each from data up to it. */
 import { OperatorError } from '../../core/errors.js';
+import { compareScalars } from '../../core/storage/compare.js';
 import type { Backtest, Forecast, ForecastRun, Market } from '../collections.js';
 import { periodEnd, quarterStart } from '../periods.js';
 import { backtestOf } from './backtest.js';
@@ -11,8 +12,12 @@ import { rounded } from './rounding.js';
 import { type Rules, riskGradeOf, signalOf } from './rules.js';
 import { type Origin, realizedChange, walk } from './walk.js';
 
-/** Quarters to make runs at: the newest `last`, or all from one to another, both included. */
-export type Span = { readonly last: number } | { readonly from: number; readonly to: number };
+/** The quarters to make runs at: those from `from` to `to`, both included, and of these the newest `last`. */
+export interface Span {
+  readonly from?: number;
+  readonly to?: number;
+  readonly last?: number;
+}
 
 export const defaultSpan: Span = { last: 40 };
 
@@ -47,22 +52,58 @@ const runAt = (quarter: number): string =>
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : rounded(value);
 
-const inSpan = (span: Span, origins: readonly Origin[]): readonly Origin[] =>
-  'last' in span
-    ? origins.slice(-span.last)
-    : origins.filter(({ quarter }) => quarter >= span.from && quarter <= span.to);
+const inSpan = ({ from = 0, to = Number.POSITIVE_INFINITY, last }: Span, origins: readonly Origin[]) => {
+  const within = origins.filter(({ quarter }) => quarter >= from && quarter <= to);
+  return last === undefined ? within : within.slice(-last);
+};
 
 const emptyMessage = ({ panel, span, options }: RunsInput): string => {
   if (panel.quarters.length === 0) return 'There is nothing to forecast from: the dataset has no house price index.';
-  const first = quarterName(panel.firstQuarter);
-  const last = quarterName(panel.firstQuarter + panel.quarters.length - 1);
-  const asked =
-    'last' in span ? `the last ${span.last} quarters` : `${quarterName(span.from)} to ${quarterName(span.to)}`;
+  const newest = panel.firstQuarter + panel.quarters.length - 1;
+  const { from = panel.firstQuarter, to = newest } = span;
   return (
-    `No market can be forecast at ${asked}: the index runs from ${first} to ${last}, and a market needs ` +
-    `${options.minValues} values and one for the quarter itself. Choose other quarters, or fewer values.`
+    `No market can be forecast at ${quarterName(from)} to ${quarterName(to)}: the index runs from ` +
+    `${quarterName(panel.firstQuarter)} to ${quarterName(newest)}, and a market needs ${options.minValues} values ` +
+    'and one for the quarter itself. Choose other quarters, or ask for fewer values.'
   );
 };
+
+/** What an origin's run says of its markets, by code. */
+const forecastsAt = (origin: Origin, { panel, model, rules, vintage }: RunsInput): Forecast[] => {
+  const rows: Forecast[] = [];
+  for (const [market, { cbsa }] of panel.markets.entries()) {
+    const point = orNull(origin.point[market]);
+    if (point === null) continue;
+    const outlook = { point, lower_80: orNull(origin.lower[market]), upper_80: orNull(origin.upper[market]) };
+    const realized = orNull(realizedChange(panel, origin.quarter, market));
+    rows.push({
+      run_id: runId(origin.quarter),
+      cbsa,
+      run_at: runAt(origin.quarter),
+      model_version: modelVersion(model),
+      horizon_months: HORIZON_MONTHS,
+      target_period: quarterStart(origin.quarter + HORIZON_QUARTERS),
+      ...outlook,
+      signal: signalOf(outlook, rules),
+      risk_score: riskGradeOf(outlook, rules),
+      realized,
+      realized_as_of: realized === null ? null : vintage,
+    });
+  }
+  return rows.sort((a, b) => compareScalars(a.cbsa, b.cbsa));
+};
+
+const runOf = (quarter: number, markets: number, { panel, model, vintage }: RunsInput): ForecastRun => ({
+  id: runId(quarter),
+  status: 'completed',
+  model_version: modelVersion(model),
+  run_at: runAt(quarter),
+  horizon_months: HORIZON_MONTHS,
+  features: model.features,
+  notes:
+    `Pseudo-out-of-sample: uses the index up to ${quarterName(quarter)} only, in its vintage of ${vintage}. ` +
+    `${markets} of ${panel.markets.length} markets forecast.`,
+});
 
 /**
  * Walks the model over the whole panel, and keeps the forecasts of the span's quarters that have any.
@@ -73,48 +114,12 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
  * @throws OperatorError when no quarter of the span has a forecast
  */
 export const makeRuns = (input: RunsInput): Runs => {
-  const { panel, model, options, rules, span, vintage } = input;
+  const { panel, model, options, span, vintage } = input;
   const origins = inSpan(span, [...walk(model, panel, options)].filter(hasForecast));
   if (origins.length === 0) throw new OperatorError(emptyMessage(input));
-
-  const version = modelVersion(model);
-  const runs: ForecastRun[] = [];
-  const forecasts: Forecast[] = [];
-  for (const origin of origins) {
-    const rows = panel.markets.flatMap(({ cbsa }, market): Forecast[] => {
-      const point = orNull(origin.point[market]);
-      if (point === null) return [];
-      const outlook = { point, lower_80: orNull(origin.lower[market]), upper_80: orNull(origin.upper[market]) };
-      const realized = orNull(realizedChange(panel, origin.quarter, market));
-      return [
-        {
-          run_id: runId(origin.quarter),
-          cbsa,
-          run_at: runAt(origin.quarter),
-          model_version: version,
-          horizon_months: HORIZON_MONTHS,
-          target_period: quarterStart(origin.quarter + HORIZON_QUARTERS),
-          ...outlook,
-          signal: signalOf(outlook, rules),
-          risk_score: riskGradeOf(outlook, rules),
-          realized,
-          realized_as_of: realized === null ? null : vintage,
-        },
-      ];
-    });
-    forecasts.push(...rows.sort((a, b) => (a.cbsa < b.cbsa ? -1 : 1)));
-    runs.push({
-      id: runId(origin.quarter),
-      status: 'completed',
-      model_version: version,
-      run_at: runAt(origin.quarter),
-      horizon_months: HORIZON_MONTHS,
-      features: model.features,
-      notes:
-        `Pseudo-out-of-sample: uses the index up to ${quarterName(origin.quarter)} only, in its vintage of ${vintage}. ` +
-        `${rows.length} of ${panel.markets.length} markets forecast.`,
-    });
-  }
+  const byOrigin = origins.map((origin) => forecastsAt(origin, input));
+  const runs = origins.map(({ quarter }, index) => runOf(quarter, byOrigin[index]?.length ?? 0, input));
+  const forecasts = byOrigin.flat();
   const benchmark = { name: persistence.name, point: benchmarkPoints(panel, options) };
   return { runs, forecasts, backtest: backtestOf({ runs, forecasts, benchmark, vintage }) };
 };

@@ -1,0 +1,103 @@
+/** What the options of `metro-forecast forecast` mean: all faults at once. */
+import { OperatorError } from '../core/errors.js';
+import { defaultForecastOptions } from '../metro/forecast/model.js';
+import { defaultModel, findModel } from '../metro/forecast/models/index.js';
+import { parseQuarter, quarterName } from '../metro/forecast/quarter-names.js';
+import { checkRules, defaultRules, type Rules } from '../metro/forecast/rules.js';
+import { defaultSpan, type RunsInput, type Span } from '../metro/forecast/runs.js';
+
+/** As given on the command line. */
+export interface ForecastArguments {
+  readonly model?: string;
+  readonly runs?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly minValues?: string;
+  readonly expandPoint?: string;
+  readonly expandLower?: string;
+  readonly contractPoint?: string;
+  readonly grades?: string;
+}
+
+const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
+
+/** @throws OperatorError listing every option that cannot be used */
+export const parseForecastArguments = (given: ForecastArguments): Omit<RunsInput, 'panel' | 'vintage'> => {
+  const faults: string[] = [];
+
+  const parsed = <T>(
+    name: string,
+    text: string | undefined,
+    parse: (text: string) => T | undefined,
+    expected: string,
+  ): T | undefined => {
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (value === undefined) faults.push(`${name}: "${text}" is not ${expected}`);
+    return value;
+  };
+  const count = (name: string, text: string | undefined, least: number) =>
+    parsed(
+      name,
+      text,
+      (digits) => (/^\d{1,6}$/.test(digits) && Number(digits) >= least ? Number(digits) : undefined),
+      `a whole number from ${least} on`,
+    );
+  const percent = (name: string, text: string | undefined) =>
+    parsed(
+      name,
+      text,
+      (digits) => (NUMBER.test(digits) ? Number(digits) : undefined),
+      'a number of percent like 4 or -1.5',
+    );
+  const quarter = (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter like 2005Q4');
+  /** Hands on what a check finds, as one more of all faults. */
+  const checked = <T>(check: () => T): T | undefined => {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      faults.push(...(error.faults.length > 0 ? error.faults : [error.message]));
+      return undefined;
+    }
+  };
+
+  const from = quarter('--from', given.from);
+  const to = quarter('--to', given.to);
+  if (from !== undefined && to !== undefined && from > to) {
+    faults.push(`--from: ${quarterName(from)} is after --to ${quarterName(to)}`);
+  }
+  // A first quarter says how many runs there are.
+  const last = count('--runs', given.runs, 1) ?? (from === undefined ? defaultSpan.last : undefined);
+  const span: Span = {
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(last !== undefined && { last }),
+  };
+
+  const grades = parsed(
+    '--grades',
+    given.grades,
+    (text) => {
+      const limits = text.split(',').map((part) => part.trim());
+      return limits.length === 4 && limits.every((limit) => NUMBER.test(limit))
+        ? (limits.map(Number) as unknown as Rules['grades'])
+        : undefined;
+    },
+    'four probabilities like 0.10,0.20,0.35,0.50',
+  );
+  const rules: Rules = {
+    expandPoint: percent('--expand-point', given.expandPoint) ?? defaultRules.expandPoint,
+    expandLower: percent('--expand-lower', given.expandLower) ?? defaultRules.expandLower,
+    contractPoint: percent('--contract-point', given.contractPoint) ?? defaultRules.contractPoint,
+    grades: grades ?? defaultRules.grades,
+  };
+  checked(() => checkRules(rules));
+  const options = {
+    minValues: count('--min-values', given.minValues, 1) ?? defaultForecastOptions.minValues,
+  };
+  const model = checked(() => findModel(given.model ?? defaultModel.name)) ?? defaultModel;
+
+  if (faults.length > 0) throw new OperatorError('Nothing was forecast:', faults);
+  return { model, options, rules, span };
+};

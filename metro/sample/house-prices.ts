@@ -1,0 +1,78 @@
+/** The sample's house price indexes: made up, with gaps and short series where a reader of the API meets them. */
+
+import { stateOf } from '../forecast/panel.js';
+import type { MetroIndex } from '../import/fhfa.js';
+import { quarterIndex } from '../periods.js';
+import { SAMPLE_METROS } from './metros.js';
+import { randomFrom } from './random.js';
+
+export const FIRST_QUARTER = quarterIndex(1996, 3);
+export const LAST_QUARTER = quarterIndex(2026, 2);
+const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
+
+/** What is special about some of the series. */
+interface Shape {
+  /** Quarters of history at the end; all by default. */
+  readonly last?: number;
+  /** The last quarter with a value. */
+  readonly end?: number;
+  /** Quarters inside the series without a value. */
+  readonly gaps?: readonly number[];
+}
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  // No history: every figure of the market is null.
+  '41980': { last: 0 },
+  // Three quarters: no 12-month change either.
+  '46520': { last: 3 },
+  // Three years: a 12-month change, but too few values for a forecast.
+  '14260': { last: 12 },
+  // Ended: past forecasts, but none in the newest run.
+  '38300': { end: quarterIndex(2023, 4) },
+  // The year before the newest quarter is missing: a forecast, but no 12-month change.
+  '41620': { gaps: [quarterIndex(2025, 2)] },
+  // Missing outcomes: forecasts that stay without a realized value.
+  '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },
+  '39300': { gaps: [quarterIndex(2003, 4), quarterIndex(2011, 1), quarterIndex(2011, 2), quarterIndex(2011, 3)] },
+};
+
+/** Log growth per quarter in percent, as a first-order autoregression around 0. */
+const momentum = (seed: string, persistence: number, volatility: number): number[] => {
+  const random = randomFrom(seed);
+  let value = 0;
+  return Array.from({ length: LENGTH }, () => {
+    value = persistence * value + volatility * random.normal();
+    return value;
+  });
+};
+
+/**
+ * Index levels with 1996Q3 = 100. Growth is the sum of a long-run rate, a national, a state's and a market's
+ * momentum; the published level has some noise.
+ */
+export const sampleHousePrices = (): MetroIndex[] => {
+  const nation = momentum('nation 3', 0.9, 0.35);
+  const states = new Map<string, number[]>();
+  return SAMPLE_METROS.map(([cbsa, name]) => {
+    const state = stateOf(name);
+    if (!states.has(state)) states.set(state, momentum(`state ${state}`, 0.9, 0.4));
+    const regional = states.get(state) as number[];
+    const own = momentum(`market ${cbsa}`, 0.85, 0.35);
+    const random = randomFrom(`level ${cbsa}`);
+    const trend = 0.75 + 0.4 * (random.uniform() - 0.5);
+    const { last = LENGTH, end = LAST_QUARTER, gaps = [] } = SHAPES[cbsa] ?? {};
+
+    let log = 0;
+    const quarters: number[] = [];
+    const values: number[] = [];
+    for (let i = 0; i < LENGTH; i++) {
+      const quarter = FIRST_QUARTER + i;
+      if (i > 0) log += trend + (nation[i] as number) + (regional[i] as number) + (own[i] as number);
+      const level = 100 * Math.exp((log + 0.4 * random.normal()) / 100);
+      if (i < LENGTH - last || quarter > end || gaps.includes(quarter)) continue;
+      quarters.push(quarter);
+      values.push(Math.round(level * 100) / 100);
+    }
+    return { cbsa, name, quarters, values };
+  });
+};

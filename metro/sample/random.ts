@@ -1,0 +1,36 @@
+/** Reproducible random numbers: the same seed gives the same numbers on every machine. */
+
+export interface Random {
+  /** Uniform on [0, 1), in steps of 2^-32. */
+  uniform(): number;
+  /** About standard normal: the sum of 12 uniforms less 6 (Irwin-Hall), which needs no rounding-prone function. */
+  normal(): number;
+}
+
+/** 32 bits of a text: FNV-1a (Fowler, Noll and Vo). */
+const hash = (text: string): number => {
+  let bits = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) bits = Math.imul(bits ^ byte, 0x01000193);
+  return bits >>> 0;
+};
+
+/**
+ * A stream of its own for each seed: a Weyl sequence, each step mixed by the finaliser of MurmurHash3 (Austin
+ * Appleby), as in SplitMix (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+ */
+export const randomFrom = (seed: string): Random => {
+  let state = hash(seed);
+  const uniform = (): number => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let bits = state;
+    bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+    bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+    return ((bits ^ (bits >>> 16)) >>> 0) / 2 ** 32;
+  };
+  const normal = (): number => {
+    let sum = -6;
+    for (let i = 0; i < 12; i++) sum += uniform();
+    return sum;
+  };
+  return { uniform, normal };
+};

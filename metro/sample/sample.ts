@@ -1,0 +1,130 @@
+/** The embedded sample, whole: made-up numbers, and forecasts of them by the real model. */
+import type { Document, Manifest, Source } from '../../core/contracts/dataset.js';
+import { compareScalars } from '../../core/storage/compare.js';
+import type { Forecast, ForecastRun, Series } from '../collections.js';
+import { defaultForecastOptions } from '../forecast/model.js';
+import { defaultModel } from '../forecast/models/index.js';
+import { createPanel } from '../forecast/panel.js';
+import { defaultRules } from '../forecast/rules.js';
+import { makeRuns, withNewestRun } from '../forecast/runs.js';
+import { METRO_HPI, toHpi, toMarket, toObservations } from '../import/documents.js';
+import { freshness } from '../import/freshness.js';
+import { quarterStart } from '../periods.js';
+import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices } from './house-prices.js';
+import { type SampleSeries, sampleMacro } from './macro.js';
+
+const VERSION = 'sample-1';
+const CREATED = '2026-10-15T00:00:00Z';
+const VINTAGE = '2026-09-30';
+const LOADED = '2026-09-30T12:00:00Z';
+/** Quarterly runs, the newest ones of the index. */
+const RUNS = 20;
+const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
+
+/** In key order. */
+export interface Sample {
+  readonly manifest: Manifest;
+  readonly collections: Readonly<Record<string, readonly Document[]>>;
+}
+
+const metroSeries: Series = {
+  series_id: METRO_HPI,
+  title: 'House Price Index by Metro Area (synthetic sample)',
+  kind: 'metro',
+  geography: 'Metropolitan statistical areas of the United States',
+  cadence: 'quarterly',
+  source: 'Synthetic sample',
+  units: 'Index 1996Q3=100',
+  seasonal_adjustment: 'NSA',
+  observation_start: quarterStart(FIRST_QUARTER),
+  observation_end: quarterStart(LAST_QUARTER),
+  last_updated: LOADED,
+  notes: NOTES,
+};
+
+const macroSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: SampleSeries): Series => ({
+  series_id: id,
+  title: `${title} (synthetic sample)`,
+  kind: 'macro',
+  geography: 'United States',
+  cadence,
+  source: 'Synthetic sample',
+  units,
+  seasonal_adjustment,
+  observation_start: days[0] ?? null,
+  observation_end: days.at(-1) ?? null,
+  last_updated: LOADED,
+  notes: NOTES,
+});
+
+const toSource = ({ series_id, title, cadence, observation_end }: Series): Source => ({
+  id: series_id,
+  title,
+  cadence,
+  latest_period: observation_end,
+  last_loaded_at: LOADED,
+  ...freshness(cadence),
+  attribution: null,
+});
+
+/** Runs that did not complete, and rows that one of them left: what no endpoint may show. */
+const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
+  {
+    ...newest,
+    id: 20260,
+    status: 'failed',
+    run_at: '2026-10-01T00:00:00Z',
+    notes: 'Failed: stopped after five markets.',
+  },
+  { ...newest, id: 20263, status: 'running', run_at: '2026-10-15T00:00:00Z', notes: 'Waits for the index of 2026Q3.' },
+];
+
+const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
+  newest.slice(0, 5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
+
+const byText =
+  <T>(of: (row: T) => string) =>
+  (a: T, b: T) =>
+    of(a) < of(b) ? -1 : 1;
+
+/** Always the same rows. Change `VERSION` with anything that changes them. */
+export const makeSample = (): Sample => {
+  const index = sampleHousePrices();
+  const macro = sampleMacro().sort(byText(({ id }) => id));
+  const markets = index.map(toMarket);
+  const hpi = index.flatMap(toHpi);
+  const series = [metroSeries, ...macro.map(macroSeries)].sort(byText(({ series_id }) => series_id));
+
+  const made = makeRuns({
+    panel: createPanel(markets, hpi),
+    model: defaultModel,
+    options: defaultForecastOptions,
+    rules: defaultRules,
+    span: { last: RUNS },
+    vintage: VINTAGE,
+  });
+  const newest = made.runs.at(-1) as ForecastRun;
+  const [failed, running] = incompleteRuns(newest) as [ForecastRun, ForecastRun];
+  const newestRows = made.forecasts.filter(({ run_id }) => run_id === newest.id);
+  const forecasts = [...made.forecasts, ...rowsOfFailedRun(failed, newestRows)];
+
+  return {
+    manifest: {
+      format: 1,
+      version: VERSION,
+      created: CREATED,
+      vintage: VINTAGE,
+      synthetic: true,
+      sources: series.map(toSource),
+    },
+    collections: {
+      markets: withNewestRun(markets, made),
+      hpi,
+      series,
+      observations: macro.flatMap(toObservations),
+      forecast_runs: [...made.runs, failed, running].sort((a, b) => a.id - b.id),
+      forecasts: forecasts.sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa)),
+      backtests: made.backtest ? [made.backtest] : [],
+    } as unknown as Record<string, readonly Document[]>,
+  };
+};

@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { parseForecastArguments } from '../../cli/forecast-options.js';
+import { OperatorError } from '../../core/errors.js';
+import { defaultForecastOptions } from '../../metro/forecast/model.js';
+import { pooledMomentum } from '../../metro/forecast/models/pooled-momentum.js';
+import { defaultRules } from '../../metro/forecast/rules.js';
+import { quarterIndex } from '../../metro/periods.js';
+
+describe('parseForecastArguments(given)', () => {
+  it('has a default for everything', () => {
+    expect(parseForecastArguments({})).to.deep.equal({
+      model: pooledMomentum,
+      options: defaultForecastOptions,
+      rules: defaultRules,
+      span: { last: 40 },
+    });
+  });
+
+  it('reads every option', () => {
+    const given = {
+      model: 'persistence',
+      runs: '12',
+      from: '2005Q4',
+      to: '2024q4',
+      minValues: '30',
+      expandPoint: '3.5',
+      expandLower: '-1',
+      contractPoint: '.5',
+      grades: '0.05, 0.1,0.2,0.4',
+    };
+    const { model, ...rest } = parseForecastArguments(given);
+    expect(model.name).to.equal('persistence');
+    expect(rest).to.deep.equal({
+      options: { minValues: 30 },
+      rules: { expandPoint: 3.5, expandLower: -1, contractPoint: 0.5, grades: [0.05, 0.1, 0.2, 0.4] },
+      span: { from: quarterIndex(2005, 4), to: quarterIndex(2024, 4), last: 12 },
+    });
+  });
+
+  it('takes all quarters from a first one on, and the newest 40 up to a last one', () => {
+    expect(parseForecastArguments({ from: '2005Q4' }).span).to.deep.equal({ from: quarterIndex(2005, 4) });
+    expect(parseForecastArguments({ to: '2005Q4' }).span).to.deep.equal({ to: quarterIndex(2005, 4), last: 40 });
+  });
+
+  it('lists all faults at once', () => {
+    const given = {
+      model: 'persistance',
+      runs: '0',
+      from: '2005',
+      to: '2024Q5',
+      minValues: 'many',
+      expandPoint: '4%',
+      contractPoint: '5',
+      grades: '0.1,0.2',
+    };
+    expect(() => parseForecastArguments(given))
+      .to.throw(OperatorError)
+      .with.property('faults')
+      .deep.equals([
+        '--from: "2005" is not a quarter like 2005Q4',
+        '--to: "2024Q5" is not a quarter like 2005Q4',
+        '--runs: "0" is not a whole number from 1 on',
+        '--grades: "0.1,0.2" is not four probabilities like 0.10,0.20,0.35,0.50',
+        '--expand-point: "4%" is not a number of percent like 4 or -1.5',
+        'expand from 4% on and contract below 5% overlap: lower the second',
+        '--min-values: "many" is not a whole number from 1 on',
+        'There is no forecast model "persistance". Did you mean "persistence"? Choose one of: pooled-momentum, persistence.',
+      ]);
+    expect(() => parseForecastArguments({ from: '2024Q1', to: '2005Q4' })).to.throw(
+      '--from: 2024Q1 is after --to 2005Q4',
+    );
+  });
+});
