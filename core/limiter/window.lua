@@ -1,0 +1,133 @@
+-- One subject's sliding window. The arguments and the reply are explained in window-script.ts.
+--
+-- The key is a list, newest entry first: calls, stamp, total, stamp, total, ..., stamp, total.
+-- An entry's total counts everything admitted up to its stamp (microseconds of this server's clock), so the
+-- window holds the newest total less that of the last entry, which is the newest to have left the window.
+-- `calls` says of each replica which of its calls was applied last, how much it counted, and until when to keep that.
+
+local key = KEYS[1]
+local asked, limit, window, grain = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local replica, call, expected = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local FIRST_REPORT = 8
+
+local function integer(number)
+  return string.format('%.0f', number)
+end
+
+-- The end of the grain that a moment is in: an admission counts until every one of its grain has left the window.
+local function stampOf(moment)
+  return moment + (grain - moment % grain) % grain
+end
+
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+
+local head = redis.call('LRANGE', key, 0, 2)
+local exists = #head == 3
+local calls, newest, total = head[1] or '', tonumber(head[2] or 0), tonumber(head[3] or 0)
+
+local last, counted = string.match(calls, replica .. ':(%d+):(%d+):')
+last, counted = tonumber(last or 0), tonumber(counted or 0)
+-- Below `expected`: admissions that this replica knows of were lost. From `call` on: this one comes twice, or too late.
+if last < expected or last >= call then
+  return { -1, last, 0 }
+end
+
+local reported = 0
+
+-- Writes the list anew with the replica's report in it. A clock that was set back leaves stamps in the future: they
+-- become now.
+local function merge()
+  local entries = {}
+  local list = redis.call('LRANGE', key, 1, -1)
+  for i = 1, #list - 3, 2 do
+    entries[#entries + 1] = { math.min(tonumber(list[i]), stampOf(now)), tonumber(list[i + 1]) - tonumber(list[i + 3]) }
+  end
+  for i = FIRST_REPORT, #ARGV, 3 do
+    local tag, age, count = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
+    if tag == last then
+      local known = math.min(count, counted)
+      counted, count = counted - known, count - known
+    end
+    local stamp = stampOf(now - age)
+    if tag >= last and count > 0 and stamp + window > now then
+      entries[#entries + 1] = { stamp, count }
+      reported = reported + count
+    end
+  end
+  table.sort(entries, function(a, b) return a[1] < b[1] end)
+  redis.call('DEL', key)
+  newest, total, exists = 0, 0, #entries > 0
+  if not exists then
+    return
+  end
+  redis.call('LPUSH', key, 0, 0)
+  for _, entry in ipairs(entries) do
+    newest, total = entry[1], total + entry[2]
+    redis.call('LPUSH', key, integer(total), integer(newest))
+  end
+  redis.call('LPUSH', key, calls)
+end
+
+if #ARGV >= FIRST_REPORT or newest > now + window then
+  merge()
+end
+
+-- What has left the window goes, but for the newest of it.
+local base = total
+local oldest = nil
+if exists then
+  if newest + window <= now then
+    redis.call('LTRIM', key, 0, 2)
+  end
+  local tail = redis.call('LRANGE', key, -4, -1)
+  while #tail == 4 and tonumber(tail[1]) + window <= now do
+    redis.call('LTRIM', key, 0, -3)
+    tail = redis.call('LRANGE', key, -4, -1)
+  end
+  base, oldest = tonumber(tail[#tail]), tonumber(tail[1])
+end
+
+local admitted = math.max(0, math.min(asked, limit - (total - base)))
+
+if admitted + reported > 0 then
+  local kept = { replica .. ':' .. integer(call) .. ':' .. integer(admitted + reported) .. ':' .. integer((now + 2 * window) / 1000) }
+  for id, rest, keep in string.gmatch(calls, '(%w+)(:%d+:%d+:)(%d+)') do
+    if id ~= replica and tonumber(keep) * 1000 > now then
+      kept[#kept + 1] = id .. rest .. keep
+    end
+  end
+  calls = table.concat(kept, ' ')
+  if exists then
+    redis.call('LPOP', key)
+  else
+    redis.call('RPUSH', key, 0, 0)
+  end
+  if admitted > 0 then
+    local stamp = math.max(stampOf(now), newest)
+    if exists and stamp == newest and total > base then
+      redis.call('LTRIM', key, 2, -1)
+    end
+    if total == base then
+      oldest = stamp
+    end
+    newest, total = stamp, total + admitted
+    redis.call('LPUSH', key, integer(total), integer(newest))
+  end
+  redis.call('LPUSH', key, calls)
+  redis.call('PEXPIRE', key, integer(math.ceil((newest - now + window) / 1000) + 1000))
+end
+
+-- With a limit that was lowered below what is counted, the oldest entry may not be the one that makes room.
+local used = total - base
+if used > limit then
+  local i = -4
+  local entry = redis.call('LRANGE', key, i, i + 1)
+  while total - tonumber(entry[2]) >= limit do
+    i = i - 2
+    entry = redis.call('LRANGE', key, i, i + 1)
+  end
+  oldest = tonumber(entry[1])
+end
+
+return { admitted, math.max(0, limit - used), used > 0 and oldest + window - now or 0 }

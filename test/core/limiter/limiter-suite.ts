@@ -1,0 +1,169 @@
+/** What every limiter must do, whatever keeps its count: schedules of requests against a reference log. */
+import { assert } from 'chai';
+import fc from 'fast-check';
+import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
+
+export interface LimiterHarness {
+  readonly windowMs: number;
+  /** Replicas that share their count. */
+  readonly replicas: readonly Limiter[];
+  /** Milliseconds by the clock that decides. */
+  now(): Promise<number>;
+  wait(ms: number): Promise<void>;
+  /** How late a slot may come back under this limit. */
+  lateMs(limit: number): number;
+  /** How many random schedules are affordable. */
+  readonly runs: number;
+}
+
+/** An admission, known to lie between two readings of the clock; they are equal where the clock stands still. */
+interface Admission {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Requests of one subject, each checked against everything that was admitted before. */
+class Reference {
+  readonly #harness: LimiterHarness;
+  readonly #subject: string;
+  #admitted: Admission[] = [];
+
+  constructor(harness: LimiterHarness, subject: string) {
+    this.#harness = harness;
+    this.#subject = subject;
+  }
+
+  /** Sends requests at once, and answers with how many passed. */
+  async burst(size: number, limit: number, replica = 0): Promise<number> {
+    const { replicas, windowMs } = this.#harness;
+    const limiter = replicas[replica % replicas.length] as Limiter;
+    const from = await this.#harness.now();
+    const decisions = await Promise.all(Array.from({ length: size }, () => limiter.take(this.#subject, limit)));
+    const to = await this.#harness.now();
+    const before = this.#admitted.filter((admission) => to - admission.from < windowMs).length;
+    const passed = decisions.filter(({ allowed }) => allowed).length;
+    assert.isAtMost(passed, Math.max(0, limit - before), 'more passed than the limit in one window');
+    for (let i = 0; i < passed; i++) this.#admitted.push({ from, to });
+    const late = windowMs + this.#harness.lateMs(limit);
+    const after = this.#admitted.filter((admission) => from - admission.to < late).length;
+    if (passed < size) assert.isAtLeast(after, limit, 'one was refused although there was room');
+    for (const decision of decisions) this.#check(decision, limit, after);
+    return passed;
+  }
+
+  #check({ limit, remaining, resetMs, allowed }: Decision, asked: number, after: number): void {
+    assert.equal(limit, asked);
+    assert.isAtLeast(remaining, Math.max(0, limit - after));
+    assert.isAtMost(remaining, allowed ? limit - 1 : 0);
+    assert.isAbove(resetMs, 0);
+    assert.isAtMost(resetMs, this.#harness.windowMs + this.#harness.lateMs(limit));
+  }
+}
+
+let subjects = 0;
+const subject = (): string => `key:${++subjects}`;
+
+export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarness>): void => {
+  describe(`${name} as a limiter`, () => {
+    let harness: LimiterHarness;
+
+    before(async () => {
+      harness = await make();
+    });
+
+    it('any schedule of bursts over the replicas passes what a log of the window would pass', async () => {
+      const step = fc.record({
+        permille: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 }), fc.constant(1000)),
+        size: fc.integer({ min: 1, max: 5 }),
+        replica: fc.nat({ max: 2 }),
+      });
+      const schedule = fc.array(step, { minLength: 1, maxLength: 8 });
+      await fc.assert(
+        fc.asyncProperty(schedule, fc.integer({ min: 1, max: 6 }), async (steps, limit) => {
+          const reference = new Reference(harness, subject());
+          for (const { permille, size, replica } of steps) {
+            if (permille > 0) await harness.wait((permille / 1000) * harness.windowMs);
+            await reference.burst(size, limit, replica);
+          }
+        }),
+        { numRuns: harness.runs, endOnFailure: true },
+      );
+    });
+
+    it('any schedule with changing limits keeps to the limit of each request', async () => {
+      const step = fc.record({
+        permille: fc.integer({ min: 0, max: 400 }),
+        size: fc.integer({ min: 1, max: 5 }),
+        limit: fc.oneof(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1001, max: 1004 })),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
+          const reference = new Reference({ ...harness, lateMs: () => harness.lateMs(1001) }, subject());
+          for (const { permille, size, limit } of steps) {
+            if (permille > 0) await harness.wait((permille / 1000) * harness.windowMs);
+            await reference.burst(size, limit);
+          }
+        }),
+        { numRuns: harness.runs, endOnFailure: true },
+      );
+    });
+
+    for (const limit of [600, 6000]) {
+      it(`${2 * limit} requests at once over all replicas: exactly ${limit} pass, and no more until the window is over`, async () => {
+        const name = subject();
+        const half = limit / 2;
+        const requests = Array.from({ length: 4 * half }, (_, i) => {
+          const limiter = harness.replicas[i % harness.replicas.length] as Limiter;
+          return limiter.take(name, limit);
+        });
+        const decisions = await Promise.all(requests);
+        assert.equal(decisions.filter(({ allowed }) => allowed).length, limit);
+        const later = (await (harness.replicas[0] as Limiter).take(name, limit)) as Decision;
+        assert.deepInclude(later, { allowed: false, remaining: 0, limit });
+      });
+    }
+
+    it('a refused request passes when it is repeated after resetMs', async () => {
+      const name = subject();
+      const [limiter] = harness.replicas as [Limiter];
+      await limiter.take(name, 1);
+      for (let i = 0; i < 3; i++) {
+        const refused = await limiter.take(name, 1);
+        assert.isFalse(refused.allowed);
+        await harness.wait(refused.resetMs);
+        assert.isTrue((await limiter.take(name, 1)).allowed);
+      }
+    });
+
+    it('refused requests are not counted', async () => {
+      const reference = new Reference(harness, subject());
+      for (let i = 0; i < 8; i++) {
+        await reference.burst(4, 2);
+        await harness.wait(harness.windowMs / 4);
+      }
+    });
+
+    it('a raised limit is in force at once, and a lowered one too', async () => {
+      const name = subject();
+      const limiter = harness.replicas[0] as Limiter;
+      const burst = async (size: number, limit: number) => {
+        const decisions = await Promise.all(Array.from({ length: size }, () => limiter.take(name, limit)));
+        return decisions.filter(({ allowed }) => allowed).length;
+      };
+      assert.equal(await burst(5, 3), 3);
+      assert.equal(await burst(5, 5), 2);
+      assert.equal(await burst(5, 2), 0);
+      assert.equal(await burst(5, 6), 1);
+      assert.equal(await burst(5, 2000), 5);
+      assert.equal(await burst(1, 11), 0);
+      assert.equal(await burst(2, 12), 1);
+    });
+
+    it('subjects do not share their windows', async () => {
+      const limiter = harness.replicas[0] as Limiter;
+      const names = Array.from({ length: 20 }, subject);
+      const decisions = await Promise.all(names.map((name) => limiter.take(name, 1)));
+      assert.isTrue(decisions.every(({ allowed }) => allowed));
+    });
+  });
+};

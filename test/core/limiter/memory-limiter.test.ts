@@ -1,0 +1,61 @@
+/** The limiter of a single process: the shared suite on a clock of our own, and what is special to it. */
+import { assert } from 'chai';
+import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
+import { defineLimiterSuite } from './limiter-suite.js';
+
+const WINDOW_MS = 60_000;
+
+const create = () => {
+  let now = 1000.25;
+  const limiter = new MemoryLimiter({ clock: { now: () => 0, monotonic: () => now } });
+  return {
+    limiter,
+    now: () => now,
+    wait: (ms: number) => {
+      now += ms;
+    },
+  };
+};
+
+defineLimiterSuite('MemoryLimiter', async () => {
+  const { limiter, now, wait } = create();
+  return {
+    windowMs: WINDOW_MS,
+    replicas: [limiter],
+    now: async () => now(),
+    wait: async (ms) => wait(ms),
+    lateMs: () => 0,
+    runs: 300,
+  };
+});
+
+describe('MemoryLimiter', () => {
+  it('take() answers without a promise', () => {
+    assert.deepEqual(create().limiter.take('key:a', 2), {
+      allowed: true,
+      limit: 2,
+      remaining: 1,
+      resetMs: WINDOW_MS,
+    });
+  });
+
+  it('a request exactly one window after another no longer counts it, and a moment earlier still does', () => {
+    const { limiter, wait } = create();
+    limiter.take('key:a', 1);
+    wait(WINDOW_MS - 0.001);
+    assert.isFalse(limiter.take('key:a', 1).allowed);
+    wait(0.001);
+    assert.isTrue(limiter.take('key:a', 1).allowed);
+  });
+
+  it('an idle subject is forgotten, one that is within its window never', () => {
+    const { limiter, wait } = create();
+    for (let i = 0; i < 1000; i++) limiter.take(`ip:${i}`, 1);
+    for (let i = 0; i < 8; i++) {
+      limiter.take('key:busy', 4);
+      wait(WINDOW_MS / 4);
+    }
+    assert.equal(limiter.take('key:busy', 4).remaining, 0);
+    assert.equal(limiter.size, 1);
+  });
+});

@@ -1,0 +1,215 @@
+/** The shared limiter while its Redis is killed, frozen, emptied, demoted or cut off: what passes, and what is counted. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { Redis } from 'ioredis';
+import type { Decision } from '../../../core/contracts/limiter.js';
+import { LimiterUnavailable } from '../../../core/errors.js';
+import { type AwayPolicy, RedisLimiter } from '../../../core/limiter/redis-limiter.js';
+import { connectRedis } from '../../../core/redis.js';
+import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
+import { freePort } from '../../support/server-process.js';
+import { type Server, startRedis } from '../../support/services.js';
+import { startTcpProxy } from '../../support/tcp-proxy.js';
+
+const SUBJECT = 'key:k1';
+const REPLICAS = 3;
+
+describe('RedisLimiter and an outage', () => {
+  let server: Server;
+  let admin: Redis;
+  const closers: (() => void)[] = [];
+
+  beforeEach(async () => {
+    server = await startRedis();
+    admin = new Redis(server.url, { retryStrategy: () => 20 });
+    admin.on('error', () => undefined);
+  });
+
+  afterEach(async () => {
+    for (const close of closers.splice(0)) close();
+    admin.disconnect();
+    await server.stop();
+  });
+
+  const create = async (options: { port?: number; whenAway?: AwayPolicy; logger?: KeptLogger } = {}) => {
+    const { port = server.port, whenAway = 'local', logger = keptLogger() } = options;
+    const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs: 40, connectTimeoutMs: 1000 };
+    const redis = connectRedis(config, logger);
+    await redis.opened;
+    const limiter = new RedisLimiter({ redis, replicas: REPLICAS, whenAway, logger });
+    closers.push(() => {
+      void limiter.close();
+      redis.close();
+    });
+    return limiter;
+  };
+
+  const take = async (limiter: RedisLimiter, times: number, limit = 600): Promise<Decision[]> =>
+    Promise.all(Array.from({ length: times }, () => limiter.take(SUBJECT, limit)));
+
+  const passed = (decisions: readonly Decision[]): number => decisions.filter(({ allowed }) => allowed).length;
+
+  /** How many admissions the shared window holds. */
+  const counted = async (): Promise<number> => {
+    const list = await admin.lrange(`p:{${SUBJECT}}:window`, 0, -1);
+    return list.length === 0 ? 0 : Number(list[2]) - Number(list.at(-1));
+  };
+
+  const back = async (limiter: RedisLimiter): Promise<number> => {
+    const since = performance.now();
+    while (!limiter.health().ok) {
+      assert.isBelow(performance.now() - since, 10_000, 'the limiter did not come back');
+      await delay(5);
+    }
+    // What the replica knows is told right after: let that be applied.
+    await delay(50);
+    return performance.now() - since;
+  };
+
+  it('killed: requests go on at once in the local window, and the shared one knows of them after the restart', async () => {
+    const logger = keptLogger();
+    const limiter = await create({ logger });
+    assert.equal(passed(await take(limiter, 50)), 50);
+    await server.kill();
+    const since = performance.now();
+    assert.equal(passed(await take(limiter, 300)), 200 - 50);
+    assert.isBelow(performance.now() - since, 100);
+    assert.deepInclude(limiter.health(), { ok: false });
+    assert.notInstanceOf(limiter.take(SUBJECT, 600), Promise);
+    await server.restart();
+    assert.isBelow(await back(limiter), 2000);
+    // The new server was empty: all 200 came from this replica's memory of the window.
+    assert.equal(await counted(), 200);
+    assert.equal(passed(await take(limiter, 600)), 400);
+    assert.match(logger.lines.join('\n'), /warn: limiter: the shared store is away\n(.*\n)*info: limiter: .* is back/);
+  });
+
+  it('killed with several replicas: the restarted window holds what all of them had admitted', async () => {
+    const limiters = await Promise.all([create(), create(), create()]);
+    for (const limiter of limiters) await take(limiter, 30);
+    await server.kill();
+    await Promise.all(limiters.map((limiter) => take(limiter, 20)));
+    await server.restart();
+    await Promise.all(limiters.map(back));
+    assert.equal(await counted(), 3 * 50);
+    const decisions = await Promise.all(limiters.map((limiter) => take(limiter, 600)));
+    assert.equal(
+      decisions.map(passed).reduce((sum, n) => sum + n),
+      600 - 150,
+    );
+  });
+
+  it('frozen: the first request waits for under 100 ms, the next for nothing, and none is counted twice', async () => {
+    const limiter = await create();
+    await take(limiter, 10);
+    server.freeze();
+    const since = performance.now();
+    assert.equal(passed(await take(limiter, 20)), 20);
+    assert.isBelow(performance.now() - since, 100);
+    const decision = limiter.take(SUBJECT, 600);
+    assert.notInstanceOf(decision, Promise);
+    assert.deepInclude(decision, { allowed: true, limit: 600, remaining: 200 - 31 });
+    await delay(500);
+    server.resume();
+    assert.isBelow(await back(limiter), 2000);
+    assert.equal(await counted(), 31);
+  });
+
+  it('frozen for longer than a connection is kept: it comes back all the same, and none is counted twice', async () => {
+    const limiter = await create();
+    await take(limiter, 10);
+    server.freeze();
+    assert.equal(passed(await take(limiter, 20)), 20);
+    await delay(2500);
+    assert.equal(passed(await take(limiter, 5)), 5);
+    server.resume();
+    assert.isBelow(await back(limiter), 2000);
+    assert.equal(await counted(), 35);
+  });
+
+  it('a call that was counted, but whose reply was lost, is not counted again', async () => {
+    const proxy = await startTcpProxy(server.port);
+    const limiter = await create({ port: proxy.port });
+    await take(limiter, 10);
+    proxy.cutReplies();
+    assert.equal(passed(await take(limiter, 7)), 7);
+    proxy.mend();
+    await back(limiter);
+    assert.equal(await counted(), 17);
+    assert.equal(passed(await take(limiter, 600)), 583);
+    await proxy.close();
+  });
+
+  it('FLUSHALL: the next call fills the window again', async () => {
+    const limiter = await create();
+    await take(limiter, 100);
+    await admin.flushall();
+    assert.equal(passed(await take(limiter, 600)), 500);
+  });
+
+  it('demoted to a read-only replica: the local window, until it is a primary again', async () => {
+    const limiter = await create();
+    await take(limiter, 10);
+    await admin.replicaof('127.0.0.1', await freePort());
+    assert.equal(passed(await take(limiter, 300)), 190);
+    assert.isFalse(limiter.health().ok);
+    await admin.replicaof('NO', 'ONE');
+    assert.isBelow(await back(limiter), 2000);
+    assert.equal(await counted(), 200);
+  });
+
+  it('starts while Redis is down, and joins the shared window when it comes', async () => {
+    await server.kill();
+    const limiter = await create();
+    assert.equal(passed(await take(limiter, 201)), 200);
+    await server.restart();
+    assert.isBelow(await back(limiter), 2000);
+    assert.equal(await counted(), 200);
+  });
+
+  it('a subject that used up its limit before the outage is not refused for longer than its slot is due', async () => {
+    const limiter = await create();
+    const [first] = await take(limiter, 1, 1);
+    await server.kill();
+    const decision = await limiter.take(SUBJECT, 1);
+    assert.isFalse(decision.allowed);
+    assert.isAtMost(decision.resetMs, (first as Decision).resetMs);
+  });
+
+  it('a limit below the number of replicas leaves each of them one', async () => {
+    await server.kill();
+    const limiter = await create();
+    assert.equal(passed(await take(limiter, 5, 2)), 1);
+  });
+
+  it('whenAway "closed": rejects with LimiterUnavailable, without waiting', async () => {
+    const limiter = await create({ whenAway: 'closed' });
+    await server.kill();
+    for (let i = 0; i < 2; i++) {
+      const error = await Promise.resolve(limiter.take(SUBJECT, 600)).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      assert.instanceOf(error, LimiterUnavailable);
+    }
+    await server.restart();
+    await back(limiter);
+    assert.equal(passed(await take(limiter, 1)), 1);
+  });
+
+  it('whenAway "open": everything passes', async () => {
+    const limiter = await create({ whenAway: 'open' });
+    await server.kill();
+    assert.equal(passed(await take(limiter, 700)), 700);
+  });
+
+  it('health() says so in words that name no host and no cause', async () => {
+    const limiter = await create();
+    assert.deepEqual(limiter.health(), { ok: true, message: null });
+    await server.kill();
+    await take(limiter, 1);
+    const { ok, message } = limiter.health();
+    assert.isFalse(ok);
+    assert.notMatch(message ?? '', /127|redis|ECONN/i);
+  });
+});

@@ -1,0 +1,161 @@
+/** The limiter of many replicas on a real Redis: the shared suite, and how it saves calls and memory. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { Redis } from 'ioredis';
+import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
+import { GRAINS } from '../../../core/limiter/window-script.js';
+import { connectRedis, type RedisConnection } from '../../../core/redis.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { redisForTests, type Server, startRedis, uniqueName } from '../../support/services.js';
+import { defineLimiterSuite } from './limiter-suite.js';
+
+const closers: (() => void)[] = [];
+
+/** A patient connection: these tests are about counting, and the machine may be busy. */
+const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
+  const connection = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
+  await connection.opened;
+  closers.push(connection.close);
+  return connection;
+};
+
+const create = (redis: RedisConnection, windowMs?: number) => {
+  const limiter = new RedisLimiter({
+    redis,
+    replicas: 3,
+    logger: keptLogger(),
+    ...(windowMs === undefined ? {} : { windowMs }),
+  });
+  closers.push(() => void limiter.close());
+  return limiter;
+};
+
+after(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+defineLimiterSuite('RedisLimiter', async () => {
+  const { url } = await redisForTests();
+  const keyPrefix = `${uniqueName('limiter')}:`;
+  const windowMs = 600;
+  const connections = await Promise.all([1, 2, 3].map(() => connect(url, keyPrefix)));
+  const [first] = connections as [RedisConnection];
+  return {
+    windowMs,
+    replicas: connections.map((redis) => create(redis, windowMs)),
+    now: async () => {
+      const [seconds, micros] = await first.client.time();
+      return Number(seconds) * 1000 + Number(micros) / 1000;
+    },
+    wait: (ms) => delay(Math.ceil(ms)),
+    lateMs: (limit) => (limit > 1000 ? windowMs / GRAINS : 0),
+    runs: 8,
+  };
+});
+
+describe('RedisLimiter', () => {
+  let server: Server;
+  let admin: Redis;
+
+  before(async () => {
+    server = await startRedis();
+    admin = new Redis(server.url);
+  });
+
+  after(async () => {
+    admin.disconnect();
+    await server.stop();
+  });
+
+  const calls = async (): Promise<number> => {
+    const stats = await admin.info('commandstats');
+    const count = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+    return count('evalsha') + count('eval');
+  };
+
+  it('500 requests at once of one subject are two calls', async () => {
+    const limiter = create(await connect(server.url));
+    await limiter.take('key:warm', 1);
+    const before = await calls();
+    const decisions = await Promise.all(Array.from({ length: 500 }, () => limiter.take('key:a', 600)));
+    assert.equal(decisions.filter(({ allowed }) => allowed).length, 500);
+    assert.equal((await calls()) - before, 2);
+  });
+
+  it('a subject over its limit is refused without a call, and without a promise', async () => {
+    const limiter = create(await connect(server.url));
+    await Promise.all([1, 2, 3].map(() => limiter.take('key:a', 2)));
+    const before = await calls();
+    const decision = limiter.take('key:a', 2);
+    assert.deepInclude(decision, { allowed: false, limit: 2, remaining: 0 });
+    assert.equal(await calls(), before);
+  });
+
+  it('a subject that took its last slot is refused without a call', async () => {
+    const limiter = create(await connect(server.url));
+    await limiter.take('key:a', 1);
+    const before = await calls();
+    assert.notInstanceOf(limiter.take('key:a', 1), Promise);
+    assert.equal(await calls(), before);
+  });
+
+  it('each subject is one key with prefix, hash tag and a time to live of little more than the window', async () => {
+    await admin.flushall();
+    const limiter = create(await connect(server.url, 'house:'));
+    await limiter.take('key:k_1', 600);
+    await limiter.take('ip:2001:db8::/64', 6000);
+    assert.sameMembers(await admin.keys('*'), ['house:{key:k_1}:window', 'house:{ip:2001:db8::/64}:window']);
+    for (const key of await admin.keys('*')) {
+      const ttl = await admin.pttl(key);
+      assert.isAbove(ttl, 59_000, key);
+      assert.isAtMost(ttl, 62_000, key);
+    }
+  });
+
+  it('a limit of 600, used up one by one, takes at most 9 KB in Redis', async () => {
+    const limiter = create(await connect(server.url, 'house:'));
+    for (let i = 0; i < 600; i++) await limiter.take('key:log', 600);
+    assert.isAtMost((await admin.memory('USAGE', 'house:{key:log}:window', 'SAMPLES', 0)) as number, 9 * 1024);
+  });
+
+  it('a limit of 1,000,000 takes at most 1.5 KB in Redis, in every sixtieth of its window', async () => {
+    const limiter = create(await connect(server.url, 'house:'), 600);
+    const until = Date.now() + 700;
+    while (Date.now() < until) await limiter.take('key:grains', 1_000_000);
+    assert.isAtMost(await admin.llen('house:{key:grains}:window'), 1 + 2 * (GRAINS + 2));
+    assert.isAtLeast(await admin.llen('house:{key:grains}:window'), 1 + GRAINS);
+    assert.isAtMost((await admin.memory('USAGE', 'house:{key:grains}:window', 'SAMPLES', 0)) as number, 1536);
+  });
+
+  it('SCRIPT FLUSH costs nobody a decision and nothing of the count', async () => {
+    const limiter = create(await connect(server.url));
+    for (let i = 0; i < 5; i++) {
+      assert.deepInclude(await limiter.take('key:a', 5), { allowed: true, remaining: 4 - i });
+      await admin.script('FLUSH');
+    }
+    assert.isFalse((await limiter.take('key:a', 5)).allowed);
+  });
+
+  it('a clock of the server that was set back does not lengthen the window', async () => {
+    const limiter = create(await connect(server.url, 'house:'));
+    const ahead = Date.now() * 1000 + 3_600_000_000;
+    await admin.rpush('house:{key:ahead}:window', '', ahead, 1, 0, 0);
+    const decision = await limiter.take('key:ahead', 1);
+    assert.isFalse(decision.allowed);
+    assert.isAtMost(decision.resetMs, 60_000);
+  });
+
+  it('a replica with a system clock 30 seconds off counts in the same window', async () => {
+    const redis = await connect(server.url);
+    const off = { now: () => Date.now() + 30_000, monotonic: () => performance.now() + 30_000 };
+    const other = new RedisLimiter({ redis, replicas: 3, clock: off, logger: keptLogger() });
+    const limiter = create(redis);
+    for (let i = 0; i < 3; i++) {
+      assert.isTrue((await other.take('key:a', 6)).allowed);
+      assert.isTrue((await limiter.take('key:a', 6)).allowed);
+    }
+    assert.isFalse((await other.take('key:a', 6)).allowed);
+    assert.isFalse((await limiter.take('key:a', 6)).allowed);
+    await other.close();
+  });
+});
