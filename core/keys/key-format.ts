@@ -25,9 +25,9 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * CRC-32 of all that stands before it. It is there against typing errors and cut pastes, all of which in up to four
- * neighbouring characters it finds, and against false alarms of scanners. It keeps nobody out who wants to forge a
- * well-formed key, nor would a longer one: what keeps them out are the 256 bits.
+ * CRC-32 of all that stands before it. It is there against typing errors, of which it finds all that lie within four
+ * neighbouring characters, against cut pastes, and against false alarms of scanners. It keeps nobody out who wants to
+ * forge a well-formed key, nor would a longer one: what keeps them out are the 256 bits.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 

@@ -1,0 +1,109 @@
+/** `metro-forecast config` shows the configuration in force; `metro-forecast init` writes one to begin with. */
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import type { Command } from 'commander';
+import { loadConfig } from '../app/load-config.js';
+import { loadModules } from '../app/load-modules.js';
+import { type Config, configSchema } from '../core/config/schema.js';
+import { maskSecrets } from '../core/config/secrets.js';
+import { OperatorError } from '../core/errors.js';
+import { fileErrorReason } from '../core/file-error.js';
+import { packageRoot } from '../core/package-root.js';
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+const toJson = (value: unknown) => JSON.stringify(value, null, 2);
+
+const showConfig = async (_: unknown, command: Command): Promise<void> => {
+  const options = command.optsWithGlobals<{ config?: string; json?: boolean; schema?: boolean }>();
+  if (options.schema) {
+    print(toJson(configSchema));
+    return;
+  }
+  const loaded = await loadConfig({ path: options.config, env: process.env });
+  const { config, path, embedded, overrides } = loaded;
+  // The modules know which of their options are secret, and the options' defaults.
+  const { adapter, keyStore, registry } = await loadModules(loaded);
+  const shown = maskSecrets(config, {
+    adapter: adapter.options,
+    keys: keyStore.options,
+    plugins: registry.plugins.map((plugin) => plugin.options),
+  });
+  if (options.json) {
+    print(toJson({ path, embedded, overrides, config: shown }));
+    return;
+  }
+  const width = Math.max(0, ...overrides.map((override) => override.path.length));
+  const sources = overrides.map((override) => `  ${override.path.padEnd(width)}  ${override.variable}`);
+  process.stderr.write(
+    [
+      `${path}${embedded ? ' (embedded)' : ''}, secrets masked`,
+      ...(sources.length > 0 ? ['From the environment:', ...sources] : []),
+      '',
+    ].join('\n'),
+  );
+  print(toJson(shown));
+};
+
+/** For `$schema`: relative, so that editors find the installed one. */
+const schemaReference = (folder: string): string => {
+  const path = relative(folder, join(packageRoot, 'config/schema.json')).split(sep).join('/');
+  return path.startsWith('.') ? path : `./${path}`;
+};
+
+const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
+  const path = resolve(file);
+  const embedded: Config = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
+  const starter = {
+    ...embedded,
+    $schema: schemaReference(dirname(path)),
+    server: { host: '127.0.0.1', port: 8080 },
+    adapter: { use: 'json', options: { path: dataset } },
+    auth: { ...embedded.auth, keys: { use: 'file', options: { path: 'keys.json' } } },
+  };
+  try {
+    await writeFile(path, `${toJson(starter)}\n`, { flag: 'wx' });
+  } catch (cause) {
+    throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
+  }
+  const data = resolve(dirname(path), dataset);
+  print(
+    [
+      `${path} is written. It serves the dataset in ${data}. Next:`,
+      ...(existsSync(data) ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
+      `  metro-forecast --config ${file} keys create --name NAME`,
+      `  metro-forecast --config ${file} start`,
+    ].join('\n'),
+  );
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('config')
+    .description('show the configuration in force, with secrets masked')
+    .option('--json', 'print JSON for machines, with the source of each value from the environment')
+    .option('--schema', 'print the JSON Schema of configuration files instead')
+    .addHelpText(
+      'after',
+      `
+Environment variables go over the file:
+  METRO_CONFIG          the file, unless --config names one
+  HOST, PORT            server.host, server.port
+  REDIS_URL             redis.url
+  MONGODB_URI           options.uri of the adapter and the key store, where they are "mongo"
+  METRO__SECTION__NAME  any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,
+                        METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500
+An empty variable counts as absent.`,
+    )
+    .action(showConfig);
+
+  program
+    .command('init')
+    .description('write a configuration to begin with; never over an existing file')
+    .argument('[file]', 'where to', 'metro-forecast.json')
+    .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'dataset')
+    .addHelpText('after', `\nExample:\n  $ metro-forecast init metro-forecast.json --dataset data/fhfa`)
+    .action(writeStarter);
+};

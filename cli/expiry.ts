@@ -1,0 +1,29 @@
+/** Reads when a key is to expire: a date, a time, or a span from now. */
+import { OperatorError } from '../core/errors.js';
+
+const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 };
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
+
+/** Milliseconds since 1970, or NaN; unlike `Date.parse`, no 30th of February. */
+const moment = (text: string): number => {
+  const time = DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10) ? Number.NaN : time;
+};
+
+/**
+ * @param text `30d`, `12h`, `2w`; `2027-01-31`, meaning its first moment in UTC; or `2027-01-31T12:00:00Z`
+ * @param now milliseconds since 1970
+ * @returns RFC 3339, UTC
+ * @throws OperatorError for anything else, and for what is not in the future
+ */
+export const parseExpiry = (text: string, now: number): string => {
+  const [, amount, unit = ''] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
+  const time = amount === undefined ? moment(text) : now + Number(amount) * (HOURS[unit] ?? 0) * 3_600_000;
+  if (Number.isNaN(time)) {
+    throw new OperatorError(
+      `--expires: "${text}" is neither a date nor a span; write 30d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
+    );
+  }
+  if (time <= now) throw new OperatorError(`--expires: "${text}" is not in the future.`);
+  return new Date(time).toISOString();
+};

@@ -1,0 +1,125 @@
+/** What the `keys` commands do to a key store. */
+import type { KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
+import { KeyStoreError, OperatorError } from '../core/errors.js';
+import { createKey } from '../core/keys/key-format.js';
+import { nearest } from '../core/nearest.js';
+import { parseExpiry } from './expiry.js';
+
+export interface NewKey {
+  readonly name: string;
+  readonly tier?: string | undefined;
+  readonly limit?: string | undefined;
+  readonly expires?: string | undefined;
+}
+
+/** A record as it is shown. */
+export type ShownKey = Omit<KeyRecord, 'hash'>;
+
+export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
+
+const parseLimit = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) {
+    throw new OperatorError(`A limit must be a whole number of requests per minute from 1 on; "${text}" is not.`);
+  }
+  return Number(text);
+};
+
+const checkName = (name: string): string => {
+  if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
+    throw new OperatorError('--name must have from 1 to 100 characters, none of them control characters.');
+  }
+  return name;
+};
+
+const checkTier = (tier: string, tiers: readonly string[]): string => {
+  if (tiers.includes(tier)) return tier;
+  const near = nearest(tier, tiers);
+  throw new OperatorError(
+    `--tier: keys of the tier "${tier}" would be refused; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
+  );
+};
+
+/** @param tiers those that are entitled; the first is the default */
+export const createKeyRecord = async (
+  store: KeyStore,
+  { name, tier, limit, expires }: NewKey,
+  tiers: readonly string[],
+  now: number,
+): Promise<ShownKey & { key: string }> => {
+  const { key, hash, id } = createKey();
+  const record: KeyRecord = {
+    id,
+    hash,
+    name: checkName(name),
+    tier: checkTier(tier ?? (tiers[0] as string), tiers),
+    limit_per_minute: limit === undefined ? null : parseLimit(limit),
+    created_at: new Date(now).toISOString(),
+    expires_at: expires === undefined ? null : parseExpiry(expires, now),
+    revoked_at: null,
+  };
+  await store.insert(record);
+  return { ...shown(record), key };
+};
+
+/** The store's own refusal, with the id that was probably meant. */
+const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<ShownKey> => {
+  try {
+    return shown(await store.update(id, changes));
+  } catch (error) {
+    if (!(error instanceof KeyStoreError) || error.code !== 'unknown_key') throw error;
+    const records = await store.list();
+    const named = records.filter(({ name }) => name === id).map((record) => record.id);
+    const near = nearest(
+      id,
+      records.map((record) => record.id),
+    );
+    const help =
+      named.length > 0
+        ? `the name "${id}" belongs to ${named.join(', ')}`
+        : near
+          ? `did you mean ${near}?`
+          : '"keys list" shows the ids';
+    // A key given for an id must not end up in a terminal's log.
+    throw new OperatorError(`There is no key with ${id.length > 40 ? 'this id' : `the id ${id}`}; ${help}`);
+  }
+};
+
+export const revokeKey = async (store: KeyStore, id: string, now: number): Promise<ShownKey> => {
+  const record = (await store.list()).find((each) => each.id === id);
+  // The time of the first revocation is the one that counts.
+  return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
+};
+
+/** @param limit requests per minute, or `default` for the configured one */
+export const limitKey = (store: KeyStore, id: string, limit: string): Promise<ShownKey> =>
+  change(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) });
+
+const stateOf = ({ revoked_at, expires_at }: ShownKey, now: number): string => {
+  if (revoked_at !== null) return `revoked ${revoked_at}`;
+  if (expires_at === null) return 'active';
+  return Date.parse(expires_at) <= now ? `expired ${expires_at}` : `active until ${expires_at}`;
+};
+
+/** A table for people. */
+export const formatKeys = (keys: readonly ShownKey[], now: number): string => {
+  const rows = [
+    ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'STATE'],
+    ...keys.map((key) => [
+      key.id,
+      key.name,
+      key.tier,
+      key.limit_per_minute === null ? 'default' : String(key.limit_per_minute),
+      key.created_at.slice(0, 10),
+      stateOf(key, now),
+    ]),
+  ];
+  const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+};

@@ -1,0 +1,123 @@
+/** `metro-forecast keys`: creates, lists, revokes and limits API keys. */
+import type { Command } from 'commander';
+import { pino } from 'pino';
+import { loadConfig } from '../app/load-config.js';
+import { openKeyStore } from '../app/open-key-store.js';
+import type { LoadedConfig } from '../core/config/load.js';
+import type { KeyStore } from '../core/contracts/keys.js';
+import { KeyStoreError, OperatorError } from '../core/errors.js';
+import { createKeyRecord, formatKeys, limitKey, type NewKey, revokeKey, type ShownKey, shown } from './key-actions.js';
+
+interface Options {
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+const note = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+const printJson = (value: unknown) => print(JSON.stringify(value, null, 2));
+
+/** Keys of a store in memory would be gone when the command ends. */
+const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
+  if (config.auth.keys.use !== 'memory') return;
+  throw new OperatorError(
+    embedded
+      ? 'The embedded configuration keeps no keys: each start makes a fresh demo key and prints it. For keys that stay, make a configuration of your own:'
+      : `The configuration ${path} keeps keys in memory only (auth.keys is "memory"). For keys that stay, name a file:`,
+    embedded
+      ? [
+          'metro-forecast init metro-forecast.json',
+          'metro-forecast --config metro-forecast.json keys create --name NAME',
+        ]
+      : ['"auth": { "keys": { "use": "file", "options": { "path": "keys.json" } } }'],
+  );
+};
+
+const withStore = async <T>(
+  command: Command,
+  task: (store: KeyStore, loaded: LoadedConfig, options: Options) => Promise<T>,
+): Promise<T> => {
+  const options = command.optsWithGlobals<Options>();
+  const loaded = await loadConfig({ path: options.config, env: process.env });
+  refuseMemory(loaded);
+  let store: KeyStore | undefined;
+  try {
+    store = await openKeyStore(loaded, pino({ level: 'warn' }, pino.destination(2)));
+    return await task(store, loaded, options);
+  } catch (error) {
+    throw error instanceof KeyStoreError ? new OperatorError(error.message, [], { cause: error }) : error;
+  } finally {
+    await store?.close();
+  }
+};
+
+const report = (key: ShownKey, { json }: Options, sentence: string): void => {
+  if (json) printJson(key);
+  else note(`${key.id} ("${key.name}") ${sentence}`);
+};
+
+const json = ['--json', 'print JSON for machines'] as const;
+
+export const register = (program: Command): void => {
+  const keys = program.command('keys').description('manage API keys');
+
+  keys
+    .command('create')
+    .description('make a key; it is shown this once and kept nowhere')
+    .requiredOption('--name <name>', 'who it is for')
+    .option('--tier <tier>', 'subscription tier (default: the first of auth.tiers)')
+    .option('--limit <n>', 'requests per minute (default: limits.requestsPerMinute)')
+    .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h, 2w); default: never')
+    .option(...json)
+    .addHelpText('after', '\nExample:\n  $ KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)')
+    .action((options: NewKey, command: Command) =>
+      withStore(command, async (store, { config }, { json }) => {
+        const { key, ...record } = await createKeyRecord(store, options, config.auth.tiers, Date.now());
+        if (json) return printJson({ ...record, key });
+        note(`${record.id} ("${record.name}"). Keep the key now; it cannot be shown again:`);
+        return print(key);
+      }),
+    );
+
+  keys
+    .command('list')
+    .description('list keys, without the keys themselves')
+    .option(...json)
+    .action((_: unknown, command: Command) =>
+      withStore(command, async (store, _loaded, { json }) => {
+        const records = (await store.list()).map(shown);
+        if (json) return printJson(records);
+        if (records.length > 0) return print(formatKeys(records, Date.now()));
+        return note('There are no keys yet; "keys create --name NAME" makes one.');
+      }),
+    );
+
+  keys
+    .command('revoke')
+    .description('refuse a key from now on; running services follow within 5 seconds')
+    .argument('<id>', 'as "keys list" shows it')
+    .option(...json)
+    .action((id: string, _: unknown, command: Command) =>
+      withStore(command, async (store, _loaded, options) => {
+        const key = await revokeKey(store, id, Date.now());
+        report(key, options, `is revoked since ${key.revoked_at}.`);
+      }),
+    );
+
+  keys
+    .command('limit')
+    .description("change a key's limit; running services follow within 5 seconds")
+    .argument('<id>', 'as "keys list" shows it')
+    .argument('<n>', 'requests per minute, or "default"')
+    .option(...json)
+    .action((id: string, limit: string, _: unknown, command: Command) =>
+      withStore(command, async (store, _loaded, options) => {
+        const key = await limitKey(store, id, limit);
+        report(key, options, `may now send ${key.limit_per_minute ?? 'the default number of'} requests a minute.`);
+      }),
+    );
+};

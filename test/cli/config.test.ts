@@ -1,0 +1,101 @@
+/** `metro-forecast config` and `metro-forecast init`. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { loadConfig } from '../../app/load-config.js';
+import { register } from '../../cli/config.js';
+import { configSchema } from '../../core/config/schema.js';
+import { OperatorError } from '../../core/errors.js';
+import { packageRoot } from '../../core/package-root.js';
+import { runCommand } from '../support/run-command.js';
+
+describe('metro-forecast config', () => {
+  it('shows the embedded configuration as JSON, with every default', async () => {
+    const { stdout, stderr, error } = await runCommand(register, ['config']);
+    expect(error).to.equal(undefined);
+    expect(stderr).to.equal(`${join(packageRoot, 'config/default.json')} (embedded), secrets masked\n`);
+    expect(JSON.parse(stdout)).to.have.nested.property('server.port', 8080);
+    expect(JSON.parse(stdout)).to.have.nested.property('adapter.use', 'json');
+  });
+
+  it('shows where values of the environment came from, and masks secrets', async () => {
+    const env = { PORT: '9000', REDIS_URL: 'redis://user:s3cret@redis.example:6379', METRO__LIMITS__REPLICAS: '3' };
+    const { stdout, stderr } = await runCommand(register, ['config'], env);
+    expect(stderr).to.include('\n  server.port      PORT\n').and.include('\n  redis.url        REDIS_URL\n');
+    expect(JSON.parse(stdout)).to.have.nested.property('redis.url', 'redis://***@redis.example:6379');
+    expect(`${stdout}${stderr}`).to.not.include('s3cret');
+    const json = JSON.parse((await runCommand(register, ['config', '--json'], env)).stdout);
+    expect(json).to.have.all.keys('path', 'embedded', 'overrides', 'config');
+    expect(json.overrides).to.deep.include({ path: 'limits.replicas', variable: 'METRO__LIMITS__REPLICAS' });
+    expect(json.config.limits.replicas).to.equal(3);
+  });
+
+  it('fills in the defaults of the modules, whose options it checks', async () => {
+    const env = { METRO__AUTH__KEYS: '{"use":"file","options":{"path":"k.json"}}' };
+    const { stdout } = await runCommand(register, ['config'], env);
+    expect(JSON.parse(stdout).auth.keys.options).to.deep.equal({ path: 'k.json', pollMs: 1000 });
+    const { error } = await runCommand(register, ['config'], {
+      METRO__AUTH__KEYS: '{"use":"file","options":{"pth":1}}',
+    });
+    expect(error?.message)
+      .to.include('auth.keys.options.pth: there is no such setting; did you mean "path"?')
+      .and.include('auth.keys.options.path: is missing');
+  });
+
+  it('gives MONGODB_URI to the adapter and the key store where they are "mongo"', async () => {
+    const uri = 'mongodb://user:s3cret@db.example/metro';
+    const env = { METRO__ADAPTER: 'mongo', METRO__AUTH__KEYS: 'mongo', MONGODB_URI: uri };
+    const { config } = await loadConfig({ env });
+    expect(config.adapter.options).to.deep.equal({ uri });
+    expect(config.auth.keys.options).to.deep.equal({ uri });
+    const { stdout, error } = await runCommand(register, ['config'], env);
+    expect(error).to.equal(undefined);
+    expect(stdout).to.include('db.example').and.not.include('s3cret');
+    expect((await loadConfig({ env: { MONGODB_URI: uri } })).config.adapter.options).to.not.have.property('uri');
+  });
+
+  it('--schema prints the schema of configuration files', async () => {
+    const { stdout } = await runCommand(register, ['config', '--schema']);
+    expect(JSON.parse(stdout)).to.deep.equal(JSON.parse(JSON.stringify(configSchema)));
+  });
+});
+
+describe('metro-forecast init', () => {
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cli-init-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('writes a configuration that loads, with a key file and a schema for editors', async () => {
+    const path = join(folder, 'own.json');
+    const { stdout, error } = await runCommand(register, ['init', path, '--dataset', 'data/mine']);
+    expect(error).to.equal(undefined);
+    expect(stdout)
+      .to.include(`It serves the dataset in ${join(folder, 'data/mine')}.`)
+      .and.include(`metro-forecast import SOURCE... --to ${join(folder, 'data/mine')}`)
+      .and.include(`metro-forecast --config ${path} keys create --name NAME`);
+    const { config, embedded } = await loadConfig({ path, env: {} });
+    expect(embedded).to.equal(false);
+    expect(config.adapter).to.deep.equal({ use: 'json', options: { path: 'data/mine' } });
+    expect(config.auth.keys).to.deep.equal({ use: 'file', options: { path: 'keys.json' } });
+    const { $schema } = JSON.parse(await readFile(path, 'utf8'));
+    expect(resolve(folder, $schema)).to.equal(join(packageRoot, 'config/schema.json'));
+  });
+
+  it('never writes over a file', async () => {
+    const path = join(folder, 'mine.json');
+    await writeFile(path, 'mine');
+    const { error } = await runCommand(register, ['init', path]);
+    expect(error).to.be.instanceOf(OperatorError);
+    expect(error?.message).to.equal(`${path} cannot be written: it exists already.`);
+    expect(await readFile(path, 'utf8')).to.equal('mine');
+  });
+
+  it('says that the folder is not there', async () => {
+    const { error } = await runCommand(register, ['init', join(folder, 'missing/own.json')]);
+    expect(error?.message).to.include('it does not exist, or its folder does not');
+  });
+});

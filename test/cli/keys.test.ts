@@ -1,0 +1,166 @@
+/** `metro-forecast keys` on a file of keys. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { register } from '../../cli/keys.js';
+import { OperatorError } from '../../core/errors.js';
+import { createKey, hashKey, parseKey } from '../../core/keys/key-format.js';
+import { runCommand } from '../support/run-command.js';
+
+describe('metro-forecast keys', () => {
+  let folder: string;
+  let config: string;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cli-keys-'));
+    config = join(folder, 'own.json');
+    await writeFile(
+      config,
+      JSON.stringify({
+        adapter: { use: 'memory' },
+        plugins: ['status'],
+        auth: { tiers: ['enterprise', 'partner'], keys: { use: 'file', options: { path: 'keys.json' } } },
+      }),
+    );
+  });
+  beforeEach(() => rm(join(folder, 'keys.json'), { force: true }));
+  after(() => rm(folder, { recursive: true }));
+
+  const keys = (...args: string[]) => runCommand(register, ['keys', ...args, '--config', config]);
+  const done = async (...args: string[]) => {
+    const run = await keys(...args);
+    expect(run.error).to.equal(undefined);
+    return run;
+  };
+  const refused = async (...args: string[]): Promise<string> => {
+    const { error, stdout } = await keys(...args);
+    expect(error).to.be.instanceOf(OperatorError);
+    expect(stdout).to.equal('');
+    return (error as OperatorError).message;
+  };
+  const create = async (...args: string[]) => JSON.parse((await done('create', '--json', ...args)).stdout);
+
+  it('create --name shows the key alone on standard output, and keeps its hash beside the configuration', async () => {
+    const { stdout, stderr } = await done('create', '--name', 'Team A');
+    const key = stdout.trim();
+    expect(parseKey(key)).to.not.equal(undefined);
+    expect(stdout).to.equal(`${key}\n`);
+    expect(stderr).to.match(/^key_\w{10} \("Team A"\)\. Keep the key now; it cannot be shown again:\n$/);
+    const file = await readFile(join(folder, 'keys.json'), 'utf8');
+    expect(file).to.include(hashKey(key)).and.not.include(key);
+    expect((await done('list')).stdout)
+      .to.include('Team A')
+      .and.not.include(key);
+  });
+
+  it('create --json takes tier, limit and expiry', async () => {
+    const key = await create('--name', 'B', '--tier', 'partner', '--limit', '1200', '--expires', '2999-01-01');
+    expect(key).to.deep.include({
+      name: 'B',
+      tier: 'partner',
+      limit_per_minute: 1200,
+      expires_at: '2999-01-01T00:00:00.000Z',
+      revoked_at: null,
+    });
+    expect(hashKey(key.key)).to.equal(JSON.parse(await readFile(join(folder, 'keys.json'), 'utf8')).keys[0].hash);
+  });
+
+  it('create takes the first of the entitled tiers and no limit of its own by default', async () => {
+    expect(await create('--name', 'C')).to.include({ tier: 'enterprise', limit_per_minute: null, expires_at: null });
+  });
+
+  const wrong: [args: string[], message: string][] = [
+    [['--tier', 'enterprize'], 'keys of the tier "enterprize" would be refused; did you mean "enterprise"?'],
+    [['--tier', 'zzzzzzzzzz'], 'would be refused; auth.tiers allows enterprise, partner'],
+    [['--limit', '0'], 'A limit must be a whole number of requests per minute from 1 on; "0" is not.'],
+    [['--limit', '1e3'], '"1e3" is not.'],
+    [['--expires', 'soon'], '--expires: "soon" is neither a date nor a span'],
+    [['--name', ''], '--name must have from 1 to 100 characters'],
+    [['--name', 'a\u001b[2J'], 'none of them control characters'],
+  ];
+  for (const [args, message] of wrong) {
+    it(`create ${args.map((arg) => JSON.stringify(arg)).join(' ')} is refused, and makes no key`, async () => {
+      expect(await refused('create', ...(args[0] === '--name' ? [] : ['--name', 'D']), ...args)).to.include(message);
+      expect((await done('list', '--json')).stdout).to.equal('[]\n');
+    });
+  }
+
+  it('create without --name says that it is required', async () => {
+    expect((await keys('create')).error?.message).to.include("required option '--name <name>' not specified");
+  });
+
+  it('list says how to make the first key', async () => {
+    const { stdout, stderr } = await done('list');
+    expect({ stdout, stderr }).to.deep.equal({
+      stdout: '',
+      stderr: 'There are no keys yet; "keys create --name NAME" makes one.\n',
+    });
+  });
+
+  it('list shows each key with its state', async () => {
+    await create('--name', 'live');
+    await create('--name', 'short', '--expires', '1h', '--limit', '5');
+    const { id } = await create('--name', 'gone');
+    await done('revoke', id);
+    const [head, ...rows] = (await done('list')).stdout.trimEnd().split('\n');
+    expect(head).to.match(/^ID +NAME +TIER +PER MINUTE +CREATED +STATE$/);
+    expect(rows[0]).to.match(/^key_\w{10} +live +enterprise +default +\d{4}-\d\d-\d\d +active$/);
+    expect(rows[1]).to.match(/ short +enterprise +5 .* active until \S+Z$/);
+    expect(rows[2]).to.match(/ gone .* revoked \S+Z$/);
+  });
+
+  it('list --json shows no hash', async () => {
+    await create('--name', 'E');
+    const [key] = JSON.parse((await done('list', '--json')).stdout);
+    expect(key).to.have.all.keys('id', 'name', 'tier', 'limit_per_minute', 'created_at', 'expires_at', 'revoked_at');
+  });
+
+  it('revoke ID revokes once: the first time stays', async () => {
+    const { id } = await create('--name', 'F');
+    const first = JSON.parse((await done('revoke', id, '--json')).stdout);
+    expect(Date.parse(first.revoked_at)).to.be.closeTo(Date.now(), 60_000);
+    expect((await done('revoke', id)).stderr).to.equal(`${id} ("F") is revoked since ${first.revoked_at}.\n`);
+  });
+
+  it('limit ID N sets a limit, and limit ID default takes it away', async () => {
+    const { id } = await create('--name', 'G');
+    expect((await done('limit', id, '50')).stderr).to.equal(`${id} ("G") may now send 50 requests a minute.\n`);
+    expect(JSON.parse((await done('limit', id, 'default', '--json')).stdout).limit_per_minute).to.equal(null);
+    expect(await refused('limit', id, 'many')).to.include('"many" is not');
+  });
+
+  it('revoke and limit suggest the id that was probably meant', async () => {
+    const { id } = await create('--name', 'Houston');
+    const near = `${id.slice(0, -1)}${id.endsWith('x') ? 'y' : 'x'}`;
+    expect(await refused('revoke', near)).to.equal(`There is no key with the id ${near}; did you mean ${id}?`);
+    expect(await refused('limit', 'Houston', '5')).to.include(`the name "Houston" belongs to ${id}`);
+    expect(await refused('revoke', 'zzz')).to.include('"keys list" shows the ids');
+  });
+
+  it('revoke KEY, with the key in place of its id, does not repeat the key', async () => {
+    const { key } = createKey();
+    expect(await refused('revoke', key))
+      .to.include('There is no key with this id')
+      .and.not.include(key.slice(4, 20));
+  });
+
+  it('explains that the embedded configuration keeps no keys, and how to get one that does', async () => {
+    const { error } = await runCommand(register, ['keys', 'create', '--name', 'H']);
+    expect(error).to.be.instanceOf(OperatorError);
+    expect(error?.message)
+      .to.include('each start makes a fresh demo key')
+      .and.include('metro-forecast init metro-forecast.json')
+      .and.include('metro-forecast --config metro-forecast.json keys create --name NAME');
+  });
+
+  it('explains the same for another configuration that keeps keys in memory', async () => {
+    const { error } = await runCommand(register, ['keys', 'list', '-c', config], { METRO__AUTH__KEYS: 'memory' });
+    expect(error?.message).to.include('auth.keys is "memory"').and.include('"use": "file"');
+  });
+
+  it('refuses a key file that is broken, with the reason', async () => {
+    await writeFile(join(folder, 'keys.json'), '{"format": 1}');
+    expect(await refused('list')).to.include('keys: is missing; it must be a list');
+  });
+});
