@@ -1,7 +1,8 @@
 /** Proves that a read ends when its caller no longer wants it. */
 import assert from 'node:assert/strict';
+import { failsWith } from './expect.js';
 import { CROWD_BLOCKS, CROWD_SEATS, crowd, items } from './fixture.js';
-import { failsWith, find, type Instance, withSnapshot } from './instance.js';
+import { find, type Instance, withSnapshot } from './instance.js';
 
 export const describeCancelling = (instance: () => Instance): void => {
   describe('a signal', () => {

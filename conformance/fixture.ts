@@ -67,7 +67,7 @@ const itemRows = Array.from({ length: 24 }, (_, i) => ({
 
 const readingRows = ['north', 'south', 'west'].flatMap((station, s) =>
   ['2024-01-30', '2024-01-31', '2024-02-01', '2024-02-02'].flatMap((day, d) =>
-    [1, 2, 9, 10, 11].map((hour) => ({ station, day, hour, value: s * 100 + d * 10 + hour / 4 })),
+    [1, 2, 9, 10, 12].map((hour) => ({ station, day, hour, value: s * 100 + d * 10 + hour / 4 })),
   ),
 );
 
@@ -135,7 +135,7 @@ const shapeRows: readonly Document[] = [
   {
     id: 'prototype',
     // In brackets, since a bare `__proto__` would set the prototype.
-    nested: { ['__proto__']: { polluted: true }, constructor: 'x', toString: 1, hasOwnProperty: null },
+    nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
     values: ['__proto__', 'constructor', 'prototype'],
   },
   { id: 'text', quotes: '"\'`', lines: 'a\r\nb\u2028c', markup: '<&>', nul: 'a\0b', emoji: '👩‍💻' },

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameItems } from './expect.js';
 import { anotherDataset, FIRST, items, rows } from './fixture.js';
-import { currentVersion, failsWith, find, itUnless, withEmptyInstance, withInstance } from './instance.js';
+import { currentVersion, find, itUnless, withEmptyInstance, withInstance } from './instance.js';
 
-/** Everything that can be asked of an adapter but to close. */
+/** Everything that can be asked of an open adapter. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
-  () => adapter.open(),
   () => adapter.ping(),
   () => adapter.snapshot(),
   ...(adapter.publish ? [() => adapter.publish!(anotherDataset())] : []),
@@ -75,6 +75,14 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     );
 
     it(
+      'makes a later open() reject with closed',
+      withInstance(target, async ({ adapter }) => {
+        await adapter.close();
+        await failsWith('closed', () => adapter.open());
+      }),
+    );
+
+    it(
       'makes every later call fail with closed',
       withInstance(target, async ({ adapter }) => {
         await adapter.close();
@@ -97,11 +105,11 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       'lets reads that are under way settle, with the answer or with closed',
       withInstance(target, async ({ adapter }) => {
         const snapshot = adapter.snapshot();
-        const reads = [snapshot.get('items', ['i01']), find(snapshot, items)];
-        const answers = [rows['items']![0], rows['items']];
+        const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
+        const answers = [rows['items']!, rows['items']!.slice(0, 1)];
         await adapter.close();
         for (const [i, settled] of (await Promise.allSettled(reads)).entries()) {
-          if (settled.status === 'fulfilled') assert.deepEqual(settled.value, answers[i]);
+          if (settled.status === 'fulfilled') sameItems(settled.value, answers[i]!);
           else await failsWith('closed', () => reads[i]);
         }
       }),
@@ -138,12 +146,12 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       await target.breakBackend!(adapter);
       try {
         const [settled] = await Promise.allSettled([read()]);
-        if (settled?.status === 'fulfilled') assert.deepEqual(settled.value, rows['items']);
+        if (settled?.status === 'fulfilled') sameItems(settled.value, rows['items']!);
         else await failsWith('unavailable', () => Promise.reject(settled?.reason));
       } finally {
         await target.repairBackend!(adapter);
       }
-      assert.deepEqual(await read(), rows['items']);
+      sameItems(await read(), rows['items']!);
       snapshot.release();
     }),
   );

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Document } from '../core/contracts/dataset.js';
 import type { Dataset } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameItems } from './expect.js';
 import {
   anotherDataset,
   collections,
@@ -17,7 +18,6 @@ import {
 } from './fixture.js';
 import {
   currentVersion,
-  failsWith,
   find,
   type Instance,
   itUnless,
@@ -49,7 +49,7 @@ const observedDataset = (pause: () => Promise<void> | void, whole = anotherDatas
 });
 
 const itemsAre = (instance: Instance, expected: readonly Document[]): Promise<void> =>
-  withSnapshot(instance, async (snapshot) => assert.deepEqual(await find(snapshot, items), expected));
+  withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
 const nothingChanged = async (instance: Instance): Promise<void> => {
   assert.equal(currentVersion(instance), FIRST);
@@ -65,12 +65,10 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       obstacle,
       'shows nothing of a dataset before all of it',
       withInstance(target, async (instance) => {
-        const announced = instance.changes.length;
         let pauses = 0;
         await instance.adapter.publish!(
           observedDataset(async () => {
             pauses++;
-            assert.equal(instance.changes.length, announced);
             await nothingChanged(instance);
           }),
         );

@@ -26,14 +26,16 @@ export const describeValues = (instance: () => Instance): void => {
           return [await snapshot.get('shapes', [id]), found];
         });
         assert.deepEqual(read, [expected, expected]);
+        // Whoever assigns `__proto__` where it should define it may have changed every object.
         assert.equal(({} as Document)['polluted'], undefined);
       });
     }
 
     it('keeps numbers to the last bit', async () => {
       const found = await withSnapshot(instance(), (snapshot) => find(snapshot, numbers));
-      const bits = (documents: readonly Document[]) => documents.map(({ twice }) => (twice as number[]).map(String));
-      assert.deepEqual(bits(found), bits(rows['numbers']!));
+      const written = new Map(rows['numbers']!.map(({ value, twice }) => [value, twice]));
+      for (const { value, twice } of found) assert.deepEqual(twice, written.get(value));
+      assert.equal(found.length, written.size);
     });
   });
 };

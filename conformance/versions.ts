@@ -1,17 +1,9 @@
 /** Proves that what was published can be listed, gone back to, read as of a time, and pruned. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { eventually, failsWith, sameItems } from './expect.js';
 import { anotherDataset, FIRST, FIRST_CREATED, items, itemsOf, rows, SECOND, SECOND_CREATED } from './fixture.js';
-import {
-  currentVersion,
-  eventually,
-  failsWith,
-  find,
-  type Instance,
-  itUnless,
-  withInstance,
-  withSnapshot,
-} from './instance.js';
+import { currentVersion, find, type Instance, itUnless, withInstance, withSnapshot } from './instance.js';
 
 const THIRD = 'third-3';
 const THIRD_CREATED = '2024-03-01T00:00:00.000Z';
@@ -66,18 +58,27 @@ export const describeVersions = (target: AdapterUnderTest): void => {
 
     itUnless(
       obstacle,
-      'activate() goes back to a version, and calls changed()',
+      'activate() goes back to a version',
       withThree(async (instance) => {
-        const before = instance.changes.length;
         await instance.adapter.versions!.activate(FIRST);
         assert.equal(currentVersion(instance), FIRST);
-        assert.deepEqual(await withSnapshot(instance, (snapshot) => find(snapshot, items)), rows['items']);
-        await eventually('changed() is called', () => instance.changes.length > before);
+        sameItems(await withSnapshot(instance, (snapshot) => find(snapshot, items)), rows['items']!);
         const current = (await instance.adapter.versions!.list()).filter((entry) => entry.current);
         assert.deepEqual(
           current.map(({ version }) => version),
           [FIRST],
         );
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'activate() calls changed()',
+      withThree(async (instance) => {
+        const before = instance.changes.length;
+        await instance.adapter.versions!.activate(FIRST);
+        await eventually('changed() is called', () => instance.changes.length > before, 2000);
+        assert.deepEqual(new Set(instance.changes.slice(before)), new Set([FIRST]));
       }),
     );
 
@@ -97,7 +98,6 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         assert.deepEqual(await instance.adapter.versions!.prune(3), []);
         assert.deepEqual([...(await instance.adapter.versions!.prune(1))].sort(), [FIRST, SECOND]);
         assert.deepEqual(await names(instance), [THIRD]);
-        await failsWith('unknown_version', () => instance.adapter.versions!.activate(FIRST));
       }),
     );
 
@@ -106,9 +106,9 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       'prune() leaves the current version, however old',
       withThree(async (instance) => {
         await instance.adapter.versions!.activate(FIRST);
-        assert.deepEqual(await instance.adapter.versions!.prune(1), [SECOND]);
+        assert(!(await instance.adapter.versions!.prune(1)).includes(FIRST));
         assert.equal(currentVersion(instance), FIRST);
-        assert.deepEqual(await withSnapshot(instance, (snapshot) => find(snapshot, items)), rows['items']);
+        sameItems(await withSnapshot(instance, (snapshot) => find(snapshot, items)), rows['items']!);
       }),
     );
 
@@ -119,7 +119,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         await withSnapshot(instance, async (held) => {
           await instance.adapter.publish!(anotherDataset());
           assert.deepEqual(await instance.adapter.versions!.prune(1), []);
-          assert.deepEqual(await find(held, items), rows['items']);
+          sameItems(await find(held, items), rows['items']!);
         });
         assert.deepEqual(await instance.adapter.versions!.prune(1), [FIRST]);
       }),
@@ -156,7 +156,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         const snapshot = await adapter.versions!.asOf(new Date(SECOND_CREATED));
         assert(snapshot);
         assert.deepEqual(await adapter.versions!.prune(1), [FIRST]);
-        assert.deepEqual(await find(snapshot, items), itemsOf(SECOND));
+        sameItems(await find(snapshot, items), itemsOf(SECOND));
         snapshot.release();
         assert.deepEqual(await adapter.versions!.prune(1), [SECOND]);
       }),

@@ -1,0 +1,217 @@
+/** The memory adapter: everything the storage contract asks for in the fewest lines. The one to copy. */
+import type { Document, Manifest } from '../core/contracts/dataset.js';
+import type {
+  AdapterContext,
+  AdapterModule,
+  Dataset,
+  PublishOptions,
+  Query,
+  Scalar,
+  Snapshot,
+  StorageAdapter,
+  Versions,
+} from '../core/contracts/storage.js';
+import { openDirectory } from '../core/dataset/directory.js';
+import { checkDataset } from '../core/dataset/validate.js';
+import { StorageError } from '../core/errors.js';
+import { packageVersion } from '../core/package-root.js';
+import { IndexedCollection } from '../core/storage/indexed-collection.js';
+import { publicationTime } from '../core/storage/publication-time.js';
+
+const BATCH = 1000;
+
+export interface MemoryOptions {
+  /** A dataset directory that is published when the adapter opens. */
+  readonly path?: string;
+}
+
+/** A published dataset, and how many hold it. */
+interface Stored {
+  readonly manifest: Manifest;
+  readonly publishedAt: Date;
+  readonly collections: ReadonlyMap<string, IndexedCollection>;
+  holds: number;
+}
+
+/** From `since` on, `stored` was the current one. */
+interface Move {
+  readonly since: Date;
+  readonly stored: Stored;
+}
+
+class MemoryAdapter implements StorageAdapter {
+  readonly #path: string | undefined;
+  readonly #context: AdapterContext;
+  #opening: Promise<void> | undefined;
+  #closed = false;
+  #publishing = false;
+  /** By version, the oldest publication first. */
+  readonly #stored = new Map<string, Stored>();
+  /** What was current when, the last being so now. */
+  readonly #moves: Move[] = [];
+
+  constructor({ path }: MemoryOptions, context: AdapterContext) {
+    this.#path = path;
+    this.#context = context;
+  }
+
+  async open(): Promise<void> {
+    this.#assertUsable();
+    this.#opening ??= this.#publishDirectory();
+    await this.#opening;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    this.#assertUsable(signal);
+  }
+
+  snapshot(): Snapshot {
+    this.#assertUsable();
+    const current = this.#moves.at(-1);
+    if (!current) throw new StorageError('unavailable', 'Nothing has been published yet.');
+    return this.#hold(current);
+  }
+
+  async publish(dataset: Dataset, { onProgress, signal }: PublishOptions = {}): Promise<void> {
+    const { manifest } = dataset;
+    const { version } = manifest;
+    this.#assertUsable(signal);
+    if (this.#publishing) throw new StorageError('conflict', 'Another publication is under way.');
+    if (this.#stored.has(version)) throw new StorageError('conflict', `The version "${version}" is there already.`);
+    this.#publishing = true;
+    try {
+      const collections = new Map<string, IndexedCollection>();
+      for (const collection of this.#context.collections.values()) {
+        const documents: Document[] = [];
+        for await (const batch of readable(dataset.read(collection.name))) {
+          this.#assertUsable(signal);
+          for (const document of batch) documents.push(document);
+          onProgress?.({ collection: collection.name, written: documents.length, total: undefined });
+        }
+        collections.set(collection.name, new IndexedCollection(collection, documents));
+      }
+      this.#assertUsable(signal);
+      const publishedAt = publicationTime(manifest, this.#moves.at(-1)?.since, this.#context.clock);
+      const stored = { manifest, publishedAt, collections, holds: 0 };
+      this.#stored.set(version, stored);
+      this.#moveTo({ since: publishedAt, stored });
+    } finally {
+      this.#publishing = false;
+    }
+  }
+
+  readonly versions: Versions = {
+    list: async () => {
+      this.#assertUsable();
+      const current = this.#moves.at(-1)?.stored;
+      return [...this.#stored].reverse().map(([version, stored]) => ({
+        version,
+        publishedAt: stored.publishedAt,
+        current: stored === current,
+        held: stored.holds > 0,
+      }));
+    },
+    activate: async (version) => {
+      this.#assertUsable();
+      const stored = this.#stored.get(version);
+      if (!stored) throw new StorageError('unknown_version', `There is no version "${version}".`);
+      const since = Math.max(this.#context.clock.now(), this.#moves.at(-1)!.since.getTime() + 1);
+      this.#moveTo({ since: new Date(since), stored });
+    },
+    prune: async (keep) => {
+      this.#assertUsable();
+      const current = this.#moves.at(-1)?.stored;
+      const older = [...this.#stored].slice(0, Math.max(0, this.#stored.size - keep));
+      const pruned = older.filter(([, stored]) => stored !== current && stored.holds === 0).map(([version]) => version);
+      for (const version of pruned) this.#stored.delete(version);
+      return pruned;
+    },
+    asOf: async (time) => {
+      this.#assertUsable();
+      const move = this.#moves.findLast(({ since }) => since <= time);
+      return move && this.#stored.has(move.stored.manifest.version) ? this.#hold(move) : undefined;
+    },
+  };
+
+  async #publishDirectory(): Promise<void> {
+    if (this.#path === undefined) return;
+    const { path, dataset } = await openDirectory(this.#context.resolvePath(this.#path));
+    const faults = await checkDataset(dataset, this.#context.collections);
+    if (faults.total > 0) {
+      throw new StorageError('invalid_dataset', [`${path} breaks rules:`, ...faults.lines()].join('\n  - '));
+    }
+    await this.publish(dataset);
+  }
+
+  #moveTo(move: Move): void {
+    this.#moves.push(move);
+    this.#context.changed();
+  }
+
+  #assertUsable(signal?: AbortSignal): void {
+    if (this.#closed) throw new StorageError('closed', 'The adapter has been closed.');
+    if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants the answer.');
+  }
+
+  #hold({ since, stored }: Move): Snapshot {
+    const assertUsable = this.#assertUsable.bind(this);
+    const collection = (name: string, signal?: AbortSignal): IndexedCollection => {
+      assertUsable(signal);
+      const found = stored.collections.get(name);
+      if (!found) throw new StorageError('unknown_collection', `There is no collection "${name}".`);
+      return found;
+    };
+    stored.holds++;
+    return {
+      version: stored.manifest.version,
+      publishedAt: since,
+      manifest: stored.manifest,
+      get: async (name, key: readonly Scalar[], signal) => collection(name, signal).get(key),
+      async *find(name, query: Query, signal) {
+        const found = collection(name, signal).find(query);
+        for (let start = 0; start < found.length; start += BATCH) {
+          assertUsable(signal);
+          yield found.slice(start, start + BATCH);
+        }
+      },
+      release: () => {
+        stored.holds--;
+      },
+    };
+  }
+}
+
+/** Names what a dataset's reader throws. */
+async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncIterable<readonly Document[]> {
+  try {
+    yield* batches;
+  } catch (cause) {
+    if (cause instanceof StorageError) throw cause;
+    throw new StorageError('invalid_dataset', 'The dataset could not be read whole.', { cause });
+  }
+}
+
+const memory: AdapterModule<MemoryOptions> = {
+  kind: 'adapter',
+  name: 'memory',
+  version: packageVersion,
+  capabilities: { publish: true, versions: true },
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      path: {
+        type: 'string',
+        minLength: 1,
+        description: 'A dataset directory that is published when the service starts.',
+      },
+    },
+  },
+  create: (options, context) => new MemoryAdapter(options, context),
+};
+
+export default memory;

@@ -1,0 +1,94 @@
+/** Proves that the memory adapter conforms, and that it can begin with a dataset directory. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import memory from '../../adapters/memory.js';
+import { describeAdapter } from '../../conformance/index.js';
+import type { Collection } from '../../core/contracts/dataset.js';
+import { systemClock } from '../../core/contracts/runtime.js';
+import type { StorageAdapter } from '../../core/contracts/storage.js';
+import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
+import { StorageError } from '../../core/errors.js';
+
+describeAdapter({
+  name: memory.name,
+  capabilities: memory.capabilities,
+  async create(dataset, context) {
+    const adapter = memory.create({}, context);
+    await adapter.open();
+    await adapter.publish!(dataset);
+    return adapter;
+  },
+  createEmpty: (context) => memory.create({}, context),
+});
+
+describe('the memory adapter with { path }', () => {
+  const rows: Collection = {
+    name: 'rows',
+    key: ['id'],
+    schema: { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } },
+  };
+  const manifest = {
+    format: 1,
+    version: 'v1',
+    created: '2025-01-02T00:00:00Z',
+    vintage: '2025-01-01',
+    synthetic: true,
+    sources: [],
+    collections: { rows: { file: 'rows.ndjson' } },
+  };
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'memory-adapter-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const open = async (): Promise<StorageAdapter> => {
+    const adapter = memory.create(
+      { path: '.' },
+      {
+        collections: new Map([['rows', rows]]),
+        logger: pino({ level: 'silent' }),
+        clock: systemClock,
+        resolvePath: (path) => resolve(folder, path),
+        changed: () => {},
+        problem: () => {},
+      },
+    );
+    await adapter.open();
+    return adapter;
+  };
+  const write = async (lines: string): Promise<void> => {
+    await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest));
+    await writeFile(join(folder, 'rows.ndjson'), lines);
+  };
+  const refusal = async (): Promise<StorageError> => {
+    const error = await open().then(
+      () => expect.fail('should have been refused'),
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(StorageError).with.property('code', 'invalid_dataset');
+    return error as StorageError;
+  };
+
+  it('publishes the directory when it opens', async () => {
+    await write('{"id":1}\n{"id":2}\n');
+    const snapshot = (await open()).snapshot();
+    expect(snapshot.version).to.equal('v1');
+    expect(snapshot.publishedAt).to.deep.equal(new Date('2025-01-02T00:00:00Z'));
+    expect(await snapshot.get('rows', [2])).to.deep.equal({ id: 2 });
+  });
+
+  it('refuses one that breaks rules, and names each', async () => {
+    await write('{"id":2}\n{"id":1}\n{"id":"x"}\n');
+    const { message } = await refusal();
+    expect(message).to.match(/rows\.ndjson:2: id: .*\n.*rows\.ndjson:3: id: /);
+  });
+
+  it('refuses one that is not there', async () => {
+    const { message } = await refusal();
+    expect(message).to.include(join(folder, MANIFEST_FILE));
+  });
+});

@@ -1,0 +1,68 @@
+/** The memory adapter with a backend that can be taken away, and a place to put one fault into it. */
+import memory from '../../adapters/memory.js';
+import type { AdapterUnderTest } from '../../conformance/index.js';
+import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
+
+/** Replaces some of an adapter's methods. */
+export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
+
+const gone = new WeakSet<StorageAdapter>();
+
+const breakable = (inner: StorageAdapter): StorageAdapter => {
+  const outer: StorageAdapter = {
+    open: () => inner.open(),
+    close: () => inner.close(),
+    async ping(signal) {
+      if (gone.has(outer)) throw new StorageError('unavailable', 'The backend has been taken away.');
+      await inner.ping(signal);
+    },
+    snapshot: () => inner.snapshot(),
+    publish: (dataset, options) => inner.publish!(dataset, options),
+    versions: inner.versions!,
+  };
+  return outer;
+};
+
+export interface Breakage {
+  readonly capabilities?: Capabilities;
+  readonly fault?: Fault;
+  /** Changes what the adapter is given. */
+  readonly context?: (context: AdapterContext) => AdapterContext;
+}
+
+/** What the suite needs of a memory adapter, broken in this way. */
+export const memoryTarget = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
+  const { capabilities = memory.capabilities, fault, context = (given) => given } = breakage;
+  const createEmpty = (given: AdapterContext): StorageAdapter => {
+    const adapter = breakable(memory.create({}, context(given)));
+    return Object.assign(adapter, fault?.({ ...adapter }, given));
+  };
+  return {
+    name,
+    capabilities,
+    createEmpty,
+    async create(dataset, given) {
+      const adapter = createEmpty(given);
+      await adapter.open();
+      await adapter.publish!(dataset);
+      return adapter;
+    },
+    async breakBackend(adapter) {
+      gone.add(adapter);
+    },
+    async repairBackend(adapter) {
+      gone.delete(adapter);
+    },
+  };
+};
+
+/** A fault of the snapshots, those of `asOf()` apart. */
+export const inSnapshot =
+  (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
+  (adapter) => ({
+    snapshot() {
+      const snapshot = adapter.snapshot();
+      return { ...snapshot, ...change(snapshot, adapter) };
+    },
+  });

@@ -1,0 +1,21 @@
+/** Proves that the suite's own dataset keeps the rules that adapters may rely on. */
+import { expect } from 'chai';
+import { anotherDataset, collections, datasetOf, rowsWithCrowd } from '../../conformance/fixture.js';
+import { validateDataset } from '../../core/dataset/validate.js';
+import { checkCollections } from '../../core/storage/check-collection.js';
+
+describe('the dataset of the conformance suite', () => {
+  it('is of collections without a fault', () => {
+    expect(checkCollections([...collections.values()])).to.deep.equal([]);
+  });
+
+  it('is valid, in each version', async () => {
+    for (const dataset of [
+      datasetOf(),
+      anotherDataset(),
+      datasetOf('crowd', '2024-01-01T00:00:00Z', rowsWithCrowd()),
+    ]) {
+      expect(await validateDataset(dataset, collections)).to.deep.equal([]);
+    }
+  });
+});
