@@ -1,0 +1,124 @@
+/** What every shared cache must do, whatever keeps its values. */
+import { assert } from 'chai';
+import type { SharedCache } from '../../../core/contracts/cache.js';
+
+export interface CacheHarness {
+  readonly replicas: readonly SharedCache[];
+  wait(ms: number): Promise<void>;
+}
+
+let names = 0;
+const fresh = (): string => `value-${++names}`;
+
+/** A build that ends when it is told to. */
+export const controlledBuild = () => {
+  let builds = 0;
+  let end: ((value: string) => void) | undefined;
+  let fail: ((error: Error) => void) | undefined;
+  return {
+    build: () => {
+      builds++;
+      return new Promise<string>((resolve, reject) => {
+        end = resolve;
+        fail = reject;
+      });
+    },
+    get builds() {
+      return builds;
+    },
+    end: (value: string) => end?.(value),
+    fail: () => fail?.(new Error('the build failed')),
+  };
+};
+
+export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness>): void => {
+  describe(`${title} as a shared cache`, () => {
+    let replicas: readonly SharedCache[];
+    let wait: CacheHarness['wait'];
+
+    before(async () => {
+      ({ replicas, wait } = await make());
+    });
+
+    const first = () => replicas[0] as SharedCache;
+
+    it('500 requests at once on each replica, nothing kept yet: one build, and its value for all', async () => {
+      const name = fresh();
+      let builds = 0;
+      const build = async () => {
+        builds++;
+        await wait(20);
+        return 'built';
+      };
+      const answers = await Promise.all(
+        replicas.flatMap((cache) => Array.from({ length: 500 }, () => cache.getOrBuild(name, 60, build))),
+      );
+      assert.equal(builds, 1);
+      assert.isTrue(answers.every(({ value }) => value === 'built'));
+    });
+
+    it('a value is answered with its age until it is as old as it may be, then built again', async () => {
+      const name = fresh();
+      let builds = 0;
+      const get = (cache: SharedCache) => cache.getOrBuild(name, 0.5, async () => `build ${++builds}`);
+      assert.equal((await get(first())).value, 'build 1');
+      await wait(300);
+      for (const cache of replicas) {
+        const { value, ageSeconds } = await get(cache);
+        assert.equal(value, 'build 1');
+        assert.isAtLeast(ageSeconds, 0.29);
+        assert.isBelow(ageSeconds, 0.5);
+      }
+      await wait(250);
+      assert.equal((await get(first())).value, 'build 2');
+    });
+
+    it('while it is built again, everybody else gets the previous value at once', async () => {
+      const name = fresh();
+      await first().getOrBuild(name, 0.05, async () => 'old');
+      await wait(60);
+      const rebuild = controlledBuild();
+      const building = first().getOrBuild(name, 0.05, rebuild.build);
+      await wait(20);
+      for (const cache of replicas) {
+        const { value, ageSeconds } = await cache.getOrBuild(name, 0.05, rebuild.build);
+        assert.equal(value, 'old');
+        assert.isAtLeast(ageSeconds, 0.05);
+      }
+      rebuild.end('new');
+      assert.equal((await building).value, 'new');
+      assert.equal(rebuild.builds, 1);
+    });
+
+    it('a build that fails leaves the previous value, however old, and is not tried again at once', async () => {
+      const name = fresh();
+      await first().getOrBuild(name, 0.05, async () => 'old');
+      await wait(60);
+      let builds = 0;
+      const fail = async () => {
+        builds++;
+        throw new Error('the build failed');
+      };
+      for (let i = 0; i < 20; i++) assert.equal((await first().getOrBuild(name, 0.05, fail)).value, 'old');
+      assert.equal(builds, 1);
+    });
+
+    it('a build that fails rejects where there has never been a value, and the next one may succeed', async () => {
+      const name = fresh();
+      const error = await first()
+        .getOrBuild(name, 60, () => Promise.reject(new Error('the build failed')))
+        .then(
+          () => undefined,
+          (reason: Error) => reason,
+        );
+      assert.equal(error?.message, 'the build failed');
+      assert.equal((await first().getOrBuild(name, 60, async () => 'second')).value, 'second');
+    });
+
+    it('names do not share their values', async () => {
+      const [a, b] = [fresh(), fresh()];
+      await first().getOrBuild(a, 60, async () => 'a');
+      assert.equal((await first().getOrBuild(b, 60, async () => 'b')).value, 'b');
+    });
+  });
+};
