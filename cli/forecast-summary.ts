@@ -32,7 +32,7 @@ export const forecastSummary = (directory: string, version: string, made: Runs):
   const signals = Object.entries(newest.signals).map(([signal, n]) => `${n} ${signal}`);
   const unbounded = forecastReport(version, made).without_bounds;
   const lines = [
-    `${count.format(runs.length)} runs of ${runs[0]?.model_version}, ${runs[0]?.id} to ${newest.id}: ${count.format(forecasts.length)} forecasts.`,
+    `${count.format(runs.length)} runs of ${runs[0]?.model_version}, numbers ${runs[0]?.id} to ${newest.id}: ${count.format(forecasts.length)} forecasts.`,
     `Newest run: ${newest.forecasts} markets, ${signals.join(', ')}.`,
   ];
   if (unbounded > 0) {

@@ -1,4 +1,5 @@
 /** Panels for tests. */
+import type { Document } from '../../../core/contracts/dataset.js';
 import { createPanel, type Panel } from '../../../metro/forecast/panel.js';
 import { quarterIndex, quarterStart } from '../../../metro/periods.js';
 import { randomFrom } from '../../../metro/sample/random.js';
@@ -29,3 +30,19 @@ export const cut = (panel: Panel, quarters: number): Panel => ({
   ...panel,
   quarters: panel.quarters.slice(0, quarters),
 });
+
+/** The made-up panel as documents, with one market more that has no index. */
+export const rowsOfPanel = (): Record<string, Document[]> => {
+  const { markets, quarters, firstQuarter } = madeUpPanel();
+  const figures = { signal: null, risk_score: null, yoy_price: 2, forecast_12m: null };
+  const all = [...markets, { cbsa: '99999', name: 'Nowhere' }];
+  return {
+    markets: all.map(({ cbsa, name }) => ({ id: Number(cbsa), cbsa, name, ...figures })),
+    hpi: markets.flatMap(({ cbsa }, market) =>
+      quarters.flatMap((levels, index) => {
+        const value = levels[market] as number;
+        return Number.isNaN(value) ? [] : [{ cbsa, period_start: quarterStart(firstQuarter + index), value }];
+      }),
+    ),
+  };
+};

@@ -1,0 +1,70 @@
+/** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
+import type { Command } from 'commander';
+import { forecastDirectory } from '../metro/forecast/forecast-directory.js';
+import { defaultForecastOptions } from '../metro/forecast/model.js';
+import { defaultModel, models } from '../metro/forecast/models/index.js';
+import { defaultRules } from '../metro/forecast/rules.js';
+import { defaultSpan } from '../metro/forecast/runs.js';
+import { type ForecastArguments, parseForecastArguments } from './forecast-options.js';
+import { forecastReport, forecastSummary } from './forecast-summary.js';
+import { createProgress } from './progress.js';
+
+interface Options extends ForecastArguments {
+  readonly json?: boolean;
+}
+
+const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join('\n');
+
+export const register = (program: Command): void => {
+  program
+    .command('forecast')
+    .description("add a model's runs to a dataset directory, in the place of those that it has")
+    .argument('<dir>', 'the dataset directory')
+    .option('--model <name>', `what to forecast with (default: ${defaultModel.name})`)
+    .option('--runs <n>', `the newest quarters, one run each (default: ${defaultSpan.last}, or all from --from on)`)
+    .option('--from <quarter>', 'the first quarter to make a run at, like 2005Q4')
+    .option('--to <quarter>', 'the last one (default: the newest of the index)')
+    .option('--min-values <n>', `leave out markets with fewer values (default: ${defaultForecastOptions.minValues})`)
+    .option('--expand-point <percent>', `least point forecast of "expand" (default: ${defaultRules.expandPoint})`)
+    .option('--expand-lower <percent>', `what its lower bound must exceed (default: ${defaultRules.expandLower})`)
+    .option('--contract-point <percent>', `"contract" is a point below (default: ${defaultRules.contractPoint})`)
+    .option(
+      '--grades <a,b,c,d>',
+      `probabilities of a decline below which the grade is A, B, C and D (default: ${defaultRules.grades.join(',')})`,
+    )
+    .option('--json', 'print the report as JSON for machines')
+    .addHelpText(
+      'after',
+      `
+Each run uses the index up to its quarter only, as the dataset's vintage has it. Outcomes published since are
+stored beside the forecasts and scored in the backtest. All but runs, forecasts, backtest and the markets'
+figures from them stays as it is. A command that fails changes nothing.
+
+Models:
+${modelList}
+
+Examples:
+  $ metro-forecast forecast data
+  $ metro-forecast forecast data --from 2005Q4 --to 2024Q4
+  $ metro-forecast forecast data --model persistence --runs 16 --expand-point 3
+
+Exit codes: 0 forecast, 1 failure (nothing changed), 2 wrong usage.`,
+    )
+    .action(async (directory: string, { json, ...given }: Options) => {
+      const input = parseForecastArguments(given);
+      const progress = createProgress();
+      try {
+        const { version, made } = await forecastDirectory(directory, {
+          ...input,
+          onRead: (rows) => progress.update('reading hpi', rows),
+        });
+        progress.finish();
+        const text = json
+          ? JSON.stringify(forecastReport(version, made), null, 2)
+          : forecastSummary(directory, version, made);
+        process.stdout.write(`${text}\n`);
+      } finally {
+        progress.finish();
+      }
+    });
+};

@@ -1,0 +1,11 @@
+/** Writes the embedded sample anew, into the package's `dataset/`. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageRoot } from '../../core/package-root.js';
+import { writeSample } from './write-sample.js';
+
+const directory = join(packageRoot, 'dataset');
+// Files of the version before would stay for its readers.
+await rm(directory, { recursive: true, force: true });
+await writeSample(directory);
+process.stdout.write(`Wrote the sample into ${directory}\n`);
