@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError } from '../../core/errors.js';
+import { fileErrorReason } from '../../core/file-error.js';
 
 export interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
@@ -22,6 +23,7 @@ export interface Input {
 /** Milliseconds that a server may stay silent: before it answers, and between two pieces of its answer. */
 const SILENCE_MS = 30_000;
 
+/** `fetch` says why in its error's cause. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
@@ -100,7 +102,7 @@ export const findInputs = async (
       if (paths.length === 0) faults.push(`${source}: there is no file in this directory`);
       inputs.push(...paths.map((path) => ({ name: path, found, open: () => openFile(path) })));
     } catch (error) {
-      faults.push(`${source}: ${reason(error)}`);
+      faults.push(`${source}: ${fileErrorReason(error)}`);
     }
   }
   if (faults.length > 0) throw new OperatorError('Cannot read what is to be imported:', faults);

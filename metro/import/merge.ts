@@ -4,6 +4,7 @@ import type { Dataset } from '../../core/contracts/storage.js';
 import { compareScalars } from '../../core/storage/compare.js';
 import {
   backtests,
+  collections,
   forecastRuns,
   forecasts,
   hpi,
@@ -13,36 +14,30 @@ import {
   type Series,
   series,
 } from '../collections.js';
+import { inOneBatch, type Rows, readAll } from '../rows.js';
 import { type Entry, macroEntry, metroEntry, toHpi, toMarket, toObservations } from './documents.js';
 import type { MacroSeries } from './fred.js';
 import type { Imported } from './read.js';
 
-type Rows = AsyncIterable<readonly object[]>;
-
 export interface Merged {
   readonly sources: readonly Source[];
-  /** Every collection of the old dataset and of Metro Forecast, in key order. May be read more than once. */
+  /** The collections to be written, in key order; others stay as they are. May be read more than once. */
   readonly collections: ReadonlyMap<string, () => Rows>;
   /** Codes of markets that the new index does not have. */
   readonly droppedMarkets: readonly string[];
+}
+
+/** The dataset that was there. */
+export interface OldDataset {
+  readonly dataset: Dataset;
+  /** The names of all its collections. */
+  readonly collections: readonly string[];
 }
 
 /** Collections that are computed from the index. */
 export const DERIVED = [forecastRuns.name, forecasts.name, backtests.name] as const;
 
 async function* nothing(): AsyncGenerator<readonly object[]> {}
-
-async function* batchesOf(batches: Iterable<readonly object[]>): AsyncGenerator<readonly object[]> {
-  yield* batches;
-}
-
-const readAll = async <T>(rows: Rows): Promise<T[]> => {
-  const all: T[] = [];
-  for await (const batch of rows) all.push(...(batch as readonly T[]));
-  return all;
-};
-
-const byId = (a: { series_id: string }, b: { series_id: string }) => compareScalars(a.series_id, b.series_id);
 
 /** The observations there were, without those of the imported series, and the imported ones in their places. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
@@ -72,41 +67,43 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
  *   it: beside revised values it would mix two vintages, and may speak of markets that no longer exist.
  *   `forecast` computes it anew.
  * - A macro series replaces that series alone, and nothing is computed from it.
- * - All else stays, collections of other plugins included.
+ * - All else stays.
  *
- * @param old the dataset that was there, and the names of its collections; undefined when there was none
+ * @param old undefined when there was none
  * @param loadedAt RFC 3339, UTC
  */
 export const merge = async (
-  old: { readonly dataset: Dataset; readonly collections: readonly string[] } | undefined,
+  old: OldDataset | undefined,
   { index, macro }: Imported,
   loadedAt: string,
 ): Promise<Merged> => {
-  const names = new Set(old?.collections);
-  const readOld = (name: string): Rows => (names.has(name) ? (old?.dataset.read(name) ?? nothing()) : nothing());
+  const readOld = (name: string): Rows => old?.dataset.read(name) ?? nothing();
 
   const entries: Entry[] = macro.map((one) => macroEntry(one, loadedAt));
   if (index !== undefined) entries.push(metroEntry(index, loadedAt));
   const replaced = new Set(entries.map((entry) => entry.series.series_id));
 
   const oldSeries = (await readAll<Series>(readOld(series.name))).filter((one) => !replaced.has(one.series_id));
-  const catalog = [...oldSeries, ...entries.map((entry) => entry.series)].sort(byId);
+  const catalog = [...oldSeries, ...entries.map((entry) => entry.series)].sort((a, b) =>
+    compareScalars(a.series_id, b.series_id),
+  );
   const oldSources = (old?.dataset.manifest.sources ?? []).filter(({ id }) => !replaced.has(id));
   const sources = [...oldSources, ...entries.map((entry) => entry.source)];
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
-  const collections = new Map<string, () => Rows>();
-  for (const name of [...names, markets.name, hpi.name, ...DERIVED]) collections.set(name, () => readOld(name));
-  collections.set(series.name, () => batchesOf([catalog]));
-  collections.set(observations.name, () => mergeObservations(readOld(observations.name), macro));
-  if (index === undefined) return { sources, collections, droppedMarkets: [] };
+  const written = new Map<string, () => Rows>();
+  // A dataset has every collection, also those that nothing is imported into.
+  for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing);
+  written.set(series.name, () => inOneBatch(catalog));
+  if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));
+  if (index === undefined) return { sources, collections: written, droppedMarkets: [] };
 
-  const codes = new Set(index.map(({ cbsa }) => cbsa));
-  const oldCodes = (await readAll<Market>(readOld(markets.name))).map(({ cbsa }) => cbsa);
-  collections.set(markets.name, () => batchesOf([index.map(toMarket)]));
-  collections.set(hpi.name, async function* () {
+  written.set(markets.name, () => inOneBatch(index.map(toMarket)));
+  written.set(hpi.name, async function* () {
     for (const area of index) yield toHpi(area);
   });
-  for (const name of DERIVED) collections.set(name, nothing);
-  return { sources, collections, droppedMarkets: oldCodes.filter((code) => !codes.has(code)) };
+  for (const name of DERIVED) written.set(name, nothing);
+  const codes = new Set(index.map(({ cbsa }) => cbsa));
+  const oldCodes = (await readAll<Market>(readOld(markets.name))).map(({ cbsa }) => cbsa);
+  return { sources, collections: written, droppedMarkets: oldCodes.filter((code) => !codes.has(code)) };
 };

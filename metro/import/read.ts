@@ -1,5 +1,6 @@
 /** Reads all inputs of an import, each as the kind of file that it turns out to be. */
 import { OperatorError } from '../../core/errors.js';
+import { fileErrorReason } from '../../core/file-error.js';
 import { readRows } from './csv.js';
 import type { Faults } from './faults.js';
 import { type MetroIndex, readFhfaMetro } from './fhfa.js';
@@ -77,8 +78,8 @@ export const readInputs = async (inputs: readonly Input[], faults: Faults, onRea
     try {
       await readOne(input);
     } catch (error) {
-      if (error instanceof OperatorError) throw error;
-      throw new OperatorError(`Cannot read ${input.name}: ${(error as Error).message}`, [], { cause: error });
+      if (!(error instanceof Error && 'syscall' in error)) throw error;
+      throw new OperatorError(`Cannot read ${input.name}: ${fileErrorReason(error)}`, [], { cause: error });
     }
   }
   if (ignored.length === inputs.length)

@@ -118,8 +118,8 @@ describe('metro/import inputs', () => {
   it('names every source that is not there', async () => {
     const message = await failure(read([join(directory, 'no-such'), join(directory, 'nor-this.csv'), 'http://[']));
     expect(message)
-      .to.match(/no-such: ENOENT/)
-      .and.match(/nor-this\.csv: ENOENT/)
+      .to.match(/no-such: it does not exist/)
+      .and.match(/nor-this\.csv: it does not exist/)
       .and.match(/http:\/\/\[: is not a valid URL/);
   });
 
