@@ -6,8 +6,8 @@ import { SlidingLog } from './sliding-log.js';
 
 /**
  * A request passes if fewer than the limit passed in the window (now - length, now]; so one that comes exactly a
- * window after another no longer counts it. Memory: 8 bytes for each admission of a subject's last window (8 KB at
- * a limit of 600 used up), given back between one and two windows after its last request.
+ * window after another no longer counts it. Memory: what `SlidingLog` says for each subject, given back between one
+ * and two windows after its last request.
  */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock;

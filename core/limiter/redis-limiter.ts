@@ -183,7 +183,7 @@ export class RedisLimiter implements Limiter {
     const now = this.#clock.monotonic();
     subject.ledger.settle(call);
     subject.ledger.add(call, now, admitted);
-    subject.log.add(now, admitted, this.#windowMs);
+    subject.log.add(now, admitted, limit, this.#windowMs);
     const passed: Decision = { allowed: true, limit, remaining, resetMs };
     for (let i = 0; i < admitted; i++) (batch[i] as Settle)(passed);
     if (remaining > 0) return;

@@ -123,7 +123,7 @@ local used = total - base
 if used > limit then
   local i = -4
   local entry = redis.call('LRANGE', key, i, i + 1)
-  while total - tonumber(entry[2]) >= limit do
+  while total - tonumber(entry[2]) >= math.max(limit, 1) do
     i = i - 2
     entry = redis.call('LRANGE', key, i, i + 1)
   end

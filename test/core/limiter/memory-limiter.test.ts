@@ -24,7 +24,7 @@ defineLimiterSuite('MemoryLimiter', async () => {
     replicas: [limiter],
     now: async () => now(),
     wait: async (ms) => wait(ms),
-    lateMs: () => 0,
+    lateMs: (limit) => (limit > 1000 ? 1 : 0),
     runs: 300,
   };
 });

@@ -1,0 +1,174 @@
+/** The shared limiter on a Redis Cluster and behind Sentinel, while slots move and primaries die under load. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { RedisCache } from '../../core/cache/redis-cache.js';
+import type { Decision } from '../../core/contracts/limiter.js';
+import { RedisLimiter } from '../../core/limiter/redis-limiter.js';
+import { connectRedis, type RedisConnection } from '../../core/redis.js';
+import type { RedisConfig } from '../../core/redis-config.js';
+import { keptLogger } from '../support/kept-logger.js';
+import {
+  beginMigration,
+  type ClusterNode,
+  finishMigration,
+  type Sentinels,
+  startCluster,
+  startSentinels,
+} from '../support/redis-topologies.js';
+
+const closers: (() => void)[] = [];
+
+const connect = async (config: Omit<RedisConfig, 'keyPrefix' | 'timeoutMs' | 'connectTimeoutMs'>) => {
+  const redis = connectRedis({ ...config, keyPrefix: 'p:', timeoutMs: 40, connectTimeoutMs: 1000 }, keptLogger());
+  await redis.opened;
+  closers.push(redis.close);
+  return redis;
+};
+
+const createLimiter = (redis: RedisConnection) => {
+  const limiter = new RedisLimiter({ redis, replicas: 2, logger: keptLogger() });
+  closers.push(() => void limiter.close());
+  return limiter;
+};
+
+/** Takes all the time; says how many passed, how many did not, and the longest wait. */
+const load = (limiters: readonly RedisLimiter[], subject: string, limit: number) => {
+  const seen = { passed: 0, refused: 0, longestMs: 0 };
+  let going = true;
+  const workers = limiters.map(async (limiter) => {
+    while (going) {
+      const since = performance.now();
+      const { allowed } = (await limiter.take(subject, limit)) as Decision;
+      seen.longestMs = Math.max(seen.longestMs, performance.now() - since);
+      if (allowed) seen.passed++;
+      else seen.refused++;
+      await delay(5);
+    }
+  });
+  return {
+    seen,
+    stop: async () => {
+      going = false;
+      await Promise.all(workers);
+    },
+  };
+};
+
+const back = async (limiters: readonly RedisLimiter[]): Promise<void> => {
+  const since = performance.now();
+  while (!limiters.every((limiter) => limiter.health().ok)) {
+    assert.isBelow(performance.now() - since, 10_000, 'the limiter did not come back');
+    await delay(10);
+  }
+  await delay(50);
+};
+
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+describe('on a Redis Cluster of three', () => {
+  let nodes: readonly ClusterNode[];
+  let stop: () => Promise<void>;
+
+  before(async () => {
+    ({ nodes, stop } = await startCluster());
+  });
+
+  after(() => stop());
+
+  const connectCluster = () => connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`) } });
+
+  const slotOf = (subject: string): Promise<number> =>
+    (nodes[0] as ClusterNode).admin.cluster('KEYSLOT', `p:{${subject}}:window`);
+
+  it('subjects are limited exactly over replicas, wherever their slots are', async () => {
+    const limiters = [createLimiter(await connectCluster()), createLimiter(await connectCluster())];
+    for (let i = 0; i < 12; i++) {
+      const takes = limiters.flatMap((limiter) => Array.from({ length: 20 }, () => limiter.take(`key:${i}`, 25)));
+      const decisions = await Promise.all(takes);
+      assert.equal(decisions.filter(({ allowed }) => allowed).length, 25);
+    }
+  });
+
+  it('the cache builds once for all', async () => {
+    const connections = [await connectCluster(), await connectCluster()];
+    let builds = 0;
+    const caches = connections.map((redis) => new RedisCache({ redis, logger: keptLogger() }));
+    const values = await Promise.all(caches.map((cache) => cache.getOrBuild('status', 60, async () => `${++builds}`)));
+    assert.deepEqual(
+      values.map(({ value }) => value),
+      ['1', '1'],
+    );
+    for (const cache of caches) await cache.close();
+  });
+
+  it('a slot that moves under load: nothing is refused, nothing is counted twice, and nobody falls back', async () => {
+    const limiters = [createLimiter(await connectCluster()), createLimiter(await connectCluster())];
+    const subject = 'key:moving';
+    const slot = await slotOf(subject);
+    const owner = nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3));
+    const [from, to] = [nodes[owner], nodes[(owner + 1) % 3]] as [ClusterNode, ClusterNode];
+    const { seen, stop: stopLoad } = load(limiters, subject, 100_000);
+    await delay(200);
+    await beginMigration(slot, from, to);
+    await delay(300);
+    await finishMigration(slot, from, to, nodes);
+    await delay(300);
+    await stopLoad();
+    assert.equal(seen.refused, 0);
+    assert.isBelow(seen.longestMs, 100);
+    for (const limiter of limiters) assert.isTrue(limiter.health().ok);
+    const list = await to.admin.lrange(`p:{${subject}}:window`, 0, -1);
+    assert.equal(Number(list[2]) - Number(list.at(-1)), seen.passed);
+  });
+
+  it('a node that dies and comes back: local windows meanwhile, and all of it is counted afterwards', async () => {
+    const limiters = [createLimiter(await connectCluster()), createLimiter(await connectCluster())];
+    const subject = 'key:orphan';
+    const slot = await slotOf(subject);
+    const owner = nodes[nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3))] as ClusterNode;
+    const { seen, stop: stopLoad } = load(limiters, subject, 100_000);
+    await delay(200);
+    await owner.server.kill();
+    await delay(1000);
+    assert.isFalse((limiters[0] as RedisLimiter).health().ok);
+    await owner.server.restart();
+    await back(limiters);
+    await stopLoad();
+    assert.equal(seen.refused, 0);
+    assert.isBelow(seen.longestMs, 100);
+    const list = await owner.admin.lrange(`p:{${subject}}:window`, 0, -1);
+    assert.equal(Number(list[2]) - Number(list.at(-1)), seen.passed);
+  });
+});
+
+describe('behind Redis Sentinel', () => {
+  let sentinels: Sentinels;
+
+  before(async () => {
+    sentinels = await startSentinels();
+  });
+
+  after(() => sentinels.stop());
+
+  it('the primary dies under load: nothing is refused, no wait is long, and the new primary knows what passed', async () => {
+    const sentinel = { name: sentinels.name, nodes: sentinels.nodes };
+    const connections = [await connect({ sentinel }), await connect({ sentinel })];
+    const limiters = connections.map(createLimiter);
+    const subject = 'key:failover';
+    const { seen, stop } = load(limiters, subject, 10_000);
+    await delay(300);
+    await sentinels.primary.kill();
+    await delay(500);
+    assert.isFalse((limiters[0] as RedisLimiter).health().ok);
+    await back(limiters);
+    await delay(200);
+    await stop();
+    assert.equal(seen.refused, 0);
+    assert.isBelow(seen.longestMs, 100);
+    const [connection] = connections as [RedisConnection];
+    const list = await connection.client.lrange(`p:{${subject}}:window`, 0, -1);
+    assert.equal(Number(list[2]) - Number(list.at(-1)), seen.passed);
+  });
+});
