@@ -22,7 +22,11 @@ describe('metro-forecast import', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  const run = (...argv: string[]) => runCommand(register, ['import', ...argv]);
+  const run = async (...argv: string[]) => {
+    const { error, ...output } = await runCommand(register, ['import', ...argv]);
+    if (error) throw error;
+    return output;
+  };
   const thrown = (work: Promise<unknown>): Promise<unknown> =>
     work.then(
       () => undefined,

@@ -25,7 +25,17 @@ describe('metro-forecast validate', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  const run = (...argv: string[]) => runCommand(register, ['--config', config, 'validate', to, ...argv]);
+  const run = async (...argv: string[]) => {
+    const before = process.exitCode;
+    process.exitCode = 0;
+    try {
+      const { error, stdout } = await runCommand(register, ['--config', config, 'validate', to, ...argv]);
+      if (error) throw error;
+      return { stdout, exitCode: process.exitCode };
+    } finally {
+      process.exitCode = before;
+    }
+  };
 
   /** Breaks a row of the index, and takes back the checksum that would tell. */
   const breakRow = async (): Promise<string> => {

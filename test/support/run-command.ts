@@ -1,38 +1,56 @@
-/** Runs one command of the command line in this process. */
+/** Runs one command of the command line inside the test's process. */
 import { Command } from 'commander';
 
-export interface CommandResult {
+export interface CommandRun {
   readonly stdout: string;
   readonly stderr: string;
-  readonly exitCode: number;
+  /** What the command threw; undefined when all went well. */
+  readonly error: Error | undefined;
 }
 
+const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void): (() => void) => {
+  const original = stream.write;
+  stream.write = (chunk: string | Uint8Array) => {
+    write(String(chunk));
+    return true;
+  };
+  return () => {
+    stream.write = original;
+  };
+};
+
 /**
- * Runs a command as the command line would, up to the point where faults become messages: what it throws,
- * this throws.
+ * @param register the command's own
+ * @param env in place of all variables of the process that begin with the product's prefix or are well known
  */
 export const runCommand = async (
   register: (program: Command) => void,
-  argv: readonly string[],
-): Promise<CommandResult> => {
-  const written = { stdout: '', stderr: '' };
-  const originals = { stdout: process.stdout.write, stderr: process.stderr.write };
-  const program = new Command('metro-forecast').option('-c, --config <file>').exitOverride();
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandRun> => {
+  const program = new Command('metro-forecast').exitOverride().option('-c, --config <file>');
   register(program);
-  const exitCode = process.exitCode;
-  process.exitCode = 0;
-  for (const name of ['stdout', 'stderr'] as const) {
-    process[name].write = ((text: string) => {
-      written[name] += text;
-      return true;
-    }) as typeof process.stdout.write;
+  const output = { stdout: '', stderr: '' };
+  const saved = { ...process.env };
+  for (const name of Object.keys(process.env)) {
+    if (/^METRO_|^(HOST|PORT|REDIS_URL|MONGODB_URI)$/.test(name)) delete process.env[name];
   }
+  Object.assign(process.env, env);
+  const restore = [
+    replaceWrite(process.stdout, (text) => {
+      output.stdout += text;
+    }),
+    replaceWrite(process.stderr, (text) => {
+      output.stderr += text;
+    }),
+  ];
   try {
-    await program.parseAsync([...argv], { from: 'user' });
-    return { ...written, exitCode: Number(process.exitCode) };
+    await program.parseAsync(['node', 'metro-forecast', ...args]);
+    return { ...output, error: undefined };
+  } catch (error) {
+    return { ...output, error: error as Error };
   } finally {
-    process.exitCode = exitCode;
-    process.stdout.write = originals.stdout;
-    process.stderr.write = originals.stderr;
+    for (const each of restore) each();
+    process.env = saved;
   }
 };
