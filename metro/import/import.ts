@@ -98,7 +98,7 @@ const nameVersion = (
 const countDropped = async (old: OldDataset | undefined, { index }: Imported): Promise<Record<string, number>> => {
   const dropped: Record<string, number> = {};
   if (index === undefined || old === undefined) return dropped;
-  for (const name of DERIVED) {
+  for (const name of DERIVED.filter((derived) => old.collections.includes(derived))) {
     let rows = 0;
     for await (const batch of old.dataset.read(name)) rows += batch.length;
     if (rows > 0) dropped[name] = rows;

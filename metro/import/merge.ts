@@ -77,7 +77,7 @@ export const merge = async (
   { index, macro }: Imported,
   loadedAt: string,
 ): Promise<Merged> => {
-  const readOld = (name: string): Rows => old?.dataset.read(name) ?? nothing();
+  const readOld = (name: string): Rows => (old?.collections.includes(name) ? old.dataset.read(name) : nothing());
 
   const entries: Entry[] = macro.map((one) => macroEntry(one, loadedAt));
   if (index !== undefined) entries.push(metroEntry(index, loadedAt));
