@@ -3,8 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
 import { openDirectory } from '../core/dataset/directory.js';
-import { formatFault } from '../core/dataset/fault.js';
-import { validateDataset } from '../core/dataset/validate.js';
+import { checkDataset } from '../core/dataset/validate.js';
 import { createProgress } from './progress.js';
 
 interface Options {
@@ -12,8 +11,6 @@ interface Options {
   readonly json?: boolean;
   readonly maxFaults: number;
 }
-
-const print = (text: string) => process.stdout.write(`${text}\n`);
 
 const count = new Intl.NumberFormat('en-US');
 
@@ -23,25 +20,37 @@ const parseCount = (text: string): number => {
 };
 
 /** Checks the collections that the config's plugins read: another config may need others. */
-const validate = async (directory: string, { config, json, maxFaults }: Options): Promise<boolean> => {
-  const { registry } = await loadModules(await loadConfig({ path: config, env: process.env }));
+const validate = async (directory: string, options: Options): Promise<boolean> => {
+  const { registry } = await loadModules(await loadConfig({ path: options.config, env: process.env }));
   const { dataset, manifest } = await openDirectory(directory);
-  const { version, collections: files } = manifest;
   const rows: Record<string, number> = {};
   const progress = createProgress();
-  const onProgress = ({ collection, rows: done }: { collection: string; rows: number }) => {
-    rows[collection] = done;
-    progress.update(`checking ${collection}`, done, files[collection]?.rows);
-  };
-  const options = { files, maxFaults, onProgress };
-  const faults = await validateDataset(dataset, registry.collections, options).finally(() => progress.finish());
+  const faults = await checkDataset(dataset, registry.collections, {
+    maxFaults: options.maxFaults,
+    onProgress({ collection, rows: done, total }) {
+      rows[collection] = done;
+      progress.update(`checking ${collection}`, done, total);
+    },
+  }).finally(() => progress.finish());
 
-  const ok = faults.length === 0;
-  const total = count.format(Object.values(rows).reduce((sum, n) => sum + n, 0));
-  if (json) print(JSON.stringify({ directory, version, ok, rows, faults }, null, 2));
-  else if (ok)
-    print(`${directory} is valid: version ${version}, ${registry.collections.size} collections, ${total} rows.`);
-  else print([`${directory} is not valid:`, ...faults.map((fault) => `  - ${formatFault(fault)}`)].join('\n'));
+  const ok = faults.total === 0;
+  if (options.json) {
+    const report = { directory, version: manifest.version, ok, rows, faultCount: faults.total, faults: faults.kept };
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  } else if (ok) {
+    const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
+    process.stdout.write(
+      `${directory} is valid: version ${manifest.version}, ${registry.collections.size} collections, ${count.format(total)} rows.\n`,
+    );
+  } else {
+    const found = faults.total === 1 ? '1 fault' : `${count.format(faults.total)} faults`;
+    process.stdout.write(
+      `${directory} has ${found}:\n${faults
+        .lines()
+        .map((line) => `  - ${line}\n`)
+        .join('')}`,
+    );
+  }
   return ok;
 };
 
@@ -50,12 +59,12 @@ export const register = (program: Command): void => {
     .command('validate')
     .description('check a dataset directory: files, schemas, keys, order, references, calendar, numbers, bounds')
     .argument('<dir>', 'the dataset directory')
-    .option('--max-faults <n>', 'how many faults to list of each file', parseCount, 100)
+    .option('--max-faults <n>', 'how many faults to list; all are counted', parseCount, 100)
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(
       'after',
       `
-Each fault is told with file, row, field and rule. Checked are the collections that the configuration's plugins read:
+Each fault is told as file:row: field: rule. Checked are the collections that the configuration's plugins read:
 with --config, those of your own plugins too.
 
 Examples:
