@@ -1,0 +1,131 @@
+/** The MongoDB adapter: its parts put together, and the beginning and end of their lives. */
+import type {
+  AdapterContext,
+  Dataset,
+  PublishOptions,
+  Snapshot,
+  StorageAdapter,
+} from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
+import { Catalog, type Publication } from './catalog.js';
+import { Connection } from './connection.js';
+import { CurrentVersion } from './current-version.js';
+import { type HeldVersion, HeldVersions } from './held-versions.js';
+import { forWriting, type MongoOptions } from './options.js';
+import { publish } from './publish.js';
+import { MongoSnapshot } from './snapshot.js';
+import { MongoVersions } from './versions.js';
+
+export class MongoAdapter implements StorageAdapter {
+  readonly versions: MongoVersions;
+  readonly #options: MongoOptions;
+  readonly #context: AdapterContext;
+  readonly #connection: Connection;
+  readonly #catalog: Catalog;
+  readonly #held: HeldVersions;
+  readonly #current: CurrentVersion;
+  /** Aborted by `close`. */
+  readonly #life = new AbortController();
+  readonly #writing = new Set<Promise<unknown>>();
+  #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: MongoOptions, context: AdapterContext) {
+    this.#options = options;
+    this.#context = context;
+    const connection = new Connection(options);
+    const catalog = new Catalog(connection);
+    const held = new HeldVersions(connection, catalog, context, options.holdMs);
+    this.#connection = connection;
+    this.#catalog = catalog;
+    this.#held = held;
+    this.#current = new CurrentVersion({ connection, catalog, held }, options, context);
+    this.versions = new MongoVersions({
+      clock: context.clock,
+      held,
+      current: this.#current,
+      write: (work) => this.#write(work),
+      snapshotOf: (version, publication) => this.#snapshotOf(version, publication),
+      assertOpen: () => this.#assertOpen(),
+    });
+  }
+
+  async open(): Promise<void> {
+    this.#assertOpen();
+    this.#opening ??= this.#current.start();
+    await this.#opening;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    this.#assertOpen();
+    await this.#connection.connect(signal);
+    await this.#catalog.current(signal);
+  }
+
+  snapshot(): Snapshot {
+    this.#assertOpen();
+    const { held, publication } = this.#current.served;
+    return this.#snapshotOf(this.#held.retain(held), publication);
+  }
+
+  async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
+    const signal = options.signal ? AbortSignal.any([options.signal, this.#life.signal]) : this.#life.signal;
+    const { collections, clock, logger } = this.#context;
+    const { batchSize, lockMs } = this.#options;
+    await this.#write((connection) =>
+      publish({ connection, collections, clock, logger, batchSize, lockMs }, dataset, { ...options, signal }),
+    );
+  }
+
+  async #write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const connection = new Connection(forWriting(this.#options));
+    const writing = (async () => {
+      try {
+        await connection.connect();
+        return await work(connection);
+      } finally {
+        await connection.close();
+      }
+    })();
+    this.#writing.add(writing);
+    try {
+      const result = await writing;
+      await this.#current.look();
+      return result;
+    } catch (error) {
+      this.#assertOpen();
+      throw error;
+    } finally {
+      this.#writing.delete(writing);
+    }
+  }
+
+  #snapshotOf(held: HeldVersion, publication: Publication): Snapshot {
+    const context = {
+      connection: this.#connection,
+      collections: this.#context.collections,
+      held: this.#held,
+      batchSize: this.#options.batchSize,
+      assertOpen: () => this.#assertOpen(),
+    };
+    return new MongoSnapshot(context, held, publication);
+  }
+
+  async #close(): Promise<void> {
+    this.#life.abort();
+    await Promise.allSettled(this.#writing);
+    await this.#current.stop();
+    await this.#held.end();
+    await this.#connection.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#life.signal.aborted) throw new StorageError('closed', 'The MongoDB adapter has been closed.');
+  }
+}

@@ -1,0 +1,60 @@
+/** A connection to one MongoDB database that may be away, now and later. */
+import { type Db, MongoClient, type MongoClientOptions } from 'mongodb';
+import { OperatorError } from '../../core/errors.js';
+import { bounded } from './bounded.js';
+import type { ConnectionOptions } from './options.js';
+
+const DEFAULT_DATABASE = 'dataset';
+
+/** The part of a connection string between the hosts and the parameters. */
+const databaseOf = (uri: string): string | undefined =>
+  decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
+
+export class Connection {
+  readonly db: Db;
+  readonly #client: MongoClient;
+  readonly #operationMs: number;
+
+  /** @throws `OperatorError` for a connection string that is none */
+  constructor(options: ConnectionOptions) {
+    this.#operationMs = options.operationMs;
+    const settings: MongoClientOptions = {
+      serverSelectionTimeoutMS: options.serverSelectionMs,
+      connectTimeoutMS: options.connectMs,
+      waitQueueTimeoutMS: options.waitQueueMs,
+      socketTimeoutMS: options.operationMs,
+      // How soon a server that hangs is seen as away: about this and connectMs together.
+      heartbeatFrequencyMS: 2000,
+      minPoolSize: options.poolMin,
+      maxPoolSize: options.poolMax,
+      // A secondary may not have all of a version yet, and says nothing about it: rows would be missing.
+      readPreference: 'primary',
+      writeConcern: { w: 'majority' },
+      retryReads: true,
+      retryWrites: true,
+      ignoreUndefined: true,
+    };
+    try {
+      this.#client = new MongoClient(options.uri, settings);
+    } catch (cause) {
+      // The driver's sentence does not repeat the address, which may hold a password.
+      throw new OperatorError('MongoDB: the connection string is not valid', [(cause as Error).message], { cause });
+    }
+    this.db = this.#client.db(options.database ?? databaseOf(options.uri) ?? DEFAULT_DATABASE);
+  }
+
+  /** To be awaited before the first operation, until it has resolved once: a client that never was connected stays shut. */
+  async connect(signal?: AbortSignal): Promise<void> {
+    await bounded('connect', this.#operationMs, signal, () => this.#client.connect());
+  }
+
+  /** One bounded operation. Rejects with a `StorageError`. */
+  run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return bounded(what, this.#operationMs, signal, () => work(this.db));
+  }
+
+  async close(): Promise<void> {
+    // A server that hangs never hears of it: what is left is closed by the system.
+    await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);
+  }
+}

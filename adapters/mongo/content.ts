@@ -1,0 +1,166 @@
+/** Writes one collection of a version, and proves that it reads back as it was written. */
+import { createHash } from 'node:crypto';
+import { BSON, type Collection as MongoCollection, MongoServerError } from 'mongodb';
+import type { Collection, Document } from '../../core/contracts/dataset.js';
+import { StorageError } from '../../core/errors.js';
+import { compareBy } from '../../core/storage/compare.js';
+import type { Connection } from './connection.js';
+import { dataCollection, indexOf, ordersOf, planFind, type Row } from './layout.js';
+import { unstorable } from './storable.js';
+
+export interface Content {
+  readonly rows: number;
+  /** SHA-256 over the rows in key order, as JSON, a line each. */
+  readonly sha256: string;
+}
+
+export interface ContentTarget {
+  readonly connection: Connection;
+  readonly id: number;
+  readonly collection: Collection;
+  readonly batchSize: number;
+  /** Called before each batch. Throws to stop. */
+  assertGoingOn(): void;
+}
+
+/** Batches that are on their way to the server at once: one is made while another is written. */
+const IN_FLIGHT = 2;
+const DUPLICATE_KEY = 11000;
+const TOO_LARGE = 10334;
+
+const invalid = (collection: Collection, fault: string, cause?: unknown): StorageError =>
+  new StorageError('invalid_dataset', `Collection "${collection.name}": ${fault}.`, { cause });
+
+const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
+
+/** What a refused batch says about its rows, or the error itself. */
+const insertError = (error: unknown, collection: Collection): unknown => {
+  if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) {
+    return invalid(
+      collection,
+      `two rows have the same key: ${JSON.stringify(error['keyValue'] ?? error.message)}`,
+      error,
+    );
+  }
+  if (BSON.BSONError.isBSONError(error) || (error instanceof MongoServerError && error.code === TOO_LARGE)) {
+    return invalid(collection, `MongoDB cannot hold a row: ${(error as Error).message}`, error);
+  }
+  return error;
+};
+
+const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collection: Collection): Promise<void> => {
+  try {
+    await rows.insertMany(step, { ordered: false });
+  } catch (error) {
+    throw insertError(error, collection);
+  }
+};
+
+/** What a dataset says where it breaks off. */
+async function* readable(collection: Collection, batches: AsyncIterable<readonly Document[]>) {
+  try {
+    yield* batches;
+  } catch (cause) {
+    throw cause instanceof StorageError
+      ? cause
+      : invalid(collection, `it could not be read: ${(cause as Error).message}`, cause);
+  }
+}
+
+/** Gathers rows into steps of one size, checking that they come in key order. */
+async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
+  const compare = compareBy(collection.key);
+  let step: Document[] = [];
+  let last: Document | undefined;
+  for await (const batch of readable(collection, batches)) {
+    for (const row of batch) {
+      const order = last ? compare(last, row) : -1;
+      if (order === 0) throw invalid(collection, `two rows have the key ${keyText(collection, row)}`);
+      if (order > 0) throw invalid(collection, `the row with the key ${keyText(collection, row)} is not in key order`);
+      last = row;
+      step.push(row);
+      if (step.length < batchSize) continue;
+      yield step;
+      step = [];
+    }
+  }
+  if (step.length > 0) yield step;
+}
+
+/**
+ * Inserts the rows under new indexes: those of an empty collection are made at once, while building them
+ * afterwards takes one operation that no time limit fits. The whole takes equally long (70,000 rows: 0.5 s).
+ */
+export const writeContent = async (
+  target: ContentTarget,
+  batches: AsyncIterable<readonly Document[]>,
+  onWritten: (rows: number) => void,
+): Promise<Content> => {
+  const { connection, id, collection } = target;
+  const name = dataCollection(id, collection.name);
+  const indexes = ordersOf(collection).map((order, i) => ({ key: indexOf(order), unique: i === 0 }));
+  await connection.run('make indexes', (db) => db.collection(name).createIndexes(indexes));
+
+  const hash = createHash('sha256');
+  const inFlight = new Set<Promise<void>>();
+  let failure: { readonly error: unknown } | undefined;
+  let rows = 0;
+  let written = 0;
+
+  const write = async (stored: readonly Row[]): Promise<void> => {
+    try {
+      await connection.run(`write "${collection.name}"`, (db) => insert(db.collection<Row>(name), stored, collection));
+      written += stored.length;
+      onWritten(written);
+    } catch (error) {
+      failure ??= { error };
+    }
+  };
+
+  try {
+    for await (const step of steps(target, batches)) {
+      target.assertGoingOn();
+      if (failure) break;
+      const stored = step.map((d): Row => {
+        const json = JSON.stringify(d);
+        const fault = unstorable(d, json);
+        if (fault) throw invalid(collection, `MongoDB cannot hold the row ${keyText(collection, d)}: ${fault}`);
+        hash.update(json).update('\n');
+        return { _id: rows++, d };
+      });
+      const writing = write(stored).finally(() => inFlight.delete(writing));
+      inFlight.add(writing);
+      if (inFlight.size >= IN_FLIGHT) await Promise.race(inFlight);
+    }
+  } finally {
+    await Promise.all(inFlight);
+  }
+  if (failure) throw failure.error;
+  return { rows, sha256: hash.digest('hex') };
+};
+
+/** Reads the rows back in key order. Rejects with `unavailable` unless they are what was written. */
+export const verifyContent = async (target: ContentTarget, expected: Content): Promise<void> => {
+  const { connection, id, collection, batchSize } = target;
+  const { filter, options } = planFind({ order: collection.key }, batchSize);
+  const cursor = connection.db.collection<Row>(dataCollection(id, collection.name)).find(filter, options);
+  const hash = createHash('sha256');
+  let rows = 0;
+  try {
+    while (await connection.run(`read "${collection.name}" back`, () => cursor.hasNext())) {
+      target.assertGoingOn();
+      for (const { d } of cursor.readBufferedDocuments()) {
+        rows++;
+        hash.update(JSON.stringify(d)).update('\n');
+      }
+    }
+  } finally {
+    cursor.close().catch(() => undefined);
+  }
+  if (rows === expected.rows && hash.digest('hex') === expected.sha256) return;
+  const found = rows === expected.rows ? 'other rows' : `${rows} rows`;
+  throw new StorageError(
+    'unavailable',
+    `Collection "${collection.name}": ${expected.rows} rows were written and ${found} read back. Publish again.`,
+  );
+};

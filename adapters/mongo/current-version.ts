@@ -1,0 +1,122 @@
+/** Follows the catalog's pointer: the version that this replica serves, and what is wrong where it cannot follow. */
+import type { AdapterContext } from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
+import type { Catalog, Publication } from './catalog.js';
+import { type ChangeWatch, watchChanges } from './change-watch.js';
+import type { Connection } from './connection.js';
+import type { HeldVersion, HeldVersions } from './held-versions.js';
+import type { MongoOptions } from './options.js';
+import { Poller } from './poller.js';
+
+const AWAY = 'The database cannot be reached.';
+const UNFIT = 'A new version was published for another config and is not served.';
+
+export interface Served {
+  readonly held: HeldVersion;
+  readonly publication: Publication;
+  /** Every move of the pointer up to this one, oldest first. */
+  readonly moves: readonly Publication[];
+}
+
+const isSame = (a: Publication, b: Publication): boolean => a.id === b.id && +a.publishedAt === +b.publishedAt;
+
+export class CurrentVersion {
+  readonly #connection: Connection;
+  readonly #catalog: Catalog;
+  readonly #held: HeldVersions;
+  readonly #options: MongoOptions;
+  readonly #context: AdapterContext;
+  readonly #poller: Poller;
+  #watch: ChangeWatch | undefined;
+  #served: Served | undefined;
+  /** The id of a version that does not fit this config, and is not tried again. */
+  #refused: number | undefined;
+  #problem: string | undefined;
+
+  constructor(
+    { connection, catalog, held }: { connection: Connection; catalog: Catalog; held: HeldVersions },
+    options: MongoOptions,
+    context: AdapterContext,
+  ) {
+    this.#connection = connection;
+    this.#catalog = catalog;
+    this.#held = held;
+    this.#options = options;
+    this.#context = context;
+    this.#poller = new Poller(options.pollMs, () => this.#look());
+  }
+
+  /** Throws `unavailable` while there is none. */
+  get served(): Served {
+    if (this.#served) return this.#served;
+    throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
+  }
+
+  /** Resolves after the first look, whatever it found. */
+  async start(): Promise<void> {
+    this.#watch = watchChanges(
+      () => this.#catalog.watch(this.#options.operationMs / 2),
+      { change: () => void this.#poller.kick() },
+      this.#options.pollMs,
+      this.#context.logger,
+    );
+    await this.#poller.kick();
+  }
+
+  /** Resolves after a look that began after this call. */
+  look(): Promise<void> {
+    return this.#poller.kick();
+  }
+
+  async stop(): Promise<void> {
+    this.#watch?.stop();
+    await this.#poller.stop();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      await this.#connection.connect();
+      const publication = await this.#catalog.current();
+      await this.#held.keep();
+      this.#say(publication && (await this.#follow(publication)));
+    } catch (error) {
+      this.#say(AWAY, error);
+    }
+  }
+
+  /** Answers with a problem, if this publication is one. */
+  async #follow(publication: Publication): Promise<string | undefined> {
+    const before = this.#served;
+    if (before && isSame(before.publication, publication)) return undefined;
+    if (this.#refused === publication.id) return UNFIT;
+    const { moves } = await this.#catalog.read();
+    let held: HeldVersion | undefined;
+    try {
+      held = await this.#held.acquire(publication.id);
+    } catch (error) {
+      if (!(error instanceof StorageError && error.code === 'invalid_dataset')) throw error;
+      this.#refused = publication.id;
+      this.#context.logger.error({ err: error, version: publication.version }, 'the new version is not served');
+      return UNFIT;
+    }
+    // Gone again already: the next look finds what came after it.
+    if (!held) return undefined;
+    this.#served = {
+      held,
+      publication,
+      moves: moves.slice(0, moves.findIndex((move) => isSame(move, publication)) + 1),
+    };
+    if (before) this.#held.release(before.held);
+    this.#context.changed();
+    return undefined;
+  }
+
+  #say(problem: string | undefined, error?: unknown): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    const { logger } = this.#context;
+    if (error) logger.warn({ err: error }, 'MongoDB cannot be reached; it is tried again all the time');
+    else if (!problem) logger.info('MongoDB can be read again');
+    this.#context.problem(problem);
+  }
+}

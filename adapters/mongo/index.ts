@@ -1,0 +1,16 @@
+/** The `mongo` adapter: any number of replicas over one MongoDB, which serve one version at a time. */
+import type { AdapterModule } from '../../core/contracts/storage.js';
+import { packageVersion } from '../../core/package-root.js';
+import { MongoAdapter } from './adapter.js';
+import { type Given, type MongoOptions, mongoOptions, withDefaults } from './options.js';
+
+const mongo: AdapterModule<Given<MongoOptions>> = {
+  kind: 'adapter',
+  name: 'mongo',
+  version: packageVersion,
+  capabilities: { publish: true, versions: true },
+  options: mongoOptions,
+  create: (options, context) => new MongoAdapter(withDefaults<MongoOptions>(mongoOptions, options), context),
+};
+
+export default mongo;

@@ -1,0 +1,150 @@
+/** Publishes a dataset: everything is written and proved under a new id before the pointer moves to it. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Collection } from '../../core/contracts/dataset.js';
+import type { Clock, Logger } from '../../core/contracts/runtime.js';
+import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
+import { publicationTime } from '../../core/storage/publication-time.js';
+import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
+import type { Connection } from './connection.js';
+import { type Content, type ContentTarget, verifyContent, writeContent } from './content.js';
+import type { VersionDocument } from './held-versions.js';
+import { expireReplicas } from './holds.js';
+import { ordersOf } from './layout.js';
+import { sweep } from './sweep.js';
+
+export interface PublishContext {
+  readonly connection: Connection;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly batchSize: number;
+  readonly lockMs: number;
+}
+
+const conflict = (message: string): StorageError => new StorageError('conflict', message);
+
+/**
+ * Takes the lock. One whose owner lives is renewed within a third of its time, which is a conflict; one that
+ * is not is waited for until it ends by itself. What others published meanwhile is a conflict, too.
+ */
+const takeLock = async (catalog: Catalog, owner: string, lockMs: number, signal?: AbortSignal) => {
+  const before = await catalog.read();
+  for (;;) {
+    assertNotAborted(signal);
+    const locked = await catalog.lock(owner, lockMs);
+    const now = locked ?? (await catalog.read());
+    if (before.lock && now.current && now.current.id !== before.current?.id) {
+      if (locked) await catalog.unlock(owner);
+      throw conflict(`Version ${now.current.version} has just been published by somebody else.`);
+    }
+    if (locked) return locked;
+    if (now.lock && (now.lock.owner !== before.lock?.owner || +now.lock.expires > +before.lock.expires)) {
+      throw conflict('Another publication is under way. Try again when it has ended.');
+    }
+    await delay(Math.min(100, lockMs / 10), undefined, { signal }).catch(() => undefined);
+  }
+};
+
+/** Renews the lock until it is stopped. `lost()` says whether somebody else may have it by now. */
+const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
+  let heldFrom = clock.monotonic();
+  let taken = false;
+  const timer = setInterval(async () => {
+    const startedAt = clock.monotonic();
+    try {
+      taken ||= !(await catalog.renew(owner, lockMs));
+      heldFrom = startedAt;
+    } catch {
+      // The next one may get through; `lost` counts the time.
+    }
+  }, lockMs / 4);
+  return {
+    lost: () => taken || clock.monotonic() - heldFrom > lockMs,
+    stop: () => clearInterval(timer),
+  };
+};
+
+const assertNotAborted = (signal: AbortSignal | undefined): void => {
+  if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
+};
+
+const abandon = async (connection: Connection, catalog: Catalog, owner: string): Promise<void> => {
+  await catalog.unlock(owner);
+  await sweep(connection, catalog);
+};
+
+/** Commits, also where the answer got lost on the way: then the catalog tells. */
+const commit = async (catalog: Catalog, owner: string, publication: Publication, locked: CatalogDocument) => {
+  try {
+    if (await catalog.commit(owner, publication, locked.current)) return;
+  } catch (error) {
+    if ((await catalog.read()).versions.some(({ id }) => id === publication.id)) return;
+    throw error;
+  }
+  throw conflict(
+    `Version ${publication.version} was not published: another publisher took over, or another version was activated meanwhile.`,
+  );
+};
+
+/**
+ * Rejects with `conflict` where somebody else publishes or a version of this name is there, with
+ * `invalid_dataset`, `aborted`, or `unavailable`. What was written is then removed, here or by the next one.
+ */
+export const publish = async (context: PublishContext, dataset: Dataset, options: PublishOptions = {}) => {
+  const { connection, collections, clock, logger, batchSize, lockMs } = context;
+  const { manifest } = dataset;
+  const { onProgress, signal } = options;
+  const catalog = new Catalog(connection);
+  const owner = randomUUID();
+
+  const locked = await takeLock(catalog, owner, lockMs, signal);
+  const lock = keepLock(catalog, owner, lockMs, clock);
+  const assertGoingOn = () => {
+    assertNotAborted(signal);
+    if (lock.lost()) throw conflict('The lock was lost, since MongoDB was away for too long. Publish again.');
+  };
+
+  try {
+    const same = locked.versions.find(({ version }) => version === manifest.version);
+    if (same) {
+      const since = same.publishedAt.toISOString();
+      throw conflict(
+        `Version ${same.version} has been published already, on ${since}: other content needs another version.`,
+      );
+    }
+    await expireReplicas(connection);
+    await sweep(connection, catalog);
+
+    const id = locked.sequence;
+    const written = new Map<ContentTarget, Content>();
+    for (const collection of collections.values()) {
+      const target = { connection, id, collection, batchSize, assertGoingOn };
+      const progress = (rows: number) => onProgress?.({ collection: collection.name, written: rows, total: undefined });
+      progress(0);
+      written.set(target, await writeContent(target, dataset.read(collection.name), progress));
+    }
+    for (const [target, content] of written) await verifyContent(target, content);
+    const described = [...written].map(([{ collection }, content]) => [
+      collection.name,
+      { ...content, orders: ordersOf(collection) },
+    ]);
+    await connection.run('describe the version', (db) =>
+      db
+        .collection<VersionDocument>('versions')
+        .insertOne({ _id: id, manifest, collections: Object.fromEntries(described) }),
+    );
+
+    assertGoingOn();
+    const publishedAt = publicationTime(manifest, locked.moves.at(-1)?.publishedAt, clock);
+    await commit(catalog, owner, { id, version: manifest.version, publishedAt }, locked);
+  } catch (error) {
+    await abandon(connection, catalog, owner).catch((err: unknown) => {
+      logger.warn({ err }, 'what this publication wrote is left to the next one to remove');
+    });
+    throw error;
+  } finally {
+    lock.stop();
+  }
+};

@@ -1,0 +1,35 @@
+/** Removes what no catalog names and nobody holds: pruned versions, and what stopped publishers left behind. */
+import type { Catalog } from './catalog.js';
+import type { Connection } from './connection.js';
+import type { VersionDocument } from './held-versions.js';
+import { heldIds } from './holds.js';
+import { versionIdOf } from './layout.js';
+
+/**
+ * The order matters: what is there is listed first, so that whatever a publisher begins meanwhile is not in the
+ * list; the holds are read last (see `holds.ts`). A publisher's unfinished version has the id in the lock, even
+ * after the lock has expired, since it may still be renewed; the next publisher's lock replaces it.
+ */
+export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
+  const names = await connection.run('list the collections', async (db) =>
+    (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name),
+  );
+  const described = await connection.run('list the versions', (db) =>
+    db
+      .collection<VersionDocument>('versions')
+      .find({}, { projection: { _id: 1 } })
+      .toArray(),
+  );
+  const { versions, lock } = await catalog.read();
+  const kept = new Set([...versions.map(({ id }) => id), lock?.id, ...(await heldIds(connection))]);
+  for (const name of names) {
+    const id = versionIdOf(name);
+    if (id === undefined || kept.has(id)) continue;
+    await connection.run('drop a collection', (db) => db.dropCollection(name));
+  }
+  const rubbish = described.map(({ _id }) => _id).filter((id) => !kept.has(id));
+  if (rubbish.length === 0) return;
+  await connection.run('forget versions', (db) =>
+    db.collection<VersionDocument>('versions').deleteMany({ _id: { $in: rubbish } }),
+  );
+};

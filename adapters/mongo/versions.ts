@@ -1,0 +1,90 @@
+/** What has been published: listing it, going back to it, removing it, and reading what was current once. */
+import type { Clock } from '../../core/contracts/runtime.js';
+import type { Snapshot, Versions } from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
+import { Catalog, type Publication } from './catalog.js';
+import type { Connection } from './connection.js';
+import type { CurrentVersion } from './current-version.js';
+import type { HeldVersion, HeldVersions } from './held-versions.js';
+import { heldIds } from './holds.js';
+import { sweep } from './sweep.js';
+
+export interface VersionsContext {
+  readonly clock: Clock;
+  readonly held: HeldVersions;
+  readonly current: CurrentVersion;
+  /** Does work over a connection for writing, which is closed afterwards; the new state is then in force here. */
+  write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  snapshotOf(held: HeldVersion, publication: Publication): Snapshot;
+  assertOpen(): void;
+}
+
+const newestFirst = (versions: readonly Publication[]): Publication[] => [...versions].reverse();
+
+export class MongoVersions implements Versions {
+  readonly #context: VersionsContext;
+
+  constructor(context: VersionsContext) {
+    this.#context = context;
+  }
+
+  list() {
+    return this.#context.write(async (connection) => {
+      const { versions, current } = await new Catalog(connection).read();
+      const held = await heldIds(connection);
+      return newestFirst(versions).map(({ id, version, publishedAt }) => ({
+        version,
+        publishedAt,
+        current: id === current?.id,
+        held: held.has(id),
+      }));
+    });
+  }
+
+  activate(version: string): Promise<void> {
+    return this.#context.write(async (connection) => {
+      const catalog = new Catalog(connection);
+      const { versions, current, moves } = await catalog.read();
+      const target = versions.find((one) => one.version === version);
+      if (!target) {
+        const names = newestFirst(versions).map((one) => one.version);
+        throw new StorageError(
+          'unknown_version',
+          `There is no version ${version}. There are: ${names.join(', ') || 'none'}.`,
+        );
+      }
+      if (target.id === current?.id) return;
+      const last = moves.at(-1)?.publishedAt.getTime() ?? 0;
+      const publishedAt = new Date(Math.max(this.#context.clock.now(), last + 1));
+      if (await catalog.activate({ ...target, publishedAt }, current)) return;
+      throw new StorageError('conflict', 'Another version was published, activated or pruned meanwhile. Look again.');
+    });
+  }
+
+  prune(keep: number): Promise<readonly string[]> {
+    return this.#context.write(async (connection) => {
+      const catalog = new Catalog(connection);
+      // What this process has let go of would else count as held until its next look.
+      await this.#context.held.keep();
+      const { versions, current } = await catalog.read();
+      const held = await heldIds(connection);
+      const deleted: string[] = [];
+      for (const { id, version } of newestFirst(versions).slice(keep)) {
+        if (id !== current?.id && !held.has(id) && (await catalog.remove(id))) deleted.push(version);
+      }
+      await sweep(connection, catalog);
+      return deleted;
+    });
+  }
+
+  async asOf(time: Date): Promise<Snapshot | undefined> {
+    this.#context.assertOpen();
+    // By this replica's own history: what it does not serve yet has not happened yet.
+    const { moves } = this.#context.current.served;
+    const publication = moves.findLast(({ publishedAt }) => publishedAt <= time);
+    if (!publication) return undefined;
+    // Where it has been pruned there is no answer; the version before it was not current.
+    const held = await this.#context.held.acquire(publication.id);
+    return held && this.#context.snapshotOf(held, publication);
+  }
+}
