@@ -1,0 +1,83 @@
+/** Proves that somebody else's package can build on ours, as packed, and prove its adapter by our suite. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { packageRoot } from '../../core/package-root.js';
+
+const run = promisify(execFile);
+const OUTSIDER = join(packageRoot, 'test/packages/sqlite-adapter');
+
+interface Report {
+  readonly stats: { readonly passes: number; readonly failures: number };
+  readonly pending: readonly { readonly title: string }[];
+  readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message: string } }[];
+}
+
+/** The names of the packages that ours needs at run time, out of the lockfile. */
+const runtimePackages = async (): Promise<string[]> => {
+  const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; optional?: boolean }>;
+  };
+  return Object.entries(packages).flatMap(([path, { dev, optional }]) => {
+    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
+    return name && !dev && !optional ? [name] : [];
+  });
+};
+
+describe("an outsider's adapter package, with ours from its tarball", () => {
+  let folder: string;
+
+  // Installed as npm would, but from what is here: no registry is asked.
+  before(async function () {
+    this.timeout(120_000);
+    folder = await mkdtemp(join(tmpdir(), 'outsider-'));
+    const modules = join(folder, 'node_modules');
+    await mkdir(modules);
+    await cp(OUTSIDER, folder, { recursive: true });
+
+    const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+    const { stdout } = await run('npm', pack, { cwd: packageRoot, maxBuffer: 2 ** 26 });
+    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+    await run('tar', ['-xzf', join(folder, filename), '-C', modules]);
+    await cp(join(modules, 'package'), join(modules, 'metro-forecast-api'), { recursive: true });
+    await rm(join(modules, 'package'), { recursive: true });
+
+    for (const name of [...(await runtimePackages()), 'mocha', 'node-sqlite3-wasm']) {
+      await mkdir(dirname(join(modules, name)), { recursive: true });
+      await symlink(join(packageRoot, 'node_modules', name), join(modules, name), 'dir');
+    }
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('passes the conformance suite', async function () {
+    this.timeout(120_000);
+    const mocha = join(folder, 'node_modules/mocha/bin/mocha.js');
+    const args = [mocha, '--reporter', 'json', '--timeout', '20000', 'test/*.test.js'];
+    // Its exit code is the number of failures, which the report tells better.
+    const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }).catch(
+      (error: { stdout: string }) => error,
+    );
+    const { stats, failures, pending } = JSON.parse(stdout) as Report;
+    expect(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`)).to.deep.equal([]);
+    expect(stats.passes).to.be.greaterThan(75);
+    for (const { title } of pending) expect(title).to.match(/\(skipped: .+\)$/);
+  });
+
+  it('is typed by what ours exports', async function () {
+    this.timeout(120_000);
+    const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
+    const options = ['--allowJs', '--checkJs', '--strict', '--noEmit', '--skipLibCheck', '--target', 'es2022'];
+    const typeRoots = ['--typeRoots', join(packageRoot, 'node_modules/@types'), '--types', 'node,mocha'];
+    const args = [tsc, ...options, ...typeRoots, '--module', 'nodenext', 'index.js', 'test/conformance.test.js'];
+    const { stdout } = await run(process.execPath, args, { cwd: folder }).catch((error: { stdout: string }) => error);
+    expect(stdout).to.equal('');
+  });
+
+  it('needs under 120 lines', async () => {
+    const lines = (await readFile(join(OUTSIDER, 'index.js'), 'utf8')).trimEnd().split('\n').length;
+    expect(lines).to.be.lessThan(120);
+  });
+});

@@ -1,0 +1,119 @@
+/** A storage adapter over SQLite: each version is a file of its own, put in the place of the one before by rename. */
+/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api' */
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { StorageError } from 'metro-forecast-api';
+import sqlite from 'node-sqlite3-wasm';
+
+/** @typedef {{ db: sqlite.Database, holds: number, publishedAt: Date, manifest: Manifest }} Version */
+
+// Strings are kept as their UTF-8 bytes, which SQLite compares as they are: by code point, NUL included.
+const stored = (/** @type {any} */ value) => (typeof value === 'string' ? Buffer.from(value) : value);
+// Core has checked that names are of [a-z0-9_]; in quotes none is a keyword.
+const quoted = (/** @type {readonly string[]} */ names) => names.map((name) => `"${name}"`);
+
+/** @type {AdapterModule<{ path: string }>} */
+export default {
+  kind: 'adapter',
+  name: 'sqlite',
+  version: '1.0.0',
+  capabilities: { publish: true, versions: false },
+  options: { type: 'object', required: ['path'], properties: { path: { type: 'string' } } },
+  create({ path }, context) {
+    const file = context.resolvePath(path);
+    const open = /** @type {Set<Version>} */ (new Set());
+    let current = /** @type {Version | undefined} */ (undefined);
+    let [closed, publishing] = [false, false];
+    const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
+      if (closed) throw new StorageError('closed', 'The adapter has been closed.');
+      if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
+    };
+    const load = () => {
+      const db = new sqlite.Database(file, { readOnly: true });
+      const { manifest, time } = /** @type {any} */ (db.get('SELECT * FROM "the dataset"'));
+      current = { db, holds: 0, publishedAt: new Date(time), manifest: JSON.parse(manifest) };
+      open.add(current);
+    };
+    const end = (/** @type {Version} */ version) => open.delete(version) && version.db.close();
+    /** @type {(version: Version, collection: string, query: Query, signal?: AbortSignal) => Document[]} */
+    const read = ({ db }, name, { order, equal = {}, range, descending, limit = -1 }, signal) => {
+      assertUsable(signal);
+      if (!context.collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
+      const conditions = ['TRUE', ...quoted(Object.keys(equal)).map((field) => `${field} = ?`)];
+      const values = Object.values(equal);
+      if (range?.from !== undefined) values.push(range.from) && conditions.push(`"${range.field}" >= ?`);
+      if (range?.to !== undefined) values.push(range.to) && conditions.push(`"${range.field}" <= ?`);
+      const by = quoted(order).map((field) => (descending ? `${field} DESC` : field));
+      const sql = `SELECT "its json" FROM "${name}" WHERE ${conditions.join(' AND ')} ORDER BY ${by} LIMIT ${limit}`;
+      return db.all(sql, values.map(stored)).map((row) => JSON.parse(String(row['its json'])));
+    };
+    return {
+      async open() {
+        assertUsable();
+        if (!current && existsSync(file)) load();
+      },
+      async close() {
+        closed = true;
+        open.forEach(end);
+      },
+      ping: async (signal) => assertUsable(signal),
+      snapshot() {
+        assertUsable();
+        const held = current;
+        if (!held) throw new StorageError('unavailable', 'Nothing has been published yet.');
+        held.holds++;
+        return {
+          version: held.manifest.version,
+          publishedAt: held.publishedAt,
+          manifest: held.manifest,
+          async get(name, key, signal) {
+            const order = context.collections.get(name)?.key ?? [];
+            const equal = Object.fromEntries(order.map((field, i) => [field, /** @type {string} */ (key[i])]));
+            return read(held, name, { order, equal }, signal)[0];
+          },
+          async *find(name, query, signal) {
+            yield read(held, name, query, signal);
+          },
+          release: () => void (--held.holds === 0 && held !== current && end(held)),
+        };
+      },
+      async publish(dataset, { onProgress, signal } = {}) {
+        const [{ manifest }, previous, draft] = [dataset, current, `${file}.draft`];
+        assertUsable(signal);
+        if (publishing || previous?.manifest.version === manifest.version)
+          throw new StorageError('conflict', 'The version is there already, or another is being published.');
+        publishing = true;
+        rmSync(draft, { force: true });
+        const db = new sqlite.Database(draft);
+        try {
+          db.exec('BEGIN; CREATE TABLE "the dataset" (manifest, time)');
+          for (const { name, key, orders = [] } of context.collections.values()) {
+            const fields = [...new Set([...key, ...orders.flat()])];
+            const indexes = [key, ...orders].map((by) => `CREATE INDEX "${name} ${by}" ON "${name}" (${quoted(by)});`);
+            db.exec(`CREATE TABLE "${name}" (${quoted(fields)}, "its json"); ${indexes.join('')}`);
+            const sql = `INSERT INTO "${name}" VALUES (${fields.map(() => '?')}, ?)`;
+            let written = 0;
+            for await (const batch of dataset.read(name)) {
+              assertUsable(signal);
+              for (const row of batch) db.run(sql, [...fields.map((field) => stored(row[field])), JSON.stringify(row)]);
+              written += batch.length;
+              onProgress?.({ collection: name, written, total: undefined });
+            }
+          }
+          assertUsable(signal);
+          const time = previous && new Date(manifest.created) <= previous.publishedAt && context.clock.now();
+          db.run('INSERT INTO "the dataset" VALUES (?, ?)', [JSON.stringify(manifest), time || manifest.created]);
+          db.exec('COMMIT');
+          renameSync(draft, file);
+          load();
+        } catch (cause) {
+          throw cause instanceof StorageError ? cause : new StorageError('invalid_dataset', `${cause}`, { cause });
+        } finally {
+          db.close();
+          publishing = false;
+        }
+        if (previous?.holds === 0) end(previous);
+        context.changed();
+      },
+    };
+  },
+};
