@@ -113,6 +113,8 @@ export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' };
 export const text = { type: 'string', minLength: 1 };
 export const percent = { type: 'number', description: 'In percent.' };
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' };
+const count = { type: 'integer', minimum: 1 };
+const size = { type: 'number', minimum: 0, description: 'In percentage points.' };
 export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null] };
 export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null] };
 
@@ -133,11 +135,11 @@ export const markets = collection<Market>({
   schema: record({
     id: { type: 'integer' },
     cbsa,
-    name: text,
-    signal,
-    risk_score: riskScore,
-    yoy_price: nullable(percent),
-    forecast_12m: nullable(percent),
+    name: { ...text, description: 'Name of the metro.' },
+    signal: { ...signal, description: 'Signal of the newest run.' },
+    risk_score: { ...riskScore, description: 'Risk grade of the newest run, from A (low) to F.' },
+    yoy_price: { ...nullable(percent), description: 'Trailing 12-month change of the index, in percent.' },
+    forecast_12m: { ...nullable(percent), description: 'Forecast 12-month return, in percent.' },
   }),
 });
 
@@ -223,23 +225,26 @@ export const backtests = collection<Backtest>({
   name: 'backtests',
   key: ['as_of', 'model_version'],
   schema: record({
-    as_of: dateTime,
+    as_of: { ...dateTime, description: 'When the backtest was computed.' },
     model_version: text,
     horizon_months: { type: 'integer', minimum: 1 },
-    window_start: date,
-    window_end: date,
-    n: { type: 'integer', minimum: 1 },
-    n_metros: { type: 'integer', minimum: 1 },
-    n_runs: { type: 'integer', minimum: 1 },
-    mae_pp: { type: 'number', minimum: 0 },
-    rmse_pp: { type: 'number', minimum: 0 },
-    bias_pp: { type: 'number' },
-    coverage_80: rate,
-    interval_score_80: { type: 'number', minimum: 0 },
-    direction_hit_rate: rate,
-    benchmark: record({ name: text, mae_pp: { type: 'number', minimum: 0 } }),
-    skill_mae: { type: 'number' },
-    realized_vintage: date,
+    window_start: { ...date, description: 'First target scored.' },
+    window_end: { ...date, description: 'Last target scored.' },
+    n: { ...count, description: 'Scored forecasts.' },
+    n_metros: count,
+    n_runs: count,
+    mae_pp: { ...size, description: 'Mean absolute error.' },
+    rmse_pp: { ...size, description: 'Root mean squared error.' },
+    bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+    coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
+    interval_score_80: { ...size, description: 'Mean of the width + 10 times the miss.' },
+    direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+    benchmark: {
+      ...record({ name: text, mae_pp: size }),
+      description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
+    },
+    skill_mae: { type: 'number', description: '1 - mae_pp / benchmark.mae_pp.' },
+    realized_vintage: { ...date, description: 'Vintage of the realized values.' },
   }),
 });
 

@@ -31,6 +31,7 @@ export interface SnapshotReader {
 /** The running service, for routes about itself. */
 export interface ServiceState {
   readonly now: Date;
+  readonly startedAt: Date;
   readonly draining: boolean;
   /** What is known of each part without asking it again. */
   readonly health: Readonly<Record<'storage' | 'limiter' | 'cache' | 'keys', Health>>;

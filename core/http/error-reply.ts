@@ -1,0 +1,41 @@
+/** Turns whatever was thrown into the one error body; what clients must not see goes to the log. */
+import type { Logger } from '../contracts/runtime.js';
+import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
+import type { Reply } from './exchange.js';
+import { JSON_TYPE } from './representation.js';
+
+/** Seconds after which a client may try again when a store is away: they are back within two, usually. */
+const RETRY_AFTER_SECONDS = '2';
+
+/** Errors of the inner boundaries that a client may see as something other than `internal_error`. */
+const asApiError = (error: unknown): ApiError => {
+  if (error instanceof ApiError) return error;
+  const away =
+    error instanceof LimiterUnavailable ||
+    (error instanceof KeyStoreError && error.code === 'unavailable') ||
+    (error instanceof StorageError && (error.code === 'unavailable' || error.code === 'closed'));
+  return away
+    ? new ApiError(errors.service_unavailable, undefined, { cause: error })
+    : new ApiError(errors.internal_error, undefined, { cause: error });
+};
+
+export const errorBody = (error: ApiError): Buffer =>
+  Buffer.from(
+    JSON.stringify({
+      error: error.message,
+      code: error.kind.code,
+      ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
+    }),
+  );
+
+export const errorReply = (thrown: unknown, logger: Logger, requestId: string): Reply => {
+  const error = asApiError(thrown);
+  const { status } = error.kind;
+  if (status === 500) logger.error({ err: thrown, requestId }, 'a request failed');
+  else if (status === 503) logger.warn({ err: error.options.cause ?? error, requestId }, 'a request was turned away');
+  const body = errorBody(error);
+  const head = ['Content-Type', JSON_TYPE, 'Content-Length', String(body.length), 'Cache-Control', 'no-store'];
+  if (status === 503 && !error.options.headers?.['Retry-After']) head.push('Retry-After', RETRY_AFTER_SECONDS);
+  for (const pair of Object.entries(error.options.headers ?? {})) head.push(...pair);
+  return { status, head, body };
+};

@@ -1,0 +1,41 @@
+/** Content negotiation: what `Accept` and `Accept-Encoding` allow, remembered by header value. */
+import Negotiator from 'negotiator';
+import { BoundedMap } from './bounded-map.js';
+
+export type Encoding = 'br' | 'gzip' | 'identity';
+
+/** Longer values are judged but not remembered, so that nobody can fill the memory with them. */
+const REMEMBERED_LENGTH = 200;
+
+const remember = <T>(judge: (value: string) => T): ((value: string) => T) => {
+  const known = new BoundedMap<string, T>(500);
+  return (value) => {
+    let verdict = known.get(value);
+    if (verdict === undefined) {
+      verdict = judge(value);
+      if (value.length <= REMEMBERED_LENGTH) known.set(value, verdict);
+    }
+    return verdict;
+  };
+};
+
+// The published types of negotiator 0.6 do not know the second argument that version 1 takes.
+type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
+
+const judgeEncoding = remember((value): Encoding => {
+  const negotiator = new Negotiator({ headers: { 'accept-encoding': value } });
+  const encodings = negotiator.encodings.bind(negotiator) as ChooseEncodings;
+  const [best] = encodings(['br', 'gzip', 'identity'], { preferred: ['br', 'gzip'] });
+  return (best as Encoding | undefined) ?? 'identity';
+});
+
+/** The best encoding that the client takes; identity where it takes none, as RFC 9110 12.5.3 permits. */
+export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
+  acceptEncoding === undefined ? 'identity' : judgeEncoding(acceptEncoding);
+
+/** Judges `Accept` against what an endpoint offers: the best type, or undefined where all are excluded. */
+export const mediaTypeChooser = (offers: readonly string[]) => {
+  const judge = remember((value) => new Negotiator({ headers: { accept: value } }).mediaTypes([...offers])[0] ?? null);
+  return (accept: string | undefined): string | undefined =>
+    accept === undefined ? offers[0] : (judge(accept) ?? undefined);
+};

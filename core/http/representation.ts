@@ -1,0 +1,119 @@
+/** A response body as bytes, with its validators and its compressed forms. */
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Encoding } from './negotiation.js';
+
+const gzipAsync = promisify(gzip);
+const brotliAsync = promisify(brotliCompress);
+
+/** Smaller bodies gain nothing from compression. */
+const COMPRESSED_FROM_BYTES = 1024;
+/** Good for JSON at a tenth of the default level's time. */
+const BROTLI_QUALITY = 5;
+
+/** One encoding of a body, with the header pairs that belong to it. */
+export interface Encoded {
+  readonly body: Buffer;
+  readonly etag: string;
+  /** Flat name-value pairs for `writeHead`, complete but for what differs per request. */
+  readonly head: readonly string[];
+  /** The same for a 304. */
+  readonly notModifiedHead: readonly string[];
+}
+
+interface RepresentationOptions {
+  readonly lastModified: Date;
+  /** Further flat pairs that every encoding carries, such as `Cache-Control`. */
+  readonly headers: readonly string[];
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
+  new Representation(Buffer.from(JSON.stringify(data)), JSON_TYPE, options);
+
+export class Representation {
+  readonly lastModified: number;
+  readonly identity: Encoded;
+  readonly #contentType: string;
+  readonly #digest: string;
+  readonly #headers: readonly string[];
+  readonly #forms = new Map<Encoding, Encoded | Promise<Encoded>>();
+
+  constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
+    this.#contentType = contentType;
+    this.#digest = createHash('sha256').update(body).digest('base64url').slice(0, 27);
+    // HTTP dates have whole seconds.
+    this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
+    this.#headers = [
+      ...options.headers,
+      'Last-Modified',
+      new Date(this.lastModified).toUTCString(),
+      'Vary',
+      'Accept, Accept-Encoding',
+    ];
+    this.identity = this.#encoded(body, 'identity');
+  }
+
+  /** Bytes held, all encodings together. */
+  get size(): number {
+    let size = this.identity.body.length;
+    for (const form of this.#forms.values()) if (!(form instanceof Promise)) size += form.body.length;
+    return size;
+  }
+
+  /** A compressed form is made once, on a thread of its own, when it is first asked for. */
+  encoding(encoding: Encoding): Encoded | Promise<Encoded> {
+    if (encoding === 'identity' || this.identity.body.length < COMPRESSED_FROM_BYTES) return this.identity;
+    const known = this.#forms.get(encoding);
+    if (known) return known;
+    const form = this.#compress(encoding).then((body) => {
+      const encoded = this.#encoded(body, encoding);
+      this.#forms.set(encoding, encoded);
+      return encoded;
+    });
+    this.#forms.set(encoding, form);
+    form.catch(() => this.#forms.delete(encoding));
+    return form;
+  }
+
+  /** Whether the client's copy is current: RFC 9110 13.1.2 and 13.1.3, `If-None-Match` winning. */
+  isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
+    if (ifNoneMatch !== undefined) return this.#matches(ifNoneMatch);
+    if (ifModifiedSince === undefined) return false;
+    const since = Date.parse(ifModifiedSince);
+    return !Number.isNaN(since) && this.lastModified <= since;
+  }
+
+  #matches(ifNoneMatch: string): boolean {
+    if (ifNoneMatch.trim() === '*') return true;
+    // The tags of all encodings begin with the same digest, and any of them tells that the content is current.
+    return ifNoneMatch.split(',').some((tag) => {
+      const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
+      return (
+        opaque !== undefined && (opaque === this.#digest || /^(.*)-(?:br|gzip)$/.exec(opaque)?.[1] === this.#digest)
+      );
+    });
+  }
+
+  #compress(encoding: 'br' | 'gzip'): Promise<Buffer> {
+    const { body } = this.identity;
+    return encoding === 'gzip'
+      ? gzipAsync(body)
+      : brotliAsync(body, {
+          params: {
+            [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+            [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+          },
+        });
+  }
+
+  #encoded(body: Buffer, encoding: Encoding): Encoded {
+    const etag = encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
+    const shared = ['ETag', etag, ...this.#headers];
+    const content = ['Content-Type', this.#contentType, 'Content-Length', String(body.length)];
+    if (encoding !== 'identity') content.push('Content-Encoding', encoding);
+    return { body, etag, head: [...content, ...shared], notModifiedHead: shared };
+  }
+}

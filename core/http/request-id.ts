@@ -1,0 +1,16 @@
+/** The id under which a request is logged and answered: the caller's, where it is harmless, or a new one. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
+
+// Unique per process by its random part, per request by its count: no randomness is drawn while serving.
+const processId = randomBytes(8).toString('hex');
+let count = 0;
+
+export const newRequestId = (): string => `${processId}-${(++count).toString(36)}`;
+
+export const requestId = ({ headers }: IncomingMessage): string => {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && HARMLESS.test(given) ? given : newRequestId();
+};

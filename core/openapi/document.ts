@@ -1,0 +1,108 @@
+/** The OpenAPI 3.1 document, built from the registered routes so that it cannot drift from them. */
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { Parameter, Route } from '../contracts/plugin.js';
+import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
+import { ComponentSchemas } from './component-schemas.js';
+import { ErrorResponses, errorSchema, isLimited, isShared } from './error-responses.js';
+import { type HeaderName, headerComponents, headerReferences } from './headers.js';
+
+export interface DocumentInfo {
+  readonly title: string;
+  /** The version of the interface, not of the package. */
+  readonly version: string;
+  readonly summary: string;
+  /** Markdown. */
+  readonly description: string;
+}
+
+const SECURITY_SCHEME = 'ApiKey';
+
+/** A plain JSON object; equal arguments give equal documents. */
+export const openApiDocument = (
+  { routes, plugins }: Pick<Registry, 'routes' | 'plugins'>,
+  info: DocumentInfo,
+  basePath: string,
+): Record<string, unknown> => {
+  const schemas = new ComponentSchemas();
+  const errorResponses = new ErrorResponses();
+  schemas.reference(errorSchema);
+  const paths = Object.fromEntries(
+    routes.map((registered) => [registered.route.path, { get: operation(registered, schemas, errorResponses) }]),
+  );
+  const used = new Set(routes.map(({ plugin }) => plugin.name));
+  return {
+    openapi: '3.1.0',
+    info: {
+      ...info,
+      license: { name: 'MIT', identifier: 'MIT' },
+      contact: { name: 'The operator of this service' },
+    },
+    servers: [{ url: basePath, description: 'This service' }],
+    security: [{ [SECURITY_SCHEME]: [] }],
+    tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        [SECURITY_SCHEME]: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An opaque API key, sent as `Authorization: Bearer <API_KEY>`.',
+        },
+      },
+      schemas: schemas.all(),
+      headers: headerComponents,
+      responses: errorResponses.all(),
+    },
+  };
+};
+
+const operation = ({ route, plugin }: RegisteredRoute, schemas: ComponentSchemas, errorResponses: ErrorResponses) => {
+  const parameters = (['path', 'query'] as const).flatMap((place) =>
+    Object.entries(route.parameters?.[place] ?? {}).map(([name, declared]) => parameter(place, name, declared)),
+  );
+  const headers = headerReferences(successHeaders(route));
+  return {
+    operationId: route.operationId,
+    summary: route.summary,
+    description: route.description ?? route.summary,
+    tags: [plugin.name],
+    ...(route.key === false ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    responses: {
+      200: {
+        description: route.response.description,
+        headers,
+        content: {
+          'application/json': {
+            schema: schemas.reference(route.response.schema),
+            example: route.response.example,
+          },
+        },
+      },
+      304: { description: 'The copy that the client has is current.', headers },
+      ...errorResponses.of(route),
+    },
+  };
+};
+
+const parameter = (place: 'path' | 'query', name: string, { description, schema, required, example }: Parameter) => ({
+  name,
+  in: place,
+  description,
+  required: place === 'path' || (required ?? false),
+  schema: withoutDescription(schema),
+  ...(example === undefined ? {} : { example }),
+});
+
+const withoutDescription = ({ description: _, ...schema }: JsonSchema): JsonSchema => schema;
+
+const successHeaders = (route: Route): HeaderName[] => [
+  'ETag',
+  'Last-Modified',
+  'Cache-Control',
+  'Vary',
+  'X-Request-Id',
+  ...(route.kind === 'data' ? (['Snapshot-Version'] as const) : []),
+  ...(isShared(route) ? (['Age'] as const) : []),
+  ...(isLimited(route) && !isShared(route) ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
+];

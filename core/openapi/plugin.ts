@@ -1,0 +1,37 @@
+/** The endpoint that serves the OpenAPI document, itself included. */
+import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
+import { packageVersion } from '../package-root.js';
+import type { Registry } from '../registry/register-plugins.js';
+import { type DocumentInfo, openApiDocument } from './document.js';
+
+/** @param registry asked at the first request, when all plugins are registered */
+export const openApiPlugin = (info: DocumentInfo, basePath: string, registry: () => Registry): Plugin => {
+  let document: object | undefined;
+  return definePlugin({
+    name: 'reference',
+    version: packageVersion,
+    description: 'This description of the API.',
+    routes: () => [
+      serviceRoute({
+        path: '/openapi.json',
+        operationId: 'getOpenApi',
+        summary: 'This OpenAPI document',
+        description: 'Built from the routes that this service has; needs no API key.',
+        key: false,
+        response: {
+          description: 'An OpenAPI 3.1 document.',
+          schema: {
+            type: 'object',
+            required: ['openapi', 'info', 'paths'],
+            properties: { openapi: { type: 'string' }, info: { type: 'object' }, paths: { type: 'object' } },
+          },
+          example: { openapi: '3.1.0', info: { title: info.title, version: info.version }, paths: {} },
+        },
+        async handler() {
+          document ??= openApiDocument(registry(), info, basePath);
+          return document;
+        },
+      }),
+    ],
+  });
+};

@@ -1,0 +1,105 @@
+/** Loads an adapter, key store or plugin by built-in name, package name or relative path, and checks its contract. */
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { nearest } from '../nearest.js';
+
+export type ModuleKind = 'adapter' | 'key-store' | 'plugin';
+
+/** What a module of each kind must export, by name and type. */
+const MEMBERS: Readonly<Record<ModuleKind, Readonly<Record<string, 'string' | 'function' | 'object'>>>> = {
+  adapter: { name: 'string', version: 'string', capabilities: 'object', options: 'object', create: 'function' },
+  'key-store': { name: 'string', options: 'object', create: 'function' },
+  plugin: { name: 'string', version: 'string', description: 'string', routes: 'function' },
+};
+
+const OPTIONAL: Readonly<Record<ModuleKind, readonly string[]>> = {
+  adapter: [],
+  'key-store': [],
+  plugin: ['needs', 'options', 'collections', 'middleware'],
+};
+
+/** Modules that come with the product: by name, each loaded when it is used. */
+export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
+
+/**
+ * @param use a built-in name, a path that begins with `./` or `../`, an absolute path, or a package's name
+ * @param folder where relative paths and the look-up of packages begin
+ * @throws Error with a sentence that names the module and what is wrong with it
+ */
+export const loadModule = async <T>(
+  kind: ModuleKind,
+  use: string,
+  folder: string,
+  builtins: Builtins<T>,
+): Promise<T> => {
+  let loaded: { default?: unknown };
+  const builtin = Object.hasOwn(builtins, use) ? builtins[use] : undefined;
+  try {
+    loaded = builtin ? await builtin() : await import(pathToFileURL(locate(use, folder, Object.keys(builtins))).href);
+  } catch (error) {
+    throw new Error(`${kind} "${use}" cannot be loaded: ${(error as Error).message}`, { cause: error });
+  }
+  const faults = contractFaults(kind, loaded.default);
+  if (faults.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${faults.join('; ')}`);
+  return loaded.default as T;
+};
+
+const contractFaults = (kind: ModuleKind, module: unknown): string[] => {
+  if (typeof module !== 'object' || module === null) return ['its default export is not an object'];
+  const given = module as Record<string, unknown>;
+  const faults: string[] = [];
+  if (given['kind'] !== kind) faults.push(`"kind" must be "${kind}"`);
+  for (const [name, type] of Object.entries(MEMBERS[kind])) {
+    const value = given[name];
+    if (value === undefined) faults.push(`"${name}" is missing`);
+    else if (typeof value !== type) faults.push(`"${name}" must be ${type === 'object' ? 'an' : 'a'} ${type}`);
+  }
+  const known = ['kind', ...Object.keys(MEMBERS[kind]), ...OPTIONAL[kind]];
+  for (const name of Object.keys(given)) {
+    const guess = known.includes(name) ? undefined : nearest(name, known);
+    if (guess && given[guess] === undefined) faults.push(`"${name}" is not known; did you mean "${guess}"?`);
+  }
+  return faults;
+};
+
+const locate = (use: string, folder: string, builtins: readonly string[]): string => {
+  if (/^\.{0,2}\//.test(use)) {
+    const path = resolve(folder, use);
+    if (!existsSync(path)) throw new Error(`there is no file ${path}`);
+    return path;
+  }
+  const found = resolvePackage(use, folder);
+  if (found) return found;
+  const guess = nearest(use, builtins);
+  throw new Error(
+    `there is no built-in of that name (${builtins.join(', ')}) and no such package is installed${guess ? `; did you mean "${guess}"?` : ''}`,
+  );
+};
+
+/** As Node resolves an import from `folder`; `createRequire` alone does not see packages for `import` only. */
+const resolvePackage = (name: string, folder: string): string | undefined => {
+  try {
+    return createRequire(join(folder, 'config.json')).resolve(name);
+  } catch {
+    for (let at = folder; ; at = dirname(at)) {
+      const root = join(at, 'node_modules', name);
+      const manifest = join(root, 'package.json');
+      if (existsSync(manifest)) {
+        const entry = importEntry(JSON.parse(readFileSync(manifest, 'utf8')));
+        return entry && join(root, entry);
+      }
+      if (dirname(at) === at) return undefined;
+    }
+  }
+};
+
+const importEntry = ({ exports, main }: { exports?: unknown; main?: string }): string | undefined => {
+  let target = exports;
+  while (typeof target === 'object' && target !== null) {
+    const conditions = target as Record<string, unknown>;
+    target = conditions['.'] ?? conditions['import'] ?? conditions['node'] ?? conditions['default'];
+  }
+  return typeof target === 'string' ? target : main;
+};

@@ -1,0 +1,113 @@
+/** Checks all plugins together, and collects their routes, collections and errors. */
+import type { Middleware } from 'koa';
+import type { Collection } from '../contracts/dataset.js';
+import type { Plugin, Route } from '../contracts/plugin.js';
+import { type ErrorKind, errors, OperatorError } from '../errors.js';
+import { nearest } from '../nearest.js';
+import { checkCollection } from '../storage/check-collection.js';
+import { routeFaults, templateShape } from './check-route.js';
+
+/** A plugin with its options, and where in the config it is named. */
+export interface LoadedPlugin {
+  readonly plugin: Plugin;
+  readonly options: unknown;
+  readonly at: string;
+}
+
+export interface RegisteredRoute {
+  readonly route: Route;
+  readonly plugin: Plugin;
+  readonly middleware: readonly Middleware[];
+}
+
+export interface Registry {
+  readonly plugins: readonly Plugin[];
+  readonly routes: readonly RegisteredRoute[];
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly errors: ReadonlyMap<string, ErrorKind>;
+}
+
+const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;
+
+/** Throws an `OperatorError` that lists every fault, each naming both sides. */
+export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
+  const faults: string[] = [];
+  const names = new Map<string, LoadedPlugin>();
+  const routes: RegisteredRoute[] = [];
+  const routeOwners = new Map<string, Plugin>();
+  const operationOwners = new Map<string, Plugin>();
+  const collections = new Map<string, { collection: Collection; owner: Plugin }>();
+  const kinds = new Map<string, { kind: ErrorKind; owner: Plugin | undefined }>(
+    Object.values(errors).map((kind) => [kind.code, { kind, owner: undefined }]),
+  );
+
+  for (const entry of loaded) {
+    const other = names.get(entry.plugin.name);
+    if (other) faults.push(`${entry.at}: ${label(entry.plugin)} is loaded already, by ${other.at}`);
+    else names.set(entry.plugin.name, entry);
+  }
+
+  for (const { plugin, options, at } of names.values()) {
+    for (const need of plugin.needs ?? []) {
+      if (names.has(need)) continue;
+      const guess = nearest(need, [...names.keys()]);
+      faults.push(
+        `${at}: ${label(plugin)} needs plugin "${need}", which the config does not load${guess ? ` (it loads "${guess}")` : ''}`,
+      );
+    }
+
+    for (const collection of plugin.collections ?? []) {
+      faults.push(
+        ...checkCollection(collection).map((fault) => `${label(plugin)}: collection "${collection.name}": ${fault}`),
+      );
+      const other = collections.get(collection.name);
+      if (!other) collections.set(collection.name, { collection, owner: plugin });
+      else if (other.collection !== collection && !sameDeclaration(other.collection, collection)) {
+        faults.push(`${label(plugin)} and ${label(other.owner)} declare collection "${collection.name}" differently`);
+      }
+    }
+
+    let declared: readonly Route[];
+    let middleware: readonly Middleware[];
+    try {
+      declared = plugin.routes(options);
+      middleware = plugin.middleware?.(options) ?? [];
+    } catch (error) {
+      faults.push(`${at}: ${label(plugin)} failed to declare its routes: ${(error as Error).message}`);
+      continue;
+    }
+    for (const route of declared) {
+      faults.push(...routeFaults(route).map((fault) => `${label(plugin)}: ${fault}`));
+      claim(routeOwners, templateShape(route.path), plugin, `route ${route.path}`);
+      claim(operationOwners, route.operationId, plugin, `operationId "${route.operationId}"`);
+      for (const kind of route.errors ?? []) {
+        const other = kinds.get(kind.code);
+        if (!other) kinds.set(kind.code, { kind, owner: plugin });
+        else if (other.kind !== kind && other.kind.status !== kind.status) {
+          faults.push(
+            `${label(plugin)} and ${other.owner ? label(other.owner) : 'the framework'} declare error "${kind.code}" with different statuses`,
+          );
+        }
+      }
+      routes.push({ route, plugin, middleware });
+    }
+  }
+
+  function claim(owners: Map<string, Plugin>, what: string, plugin: Plugin, described: string): void {
+    const other = owners.get(what);
+    if (other) faults.push(`${label(plugin)} and ${label(other)} both declare ${described}`);
+    else owners.set(what, plugin);
+  }
+
+  if (faults.length > 0) throw new OperatorError('The plugins do not fit together:', faults);
+  return {
+    plugins: [...names.values()].map(({ plugin }) => plugin),
+    routes,
+    collections: new Map([...collections].map(([name, { collection }]) => [name, collection])),
+    errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
+  };
+};
+
+/** Two packages may each carry their own copy of one declaration. */
+const sameDeclaration = (a: Collection, b: Collection): boolean =>
+  JSON.stringify([a.schema, a.key, a.orders ?? []]) === JSON.stringify([b.schema, b.key, b.orders ?? []]);
