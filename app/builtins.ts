@@ -1,0 +1,29 @@
+/** The adapters, key stores and plugins that come with the product, by the names that a config uses. */
+import type { KeyStoreModule } from '../core/contracts/keys.js';
+import type { Plugin } from '../core/contracts/plugin.js';
+import type { AdapterModule } from '../core/contracts/storage.js';
+import type { Builtins } from '../core/registry/load-module.js';
+
+// Options are checked against each module's own schema before `create` sees them.
+type Loader<T> = () => Promise<{ default: T }>;
+const any = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
+
+export const adapters: Builtins<AdapterModule> = {
+  memory: any(() => import('../adapters/memory.js')),
+  json: any(() => import('../adapters/json/index.js')),
+  mongo: any(() => import('../adapters/mongo/index.js')),
+};
+
+export const keyStores: Builtins<KeyStoreModule> = {
+  memory: any(async () => ({ default: (await import('../core/keys/memory-key-store.js')).memoryKeyStore })),
+  file: any(async () => ({ default: (await import('../core/keys/file-key-store.js')).fileKeyStore })),
+  mongo: any(async () => ({ default: (await import('../adapters/mongo/key-store.js')).mongoKeyStore })),
+};
+
+export const plugins: Builtins<Plugin> = {
+  markets: () => import('../plugins/markets.js'),
+  forecasts: () => import('../plugins/forecasts.js'),
+  observations: () => import('../plugins/observations.js'),
+  signals: () => import('../plugins/signals.js'),
+  status: () => import('../plugins/status.js'),
+};

@@ -1,0 +1,150 @@
+/** Puts a service together: stores, snapshot, pipeline and HTTP server, from a configuration. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Koa from 'koa';
+import { type Response as InjectedResponse, type InjectOptions, inject } from 'light-my-request';
+import type { DependencyContainer } from 'tsyringe';
+import type { LoadedConfig } from '../core/config/load.js';
+import type { Plugin, ServiceState } from '../core/contracts/plugin.js';
+import type { Health } from '../core/contracts/runtime.js';
+import { callerAddress } from '../core/http/caller-address.js';
+import { commonHeaders } from '../core/http/headers.js';
+import { pipeline } from '../core/http/pipeline.js';
+import { requestLog } from '../core/http/request-log.js';
+import { RouteTable } from '../core/http/route-table.js';
+import { CurrentSnapshot } from '../core/http/served-snapshot.js';
+import { HttpServer } from '../core/http/server.js';
+import { KeyRing } from '../core/keys/key-ring.js';
+import { openApiPlugin } from '../core/openapi/plugin.js';
+import { createContainer, type Overrides, resolve } from './container.js';
+import { documentInfo } from './document-info.js';
+import { loadConfig } from './load-config.js';
+import { loadModules } from './load-modules.js';
+
+export interface AppOverrides extends Overrides {
+  /** Plugins of the embedding program, registered after those of the config. */
+  readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
+}
+
+export interface App {
+  readonly container: DependencyContainer;
+  /** For any Node HTTP server. */
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Calls the service without a socket. */
+  inject(request: InjectOptions | string): Promise<InjectedResponse>;
+  /** Listens as the config says; rejects when the port is taken. */
+  listen(): Promise<{ host: string; port: number; url: string }>;
+  /** From now on `/health` fails and connections close after their response. */
+  drain(): void;
+  /** Ends running requests, then the stores. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a service. Stores that can come back by themselves may be away.
+ * @param config a loaded configuration, or the path of a file; the environment has its say over a file only
+ * @param overrides parts that replace those which the config would make
+ * @throws OperatorError with every fault of the configuration and its modules
+ */
+export const createApp = async (config: LoadedConfig | string, overrides: AppOverrides = {}): Promise<App> => {
+  const loaded = typeof config === 'string' ? await loadConfig({ path: config, env: process.env }) : config;
+  const { server, http, auth, limits } = loaded.config;
+  const { plugins = [], ...parts } = overrides;
+  const modules = await loadModules(loaded, [
+    { plugin: openApiPlugin(documentInfo, server.basePath, () => modules.registry), options: {}, at: 'the framework' },
+    ...plugins.map(({ plugin, options = {} }, index) => ({ plugin, options, at: `overrides.plugins[${index}]` })),
+  ]);
+  const container = createContainer({ config: loaded, modules }, parts);
+  const logger = resolve(container, 'logger');
+  const clock = resolve(container, 'clock');
+  const adapter = resolve(container, 'adapter');
+  const keyStore = resolve(container, 'keyStore');
+  const limiter = resolve(container, 'limiter');
+  const cache = resolve(container, 'cache');
+  const events = resolve(container, 'storageEvents');
+
+  const snapshots = new CurrentSnapshot({
+    adapter,
+    collections: modules.registry.collections,
+    cacheBytes: http.cacheBytes,
+    clock,
+    logger,
+  });
+  let storage: Health = { ok: true, message: null };
+  events.on('changed', () => void snapshots.refresh());
+  events.on('problem', (sentence) => {
+    storage = { ok: sentence === undefined, message: sentence ?? null };
+  });
+
+  const startedAt = new Date(clock.now());
+  let draining = false;
+  const serviceState = (): ServiceState => ({
+    now: new Date(clock.now()),
+    startedAt,
+    draining,
+    health: { storage, limiter: limiter.health(), cache: cache.health(), keys: keyStore.health() },
+    snapshot: snapshots.get()?.reader,
+    pingStorage: () => adapter.ping(),
+  });
+
+  const headers = commonHeaders(http.cors);
+  const koa = new Koa();
+  koa.use(
+    pipeline({
+      routes: new RouteTable(modules.registry.routes, {
+        basePath: server.basePath,
+        unknownParameters: http.unknownParameters,
+        maxUrlBytes: server.maxUrlBytes,
+      }),
+      snapshots,
+      keys: new KeyRing(keyStore, { tiers: auth.tiers, clock }),
+      limiter,
+      cache,
+      clock,
+      logger,
+      headers,
+      addressOf: callerAddress(server.trustProxy),
+      serviceState,
+      observe: requestLog(logger),
+      requestsPerMinute: limits.requestsPerMinute,
+      realm: auth.realm,
+      compression: http.compression,
+    }),
+  );
+  koa.on('error', (error) => logger.error({ err: error }, 'a response could not be written'));
+  const handle = koa.callback();
+  const listener = new HttpServer(server, headers, handle);
+
+  const closeStores = async (): Promise<void> => {
+    snapshots.close();
+    await Promise.all([adapter.close(), keyStore.close(), limiter.close(), cache.close()]);
+    await resolve(container, 'redis')?.close();
+  };
+
+  try {
+    await Promise.all([adapter.open(), keyStore.open()]);
+  } catch (error) {
+    await closeStores().catch(() => undefined);
+    throw error;
+  }
+  await snapshots.refresh();
+
+  let closing: Promise<void> | undefined;
+  return {
+    container,
+    handle,
+    inject: (request) => inject(handle as Parameters<typeof inject>[0], request as InjectOptions),
+    listen: async () => {
+      const { host, port } = await listener.listen();
+      return { host, port, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${server.basePath}` };
+    },
+    drain() {
+      draining = true;
+      listener.drain();
+    },
+    close() {
+      draining = true;
+      closing ??= listener.close(server.drainMs).then(closeStores);
+      return closing;
+    },
+  };
+};

@@ -1,0 +1,97 @@
+/** `metro-forecast start`: serves until a signal ends it. */
+import type { Command } from 'commander';
+import { resolve as resolvePart } from '../app/container.js';
+import { type App, createApp } from '../app/create-app.js';
+import { loadConfig } from '../app/load-config.js';
+import type { KeyStore } from '../core/contracts/keys.js';
+import { OperatorError } from '../core/errors.js';
+import { createKey } from '../core/keys/key-format.js';
+import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
+
+export const register = (program: Command): void => {
+  program
+    .command('start')
+    .description('Serve the API as the configuration says, until SIGTERM or SIGINT.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  metro-forecast start                       the embedded dataset, with a demo key for this run
+  metro-forecast start --config api.json     a configuration of your own
+  PORT=9000 metro-forecast start             another port
+
+Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 for a wrong command line.`,
+    )
+    .action(async (_options: object, command: Command) => {
+      await start(command.optsWithGlobals<{ config?: string }>().config);
+    });
+};
+
+const start = async (path: string | undefined): Promise<void> => {
+  const loaded = await loadConfig({ path, env: process.env });
+  // Only the embedded configuration has a demo key: one that lives as long as this process.
+  const demo = loaded.embedded ? await demoKeyStore() : undefined;
+  const app = await createApp(loaded, demo ? { keyStore: demo.store } : {});
+  const stop = stopOnSignals(app);
+  let url: string;
+  try {
+    ({ url } = await app.listen());
+  } catch (error) {
+    await stop();
+    throw listenFault(error as NodeJS.ErrnoException, loaded.config.server);
+  }
+  resolvePart(app.container, 'logger').info({ url, config: loaded.path }, 'listening');
+  process.stdout.write(`Listening on ${url}\n`);
+  if (demo) {
+    process.stdout.write(
+      `This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo.key}" ${url}/markets/26420\n\n`,
+    );
+  }
+};
+
+const demoKeyStore = async (): Promise<{ store: KeyStore; key: string }> => {
+  const store = new MemoryKeyStore();
+  const { key, hash, id } = createKey();
+  await store.insert({
+    id,
+    hash,
+    name: 'demo',
+    tier: 'enterprise',
+    limit_per_minute: null,
+    created_at: new Date().toISOString(),
+    expires_at: null,
+    revoked_at: null,
+  });
+  return { store, key };
+};
+
+/** The first signal lets running requests finish, a second one ends at once. */
+const stopOnSignals = (app: App): (() => Promise<void>) => {
+  const logger = resolvePart(app.container, 'logger');
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1);
+    stopping = true;
+    logger.info({ signal }, 'shutting down');
+    app.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        logger.fatal({ err: error }, 'the shutdown failed');
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
+  return () => app.close();
+};
+
+const listenFault = (error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): Error => {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `port ${port} is taken; set PORT or server.port to another one, or to 0 for any free one`,
+    EACCES: `this user may not listen on port ${port}; set PORT or server.port to one above 1023`,
+    EADDRNOTAVAIL: `this machine has no address ${host}; set HOST or server.host to one that it has`,
+    ENOTFOUND: `"${host}" is no address of this machine; set HOST or server.host to one that it has`,
+  };
+  const reason = reasons[error.code ?? ''];
+  return reason ? new OperatorError(`Cannot listen on ${host}:${port}: ${reason}.`, [], { cause: error }) : error;
+};

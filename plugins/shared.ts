@@ -1,0 +1,45 @@
+/** What several groups of endpoints have in common: the market lookup, the completed runs, and shapes. */
+
+import type { JsonSchema } from '../core/contracts/json-schema.js';
+import type { Parameter, SnapshotReader } from '../core/contracts/plugin.js';
+import { ApiError, defineError } from '../core/errors.js';
+import { type ForecastRun, forecastRuns, type Market, markets } from '../metro/collections.js';
+
+export const PLUGIN_VERSION = '1.0.0';
+
+export const marketNotFound = defineError({
+  code: 'market_not_found',
+  status: 404,
+  sentence: 'There is no market with this CBSA code. /markets lists all of them.',
+  when: 'The CBSA code is not one of a market.',
+});
+
+export const cbsaParameter: Parameter = {
+  description: 'Core-based statistical area code of the market: exactly 5 digits.',
+  schema: { type: 'string', pattern: '^\\d{5}$' },
+  example: '26420',
+};
+
+/** Throws `market_not_found`. */
+export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Promise<Market> => {
+  const market = await snapshot.get(markets, [cbsa]);
+  if (!market) throw new ApiError(marketNotFound, `There is no market with the CBSA code ${cbsa}. /markets lists all.`);
+  return market;
+};
+
+/** Newest first. */
+export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> => {
+  const runs = await snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
+  return runs.filter(({ status }) => status === 'completed');
+};
+
+/** The envelope of every list. */
+export const listOf = (items: JsonSchema): JsonSchema => ({
+  type: 'object',
+  required: ['data'],
+  additionalProperties: false,
+  properties: { data: { type: 'array', items } },
+});
+
+/** Differences of rounded figures, without the noise of binary fractions. */
+export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));
