@@ -1,0 +1,170 @@
+/** registerPlugins: what does not fit together stops the start, all of it at once, each fault naming both sides. */
+import { expect } from 'chai';
+import { collection, dataRoute, definePlugin, type Plugin, type Route } from '../../../core/contracts/plugin.js';
+import { defineError, type OperatorError } from '../../../core/errors.js';
+import { registerPlugins } from '../../../core/registry/register-plugins.js';
+
+const route = (path: string, operationId: string, more: object = {}): Route =>
+  dataRoute({
+    path,
+    operationId,
+    summary: 'A route',
+    response: { description: 'An answer', schema: { type: 'object' }, example: {} },
+    handler: async () => ({}),
+    ...more,
+  });
+
+const plugin = (name: string, more: Partial<Plugin> = {}): Plugin =>
+  definePlugin({ name, version: '1.0.0', description: name, routes: () => [], ...more });
+
+const faultsOf = (...plugins: Plugin[]): readonly string[] => {
+  try {
+    registerPlugins(plugins.map((each, index) => ({ plugin: each, options: {}, at: `plugins[${index}]` })));
+  } catch (error) {
+    return (error as OperatorError).faults;
+  }
+  return [];
+};
+
+describe('registerPlugins', () => {
+  it('collects routes, collections and errors', () => {
+    const things = collection<{ id: string }>({
+      name: 'things',
+      key: ['id'],
+      schema: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
+    });
+    const gone = defineError({ code: 'thing_gone', status: 410, sentence: 'It is gone.', when: 'Gone.' });
+    const registry = registerPlugins([
+      {
+        plugin: plugin('a', {
+          collections: [things],
+          routes: () => [route('/things', 'listThings', { errors: [gone] })],
+        }),
+        options: {},
+        at: 'plugins[0]',
+      },
+      { plugin: plugin('b', { needs: ['a'], collections: [things] }), options: {}, at: 'plugins[1]' },
+    ]);
+    expect(registry.routes.map(({ route: { path } }) => path)).to.deep.equal(['/things']);
+    expect(registry.collections.get('things')).to.equal(things);
+    expect(registry.errors.get('thing_gone')).to.equal(gone);
+    expect(registry.errors.get('rate_limited')?.status).to.equal(429);
+  });
+
+  it('a route declared twice names both plugins, also under another parameter name', () => {
+    const faults = faultsOf(
+      plugin('a', {
+        routes: () => [
+          route('/x/{id}', 'one', { parameters: { path: { id: { description: 'd', schema: { type: 'string' } } } } }),
+        ],
+      }),
+      plugin('b', {
+        routes: () => [
+          route('/x/{key}', 'two', { parameters: { path: { key: { description: 'd', schema: { type: 'string' } } } } }),
+        ],
+      }),
+    );
+    expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare route /x/{key}']);
+  });
+
+  it('an operationId declared twice names both plugins', () => {
+    const faults = faultsOf(
+      plugin('a', { routes: () => [route('/x', 'same')] }),
+      plugin('b', { routes: () => [route('/y', 'same')] }),
+    );
+    expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare operationId "same"']);
+  });
+
+  it('a missing dependency names both sides and the nearest loaded name', () => {
+    const [fault] = faultsOf(plugin('markets'), plugin('b', { needs: ['market'] }));
+    expect(fault).to.contain('plugins[1]: plugin "b"').and.contain('"market"').and.contain('"markets"');
+  });
+
+  it('a plugin loaded twice is named with both places', () => {
+    const [fault] = faultsOf(plugin('a'), plugin('a'));
+    expect(fault).to.contain('plugins[1]').and.contain('plugins[0]');
+  });
+
+  it('one collection declared differently names both plugins', () => {
+    const declare = (type: string) =>
+      collection<{ id: string }>({
+        name: 'things',
+        key: ['id'],
+        schema: { type: 'object', required: ['id'], properties: { id: { type } } },
+      });
+    const [fault] = faultsOf(
+      plugin('a', { collections: [declare('string')] }),
+      plugin('b', { collections: [declare('integer')] }),
+    );
+    expect(fault).to.contain('plugin "b"').and.contain('plugin "a"').and.contain('"things"');
+  });
+
+  it('a collection that adapters could not order is refused', () => {
+    const things = collection<{ id: unknown }>({
+      name: 'things',
+      key: ['id'],
+      schema: { type: 'object', properties: { id: { type: 'object' } } },
+    });
+    expect(faultsOf(plugin('a', { collections: [things] })).join())
+      .to.contain('plugin "a"')
+      .and.contain('things');
+  });
+
+  it("an error that shadows the framework's with another status is refused", () => {
+    const clash = defineError({ code: 'rate_limited', status: 418, sentence: 's', when: 'w' });
+    const [fault] = faultsOf(plugin('a', { routes: () => [route('/x', 'x', { errors: [clash] })] }));
+    expect(fault).to.contain('rate_limited').and.contain('the framework');
+  });
+
+  const wrong: readonly (readonly [what: string, route: Route, says: string])[] = [
+    ['a path without a slash', route('x', 'x'), 'path must look like'],
+    ['a path with a star', route('/x/*', 'x'), 'path must look like'],
+    ['an undeclared path parameter', route('/x/{id}', 'x'), 'path parameter "id" is not declared'],
+    [
+      'a parameter that is not in the path',
+      route('/x', 'x', { parameters: { path: { id: { description: 'd', schema: { type: 'string' } } } } }),
+      'path parameter "id" is not in the path',
+    ],
+    [
+      'a parameter of type object',
+      route('/x', 'x', { parameters: { query: { q: { description: 'd', schema: { type: 'object' } } } } }),
+      'schema.type must be one of',
+    ],
+    [
+      'a schema that does not compile',
+      route('/x', 'x', { response: { description: 'd', schema: { type: 'nonsense' }, example: {} } }),
+      'response.schema',
+    ],
+    ['no handler', route('/x', 'x', { handler: undefined }), 'handler must be a function'],
+    ['no summary', route('/x', 'x', { summary: '' }), 'summary is missing'],
+    [
+      'an error of the 500s',
+      route('/x', 'x', { errors: [defineError({ code: 'e', status: 500, sentence: 's', when: 'w' })] }),
+      'must have a 4xx status',
+    ],
+  ];
+  for (const [what, declared, says] of wrong) {
+    it(`a route with ${what} is refused`, () => {
+      expect(faultsOf(plugin('a', { routes: () => [declared] })).join('\n'))
+        .to.contain('plugin "a"')
+        .and.contain(says);
+    });
+  }
+
+  it('a plugin whose routes() throws is named', () => {
+    const broken = plugin('a', {
+      routes: () => {
+        throw new Error('no luck');
+      },
+    });
+    expect(faultsOf(broken)[0]).to.contain('plugin "a"').and.contain('no luck');
+  });
+
+  it('all faults come at once', () => {
+    const faults = faultsOf(
+      plugin('a', { needs: ['x'], routes: () => [route('nope', 'x')] }),
+      plugin('b', { needs: ['y'] }),
+    );
+    expect(faults).to.have.length(3);
+  });
+});

@@ -1,0 +1,73 @@
+/** The endpoints of the markets group, through real HTTP. */
+import { expect } from 'chai';
+import { ATLANTA, collections, HOUSTON, TUCSON } from '../support/fixture.js';
+import { startTestApp, type TestApp } from '../support/test-app.js';
+
+describe('plugin markets', () => {
+  let service: TestApp;
+  before(async () => {
+    service = await startTestApp();
+  });
+  after(() => service.close());
+
+  it('GET /markets lists every market by CBSA code, nulls included', async () => {
+    const { status, json } = await service.get('/markets');
+    expect(status).to.equal(200);
+    expect(json).to.deep.equal({ data: collections.markets });
+  });
+
+  it('GET /markets/26420 is the bare market', async () => {
+    const { status, json, headers } = await service.get(`/markets/${HOUSTON}`);
+    expect(status).to.equal(200);
+    expect(headers['content-type']).to.equal('application/json; charset=utf-8');
+    expect(json).to.deep.equal(collections.markets[2]);
+  });
+
+  it('GET /markets/46060 keeps nullable keys as null', async () => {
+    const { json } = await service.get(`/markets/${TUCSON}`);
+    expect(json).to.include({ signal: null, risk_score: null, yoy_price: null, forecast_12m: null });
+  });
+
+  for (const path of ['', '/history', '/forecast-track']) {
+    it(`GET /markets/99999${path} is a 404 market_not_found`, async () => {
+      const { status, json } = await service.get(`/markets/99999${path}`);
+      expect(status).to.equal(404);
+      expect(json).to.have.all.keys('error', 'code');
+      expect(json.code).to.equal('market_not_found');
+      expect(json.error).to.contain('99999');
+    });
+
+    for (const code of ['2642', '264200', 'abcde', '2642a', '%20', '٢٦٤٢٠', '-2642', '26420.0']) {
+      it(`GET /markets/${code}${path} is a 400 invalid_parameter`, async () => {
+        const { status, json } = await service.get(`/markets/${encodeURI(code).replace('%25', '%')}${path}`);
+        expect(status).to.equal(400);
+        expect(json.code).to.equal('invalid_parameter');
+        expect(json.details).to.deep.equal([{ in: 'path', name: 'cbsa', issue: json.details[0].issue }]);
+      });
+    }
+  }
+
+  it('GET /markets/12060/history is oldest first and skips the unpublished quarter', async () => {
+    const { json } = await service.get(`/markets/${ATLANTA}/history`);
+    expect(json).to.deep.equal({
+      data: [
+        { period_start: '2025-01-01', value: 200 },
+        { period_start: '2025-04-01', value: 202.5 },
+        { period_start: '2025-10-01', value: 209 },
+      ],
+    });
+  });
+
+  it('GET /markets/46060/history of a known market without rows is an empty list', async () => {
+    const { status, text } = await service.get(`/markets/${TUCSON}/history`);
+    expect(status).to.equal(200);
+    expect(text).to.equal('{"data":[]}');
+  });
+
+  it('GET /markets?limit=5 is a 400 unknown_parameter', async () => {
+    const { status, json } = await service.get('/markets?limit=5');
+    expect(status).to.equal(400);
+    expect(json.code).to.equal('unknown_parameter');
+    expect(json.error).to.contain('takes no query parameters');
+  });
+});

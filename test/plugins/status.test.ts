@@ -1,0 +1,161 @@
+/** The endpoints of the status group, through real HTTP. */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { resolve } from '../../app/container.js';
+import { StorageError } from '../../core/errors.js';
+import * as fixture from '../support/fixture.js';
+import { request } from '../support/http-client.js';
+import { startTestApp, type TestApp } from '../support/test-app.js';
+
+describe('plugin status', () => {
+  /** 60 days after the newest quarter of the fixture has ended. */
+  const now = Date.parse('2026-03-01T00:00:00Z');
+  let service: TestApp;
+  const at = (time: number) => startTestApp({ overrides: { clock: { now: () => time, monotonic: () => time } } });
+
+  before(async () => {
+    service = await at(now);
+  });
+  after(() => service.close());
+
+  it('GET /status needs no key and names components, sources and the synthetic snapshot', async () => {
+    const { status, json } = await request(`${service.url}/status`);
+    expect(status).to.equal(200);
+    expect(json).to.deep.equal({
+      // The newest run that ended is completed, the sources are fresh or unknown.
+      status: 'operational',
+      generated_at: '2026-03-01T00:00:00Z',
+      snapshot: { version: 'fixture-1', published_at: '2026-03-02T12:00:00Z', synthetic: true },
+      components: [
+        { id: 'api', status: 'operational', message: null, updated_at: '2026-03-01T00:00:00Z' },
+        { id: 'pipeline', status: 'operational', message: null, updated_at: '2026-03-02T12:00:00Z' },
+        { id: 'model', status: 'operational', message: null, updated_at: '2026-03-01T00:00:00Z' },
+      ],
+      sources: [
+        {
+          id: 'hpi',
+          cadence: 'quarterly',
+          state: 'fresh',
+          latest_period: '2025-10-01',
+          last_loaded_at: '2026-03-01T00:00:00Z',
+          age_seconds: 59 * 86_400,
+          late_after_seconds: 100 * 86_400,
+          stale_after_seconds: 200 * 86_400,
+        },
+        {
+          id: 'unused',
+          cadence: 'monthly',
+          state: 'unknown',
+          latest_period: null,
+          last_loaded_at: null,
+          age_seconds: null,
+          late_after_seconds: 0,
+          stale_after_seconds: 0,
+        },
+      ],
+    });
+  });
+
+  it('GET /status is for shared caches: public, with Age, and nothing about the caller', async () => {
+    const { headers } = await service.get('/status');
+    expect(headers['cache-control']).to.equal('public, max-age=60');
+    expect(headers['age']).to.equal('0');
+    expect(headers).to.not.have.any.keys('ratelimit', 'ratelimit-policy', 'retry-after');
+  });
+
+  for (const [days, state] of [
+    [99, 'fresh'],
+    [100, 'late'],
+    [199, 'late'],
+    [200, 'stale'],
+  ] as const) {
+    it(`GET /status calls a source ${state} ${days} days after its period's end`, async () => {
+      const later = await at(Date.parse('2026-01-01T00:00:00Z') + days * 86_400_000);
+      try {
+        const { json } = await later.get('/status');
+        expect(json.sources[0].state).to.equal(state);
+        expect(json.status).to.equal(state === 'fresh' ? 'operational' : 'degraded');
+      } finally {
+        await later.close();
+      }
+    });
+  }
+
+  it('GET /status says that the newest run failed', async () => {
+    const failed = fixture.documents['forecast_runs']!.map((run) =>
+      run['id'] === 6 ? { ...run, status: 'failed' } : run,
+    );
+    const impaired = await startTestApp({ collections: { ...fixture.documents, forecast_runs: failed } });
+    try {
+      const { json } = await impaired.get('/status');
+      expect(json.components[2]).to.include({ status: 'degraded', updated_at: '2026-03-01T00:00:00Z' });
+      expect(json.status).to.equal('degraded');
+    } finally {
+      await impaired.close();
+    }
+  });
+
+  it('GET /status says that a newer dataset was refused, while the old one is served', async () => {
+    const spoiled = await startTestApp();
+    try {
+      await writeFile(join(spoiled.directory, 'manifest.json'), '{"format": 1, "version": ');
+      const storage = resolve(spoiled.app.container, 'storageEvents');
+      await new Promise((told) => storage.once('problem', told));
+      const { json } = await spoiled.get('/status');
+      expect(json.components[1].status).to.equal('degraded');
+      expect(json.components[1].message).to.be.a('string').and.not.contain(spoiled.directory);
+      expect((await spoiled.get('/markets')).status).to.equal(200);
+    } finally {
+      await spoiled.close();
+    }
+  });
+
+  it('GET /health needs no key and is never limited', async () => {
+    const strict = await startTestApp({ config: { limits: { requestsPerMinute: 1 } } });
+    try {
+      for (let count = 0; count < 5; count++) {
+        const { status, json, headers } = await request(`${strict.url}/health`);
+        expect([status, json]).to.deep.equal([200, { status: 'ok' }]);
+        expect(headers).to.not.have.any.keys('ratelimit', 'ratelimit-policy');
+      }
+    } finally {
+      await strict.close();
+    }
+  });
+
+  it('GET /health is a 503 while the process drains', async () => {
+    const leaving = await startTestApp();
+    try {
+      leaving.app.drain();
+      const { status, json, headers } = await request(`${leaving.url}/health`);
+      expect([status, json.code]).to.deep.equal([503, 'service_unavailable']);
+      expect(headers['retry-after']).to.match(/^\d+$/);
+      expect(headers['connection']).to.equal('close');
+    } finally {
+      await leaving.close();
+    }
+  });
+
+  it('GET /health is a 503 while storage cannot be read', async () => {
+    const away = await startTestApp();
+    try {
+      resolve(away.app.container, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));
+      const { status, json } = await request(`${away.url}/health`);
+      expect([status, json.code]).to.deep.equal([503, 'service_unavailable']);
+      expect(json.error).to.not.contain('gone');
+    } finally {
+      await away.close();
+    }
+  });
+
+  it('keeps serving when the dataset directory is deleted', async () => {
+    const deleted = await startTestApp();
+    try {
+      await rm(deleted.directory, { recursive: true });
+      expect((await deleted.get('/markets')).status).to.equal(200);
+    } finally {
+      await deleted.close();
+    }
+  });
+});

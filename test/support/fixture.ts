@@ -1,0 +1,194 @@
+/** A small dataset with every kind of row, null and edge that the endpoints know. All figures are made up. */
+import type { Document, Manifest } from '../../core/contracts/dataset.js';
+import type { Backtest, Forecast, ForecastRun, Hpi, Market, Observation, Series } from '../../metro/collections.js';
+
+export const ATLANTA = '12060';
+export const DETROIT = '19820';
+export const HOUSTON = '26420';
+export const TUCSON = '46060';
+
+export const manifest: Manifest = {
+  format: 1,
+  version: 'fixture-1',
+  created: '2026-03-02T12:00:00Z',
+  vintage: '2025-12-31',
+  synthetic: true,
+  sources: [
+    {
+      id: 'hpi',
+      title: 'House price index',
+      cadence: 'quarterly',
+      latest_period: '2025-10-01',
+      last_loaded_at: '2026-03-01T00:00:00Z',
+      late_after_seconds: 100 * 86_400,
+      stale_after_seconds: 200 * 86_400,
+    },
+    {
+      id: 'unused',
+      title: 'Never loaded',
+      cadence: 'monthly',
+      latest_period: null,
+      last_loaded_at: null,
+      late_after_seconds: 0,
+      stale_after_seconds: 0,
+    },
+  ],
+};
+
+const markets: Market[] = [
+  { id: 1, cbsa: ATLANTA, name: 'Atlanta, GA', signal: 'expand', risk_score: 'A', yoy_price: 4.5, forecast_12m: 5.25 },
+  // Has an index, and no forecast.
+  { id: 2, cbsa: DETROIT, name: 'Detroit, MI', signal: null, risk_score: null, yoy_price: -1.25, forecast_12m: null },
+  { id: 3, cbsa: HOUSTON, name: 'Houston, TX', signal: 'hold', risk_score: 'C', yoy_price: 2, forecast_12m: 1.5 },
+  // Has no rows anywhere.
+  { id: 4, cbsa: TUCSON, name: 'Tucson, AZ', signal: null, risk_score: null, yoy_price: null, forecast_12m: null },
+];
+
+const hpi: Hpi[] = [
+  { cbsa: ATLANTA, period_start: '2025-01-01', value: 200 },
+  { cbsa: ATLANTA, period_start: '2025-04-01', value: 202.5 },
+  // 2025-07-01 was not published.
+  { cbsa: ATLANTA, period_start: '2025-10-01', value: 209 },
+  { cbsa: DETROIT, period_start: '2025-10-01', value: 98.76 },
+  { cbsa: HOUSTON, period_start: '2025-07-01', value: 300.1 },
+  { cbsa: HOUSTON, period_start: '2025-10-01', value: 306.12 },
+];
+
+const series: Series[] = [
+  {
+    series_id: 'EMPTY',
+    title: 'A series without observations',
+    kind: 'macro',
+    geography: 'United States',
+    cadence: 'annual',
+    source: 'Nobody',
+    units: 'Percent',
+    seasonal_adjustment: null,
+    observation_start: null,
+    observation_end: null,
+    last_updated: null,
+    notes: 'Synthetic.',
+  },
+  {
+    series_id: 'UNRATE',
+    title: 'Unemployment Rate',
+    kind: 'macro',
+    geography: 'United States',
+    cadence: 'monthly',
+    source: 'FRED',
+    units: 'Percent',
+    seasonal_adjustment: 'SA',
+    observation_start: '2025-08-01',
+    observation_end: '2025-11-01',
+    last_updated: '2026-01-09T00:00:00Z',
+    notes: 'Synthetic.',
+  },
+  {
+    series_id: 'metro_hpi',
+    title: 'House Price Index',
+    kind: 'metro',
+    geography: 'US metros',
+    cadence: 'quarterly',
+    source: 'Nobody',
+    units: 'Index',
+    seasonal_adjustment: 'NSA',
+    observation_start: '2025-01-01',
+    observation_end: '2025-10-01',
+    last_updated: '2026-03-01T00:00:00Z',
+    notes: 'Synthetic.',
+  },
+];
+
+const observations: Observation[] = [
+  { series_id: 'UNRATE', period_start: '2025-08-01', value: 4.3 },
+  { series_id: 'UNRATE', period_start: '2025-09-01', value: 4.4 },
+  // 2025-10-01 was not published.
+  { series_id: 'UNRATE', period_start: '2025-11-01', value: 4.5 },
+];
+
+const MODEL = 'test-1.0';
+
+const run = (id: number, run_at: string, status: ForecastRun['status'] = 'completed'): ForecastRun => ({
+  id,
+  status,
+  model_version: MODEL,
+  run_at,
+  horizon_months: 12,
+  features: id === 1 ? null : ['g4'],
+  notes: null,
+});
+
+const runs: ForecastRun[] = [
+  run(1, '2024-12-01T00:00:00Z'),
+  run(2, '2025-06-01T00:00:00Z'),
+  run(3, '2025-09-01T00:00:00Z', 'failed'),
+  run(4, '2025-12-01T00:00:00Z'),
+  run(5, '2026-03-01T00:00:00Z'),
+  run(6, '2026-03-02T00:00:00Z', 'running'),
+];
+
+const forecast = (run_id: number, cbsa: string, point: number, more: Partial<Forecast> = {}): Forecast => ({
+  run_id,
+  cbsa,
+  run_at: runs.find(({ id }) => id === run_id)!.run_at,
+  model_version: MODEL,
+  horizon_months: 12,
+  target_period: '2026-10-01',
+  point,
+  lower_80: point - 4,
+  upper_80: point + 4,
+  signal: 'hold',
+  risk_score: 'C',
+  realized: null,
+  realized_as_of: null,
+  ...more,
+});
+
+const forecasts: Forecast[] = [
+  forecast(1, ATLANTA, 3.1, { target_period: '2025-10-01', realized: 4.5, realized_as_of: '2025-12-31' }),
+  forecast(1, HOUSTON, 7.5, { target_period: '2025-10-01', realized: 2, realized_as_of: '2025-12-31' }),
+  forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
+  // Of a failed run: never served.
+  forecast(3, HOUSTON, 99),
+  forecast(4, ATLANTA, 4.25),
+  forecast(4, HOUSTON, 3.5, { signal: 'contract' }),
+  forecast(5, ATLANTA, 5.25, { signal: 'expand', risk_score: 'A' }),
+  forecast(5, HOUSTON, 1.5),
+  // Of a run that has not ended: never served.
+  forecast(6, HOUSTON, -99),
+];
+
+const backtests: Backtest[] = [
+  {
+    as_of: '2026-03-01T00:00:00Z',
+    model_version: MODEL,
+    horizon_months: 12,
+    window_start: '2025-10-01',
+    window_end: '2025-10-01',
+    n: 2,
+    n_metros: 2,
+    n_runs: 1,
+    mae_pp: 3.45,
+    rmse_pp: 4.0131,
+    bias_pp: -2.05,
+    coverage_80: 0.5,
+    interval_score_80: 15.5,
+    direction_hit_rate: 1,
+    benchmark: { name: 'persistence', mae_pp: 4 },
+    skill_mae: 0.1375,
+    realized_vintage: '2025-12-31',
+  },
+];
+
+export const collections = {
+  markets,
+  hpi,
+  series,
+  observations,
+  forecast_runs: runs,
+  forecasts,
+  backtests,
+} as const;
+
+/** The same, as any writer of datasets takes it. */
+export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

@@ -1,0 +1,102 @@
+/** A whole service on a free port, over the fixture or another dataset, with a key. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type App, type AppOverrides, createApp } from '../../app/create-app.js';
+import { loadConfig } from '../../app/load-config.js';
+import type { Document, Manifest } from '../../core/contracts/dataset.js';
+import type { KeyRecord } from '../../core/contracts/keys.js';
+import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { createKey } from '../../core/keys/key-format.js';
+import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
+import * as fixture from './fixture.js';
+import { request, type TestRequest, type TestResponse } from './http-client.js';
+
+export interface TestAppOptions {
+  readonly manifest?: Manifest;
+  readonly collections?: Readonly<Record<string, readonly Document[]>>;
+  /** Laid over the sections of the test's configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly overrides?: AppOverrides;
+}
+
+export interface TestApp {
+  readonly app: App;
+  /** With the base path. */
+  readonly url: string;
+  readonly origin: string;
+  /** The dataset directory that is served. */
+  readonly directory: string;
+  readonly keys: MemoryKeyStore;
+  readonly key: string;
+  newKey(record?: Partial<KeyRecord>): Promise<{ key: string; id: string }>;
+  /** With the key, unless the headers say otherwise; paths are relative to the base path. */
+  get(path: string, request?: TestRequest): Promise<TestResponse>;
+  close(): Promise<void>;
+}
+
+export const addKey = async (store: MemoryKeyStore, record: Partial<KeyRecord> = {}) => {
+  const { key, hash, id } = createKey();
+  await store.insert({
+    id,
+    hash,
+    name: 'test',
+    tier: 'enterprise',
+    limit_per_minute: 100_000,
+    created_at: '2026-01-01T00:00:00Z',
+    expires_at: null,
+    revoked_at: null,
+    ...record,
+  });
+  return { key, id };
+};
+
+export const startTestApp = async ({
+  manifest = fixture.manifest,
+  collections = fixture.documents,
+  config = {},
+  overrides = {},
+}: TestAppOptions = {}): Promise<TestApp> => {
+  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-test-'));
+  const directory = join(folder, 'dataset');
+  try {
+    await writeDirectory(
+      directory,
+      manifest,
+      Object.fromEntries(Object.entries(collections).map(([name, rows]) => [name, [rows]])),
+    );
+    const path = join(folder, 'config.json');
+    const written = {
+      server: { port: 0 },
+      adapter: { use: 'memory', options: { path: 'dataset' } },
+      plugins: ['markets', 'forecasts', 'observations', 'signals', 'status'],
+      auth: { realm: 'metro-forecast', keys: { use: 'memory' } },
+      limits: { requestsPerMinute: 100_000 },
+      log: { level: 'silent' },
+      ...config,
+    };
+    await writeFile(path, JSON.stringify(written));
+    const keys = new MemoryKeyStore();
+    const { key } = await addKey(keys);
+    const app = await createApp(await loadConfig({ path, env: {} }), { keyStore: keys, ...overrides });
+    const { url } = await app.listen();
+    return {
+      app,
+      url,
+      origin: new URL(url).origin,
+      directory,
+      keys,
+      key,
+      newKey: (record) => addKey(keys, record),
+      get: (target, { headers = {}, ...rest } = {}) =>
+        request(`${url}${target}`, { ...rest, headers: { Authorization: `Bearer ${key}`, ...headers } }),
+      async close() {
+        await app.close();
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+};
