@@ -32,9 +32,11 @@ const newRecord = (change: Partial<KeyRecord> = {}): KeyRecord => {
   };
 };
 
-/** Resolves when it holds; the test's own timeout is the limit. */
+/** Resolves when it holds, and gives up before the test does, so that nothing is left waiting. */
 const until = async (holds: () => boolean): Promise<void> => {
-  while (!holds()) await delay(5);
+  for (const end = performance.now() + 5000; !holds(); await delay(5)) {
+    if (performance.now() > end) throw new Error(`It never came to hold: ${holds}`);
+  }
 };
 
 const rejection = async (promise: Promise<unknown>): Promise<KeyStoreError> => {
