@@ -1,5 +1,5 @@
 /** A connection to one MongoDB database that may be away, now and later. */
-import { type Db, MongoClient, type MongoClientOptions } from 'mongodb';
+import { type Db, type FindCursor, MongoClient, type MongoClientOptions } from 'mongodb';
 import { OperatorError } from '../../core/errors.js';
 import { bounded } from './bounded.js';
 import type { ConnectionOptions } from './options.js';
@@ -37,8 +37,15 @@ export class Connection {
     try {
       this.#client = new MongoClient(options.uri, settings);
     } catch (cause) {
-      // The driver's sentence does not repeat the address, which may hold a password.
-      throw new OperatorError('MongoDB: the connection string is not valid', [(cause as Error).message], { cause });
+      // Without the driver's sentence: it quotes parts of the string, which may be parts of a password.
+      throw new OperatorError(
+        'MongoDB: the connection string (options.uri, MONGODB_URI) cannot be read.',
+        [
+          'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
+          'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F',
+        ],
+        { cause },
+      );
     }
     this.db = this.#client.db(options.database ?? databaseOf(options.uri) ?? DEFAULT_DATABASE);
   }
@@ -51,6 +58,18 @@ export class Connection {
   /** One bounded operation. Rejects with a `StorageError`. */
   run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return bounded(what, this.#operationMs, signal, () => work(this.db));
+  }
+
+  /** What a cursor finds, batch by batch as the server sends them; each is one bounded operation. */
+  async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
+    try {
+      while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext())) {
+        yield cursor.readBufferedDocuments();
+      }
+    } finally {
+      // Nobody waits for a server that hangs to close it.
+      cursor.close().catch(() => undefined);
+    }
   }
 
   async close(): Promise<void> {

@@ -146,16 +146,10 @@ export const verifyContent = async (target: ContentTarget, expected: Content): P
   const cursor = connection.db.collection<Row>(dataCollection(id, collection.name)).find(filter, options);
   const hash = createHash('sha256');
   let rows = 0;
-  try {
-    while (await connection.run(`read "${collection.name}" back`, () => cursor.hasNext())) {
-      target.assertGoingOn();
-      for (const { d } of cursor.readBufferedDocuments()) {
-        rows++;
-        hash.update(JSON.stringify(d)).update('\n');
-      }
-    }
-  } finally {
-    cursor.close().catch(() => undefined);
+  for await (const batch of connection.batches(`read "${collection.name}" back`, cursor)) {
+    target.assertGoingOn();
+    rows += batch.length;
+    for (const { d } of batch) hash.update(JSON.stringify(d)).update('\n');
   }
   if (rows === expected.rows && hash.digest('hex') === expected.sha256) return;
   const found = rows === expected.rows ? 'other rows' : `${rows} rows`;

@@ -36,7 +36,12 @@ export class MongoSnapshot implements Snapshot {
 
   async get(name: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined> {
     const { filter, options } = planGet(this.#collection(name), key);
-    const found = await this.#read(name, signal, (rows) => rows.findOne(filter, options));
+    const { connection } = this.#context;
+    this.#context.assertOpen();
+    const found = await connection
+      .run(`read "${name}"`, () => this.#rows(name).findOne(filter, options), signal)
+      .catch((error: unknown) => this.#failed(error));
+    this.#context.held.assertReadable(this.#held);
     return found?.d;
   }
 
@@ -44,15 +49,16 @@ export class MongoSnapshot implements Snapshot {
     this.#collection(name);
     // To MongoDB a limit of 0 is none.
     if (query.limit === 0) return;
+    this.#context.assertOpen();
     const { filter, options } = planFind(query, this.#context.batchSize);
     const cursor = this.#rows(name).find(filter, options);
     try {
-      while (await this.#read(name, signal, () => cursor.hasNext())) {
-        yield cursor.readBufferedDocuments().map(({ d }) => d);
+      for await (const batch of this.#context.connection.batches(`read "${name}"`, cursor, signal)) {
+        this.#context.held.assertReadable(this.#held);
+        yield batch.map(({ d }) => d);
       }
-    } finally {
-      // Nobody waits for a server that hangs to close it.
-      cursor.close().catch(() => undefined);
+    } catch (error) {
+      this.#failed(error);
     }
   }
 
@@ -62,17 +68,10 @@ export class MongoSnapshot implements Snapshot {
     this.#context.held.release(this.#held);
   }
 
-  async #read<T>(name: string, signal: AbortSignal | undefined, work: (rows: MongoCollection<Row>) => Promise<T>) {
-    const { connection, held, assertOpen } = this.#context;
-    assertOpen();
-    try {
-      const result = await connection.run(`read "${name}"`, () => work(this.#rows(name)), signal);
-      held.assertReadable(this.#held);
-      return result;
-    } catch (error) {
-      assertOpen();
-      throw error;
-    }
+  /** What fails because the adapter was closed meanwhile says so. */
+  #failed(error: unknown): never {
+    this.#context.assertOpen();
+    throw error;
   }
 
   #rows(name: string): MongoCollection<Row> {

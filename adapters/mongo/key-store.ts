@@ -1,0 +1,212 @@
+/**
+ * API keys in MongoDB, all of them kept in memory.
+ *
+ * A change stream tells which keys to read again, also those that somebody edited by hand. It is not relied
+ * upon: each look also reads what has changed since the look before, by the server's time of each change, with
+ * an overlap for changes that were stamped earlier than they could be seen.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type Filter, MongoServerError } from 'mongodb';
+import type { KeyChange, KeyRecord, KeyStore, KeyStoreContext, KeyStoreModule } from '../../core/contracts/keys.js';
+import type { Health } from '../../core/contracts/runtime.js';
+import { KeyStoreError } from '../../core/errors.js';
+import { type ChangeWatch, watchChanges } from './change-watch.js';
+import { Connection } from './connection.js';
+import { type KeyDocument, setting, toRecord } from './key-records.js';
+import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
+import { Poller } from './poller.js';
+
+const COLLECTION = 'api_keys';
+const OVERLAP_MS = 10_000;
+const DUPLICATE_KEY = 11000;
+const BATCH = 5000;
+
+export class MongoKeyStore implements KeyStore {
+  readonly #options: ConnectionOptions;
+  readonly #context: KeyStoreContext;
+  readonly #connection: Connection;
+  readonly #poller: Poller;
+  readonly #listeners: (() => void)[] = [];
+  #watch: ChangeWatch | undefined;
+  #byId = new Map<string, KeyRecord>();
+  #byHash = new Map<string, KeyRecord>();
+  /** From when on, by the server's clock, changes may not have been seen. */
+  #since = new Date(0);
+  /** What the next look is to read: everything, or these keys beside what has changed since. */
+  #all = true;
+  #dirty = new Set<string>();
+  #loaded = false;
+  #fault: KeyStoreError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ConnectionOptions, context: KeyStoreContext) {
+    this.#options = options;
+    this.#context = context;
+    this.#connection = new Connection(options);
+    this.#poller = new Poller(options.pollMs, () => this.#look());
+  }
+
+  async open(): Promise<void> {
+    this.#watch ??= watchChanges(
+      () => this.#connection.db.collection(COLLECTION).watch([], { maxAwaitTimeMS: this.#options.operationMs / 2 }),
+      {
+        change: (change) => {
+          if ('documentKey' in change) this.#dirty.add(String(change.documentKey._id));
+          else this.#all = true;
+          void this.#poller.kick();
+        },
+        // What changed while there was no stream is not told by it.
+        open: () => {
+          this.#all = true;
+          void this.#poller.kick();
+        },
+      },
+      this.#options.pollMs,
+      this.#context.logger,
+    );
+    await this.#poller.kick();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      this.#watch?.stop();
+      await this.#poller.stop();
+      await this.#connection.close();
+    })();
+    return this.#closing;
+  }
+
+  /** @throws `KeyStoreError` `unavailable` until the keys have been read for the first time */
+  lookup(hash: string): KeyRecord | undefined {
+    if (!this.#loaded) throw this.#fault ?? new KeyStoreError('unavailable', 'The key store has not been opened.');
+    return this.#byHash.get(hash);
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  health(): Health {
+    if (!this.#fault) return { ok: true, message: null };
+    const rest = this.#loaded ? 'the keys read last stay in force.' : 'no key can be checked yet.';
+    return { ok: false, message: `The key store cannot be reached; ${rest}` };
+  }
+
+  async list(): Promise<readonly KeyRecord[]> {
+    await this.#poller.kick();
+    if (this.#fault) throw this.#fault;
+    return [...this.#byId.values()].sort(
+      (a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
+    );
+  }
+
+  async insert(record: KeyRecord): Promise<void> {
+    const { id, ...fields } = record;
+    await this.#write(id, async () => {
+      const keys = this.#keys();
+      await keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
+      // Where the id is there already, the condition does not match, and inserting it once more is refused.
+      await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
+    });
+  }
+
+  async update(id: string, change: KeyChange): Promise<KeyRecord> {
+    const changed = await this.#write(id, () =>
+      this.#keys().findOneAndUpdate({ _id: id }, setting(change), { returnDocument: 'after' }),
+    );
+    if (!changed) throw new KeyStoreError('unknown_key', `There is no key with the id ${id}.`);
+    return toRecord(changed);
+  }
+
+  #keys() {
+    return this.#connection.db.collection<KeyDocument>(COLLECTION);
+  }
+
+  /** One write, which is in force here when this resolves. */
+  async #write<T>(id: string, work: () => Promise<T>): Promise<T> {
+    try {
+      await this.#connection.connect();
+      const result = await this.#connection.run('write a key', work);
+      this.#dirty.add(id);
+      await this.#poller.kick();
+      return result;
+    } catch (error) {
+      const { cause } = error as Error;
+      if (cause instanceof MongoServerError && cause.code === DUPLICATE_KEY) {
+        throw new KeyStoreError('conflict', `There is a key with the id ${id}, or the same key, already.`, { cause });
+      }
+      throw new KeyStoreError('unavailable', (error as Error).message, { cause: error });
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { logger } = this.#context;
+    const all = this.#all;
+    const dirty = this.#dirty;
+    // What is asked for from here on is for the next look.
+    this.#all = false;
+    this.#dirty = new Set();
+    try {
+      await this.#connection.connect();
+      const { localTime } = await this.#connection.run('tell the time', (db) => db.command({ hello: 1 }));
+      await (all ? this.#readAll() : this.#readChanges(dirty));
+      this.#since = new Date(+localTime - OVERLAP_MS);
+      if (this.#fault) logger.info('the key store can be read again');
+      this.#fault = undefined;
+    } catch (cause) {
+      this.#all ||= all;
+      for (const id of dirty) this.#dirty.add(id);
+      if (!this.#fault) logger.warn({ err: cause }, 'the key store cannot be read; it is tried again all the time');
+      this.#fault = new KeyStoreError('unavailable', (cause as Error).message, { cause });
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    const byId = new Map<string, KeyRecord>();
+    for await (const record of this.#read({})) byId.set(record.id, record);
+    this.#byId = byId;
+    this.#byHash = new Map([...byId.values()].map((record) => [record.hash, record]));
+    this.#loaded = true;
+    this.#tell();
+  }
+
+  async #readChanges(dirty: ReadonlySet<string>): Promise<void> {
+    const gone = new Set(dirty);
+    let changed = false;
+    const changes = { $or: [{ changed_at: { $gte: this.#since } }, { _id: { $in: [...dirty] } }] };
+    for await (const record of this.#read(changes)) {
+      gone.delete(record.id);
+      const before = this.#byId.get(record.id);
+      if (isDeepStrictEqual(before, record)) continue;
+      if (before) this.#byHash.delete(before.hash);
+      this.#byId.set(record.id, record);
+      this.#byHash.set(record.hash, record);
+      changed = true;
+    }
+    for (const id of gone) {
+      const record = this.#byId.get(id);
+      if (!record) continue;
+      this.#byId.delete(id);
+      this.#byHash.delete(record.hash);
+      changed = true;
+    }
+    if (changed) this.#tell();
+  }
+
+  async *#read(filter: Filter<KeyDocument>): AsyncGenerator<KeyRecord> {
+    const cursor = this.#keys().find(filter, { batchSize: BATCH });
+    for await (const batch of this.#connection.batches('read the keys', cursor))
+      for (const key of batch) yield toRecord(key);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export const mongoKeyStore: KeyStoreModule<Given<ConnectionOptions>> = {
+  kind: 'key-store',
+  name: 'mongo',
+  options: connectionOptions,
+  create: (options, context) => new MongoKeyStore(withDefaults<ConnectionOptions>(connectionOptions, options), context),
+};

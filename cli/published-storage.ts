@@ -1,0 +1,37 @@
+/** Opens storage for the commands that publish: it must be able to, and still be there afterwards. */
+import { type OpenedStorage, openStorage } from '../app/open-storage.js';
+import type { StorageAdapter } from '../core/contracts/storage.js';
+import { OperatorError } from '../core/errors.js';
+
+type Able = Pick<StorageAdapter, 'publish' | 'versions'>;
+const WHAT = { publish: 'cannot publish', versions: 'keeps no versions' } as const;
+
+/**
+ * Runs `task` on the opened storage of a config, and closes it.
+ * @param capability what the adapter must have; `task` is given it
+ * @throws OperatorError naming an adapter that has it not, or forgets what is published when the command ends
+ */
+export const withPublishedStorage = async <C extends keyof Able, T>(
+  config: string | undefined,
+  capability: C,
+  task: (able: NonNullable<StorageAdapter[C]>, storage: OpenedStorage) => Promise<T>,
+): Promise<T> => {
+  const storage = await openStorage(config);
+  try {
+    const { adapter, module } = storage;
+    const able = adapter[capability];
+    if (!able || module.name === 'memory') {
+      const why = able ? 'forgets everything when this command ends' : WHAT[capability];
+      throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
+        'name one in "adapter" that publishes, such as "mongo"',
+        'with "json", put the new dataset in the place of the directory that is served',
+      ]);
+    }
+    return await task(
+      (typeof able === 'function' ? able.bind(adapter) : able) as NonNullable<StorageAdapter[C]>,
+      storage,
+    );
+  } finally {
+    await storage.close();
+  }
+};

@@ -1,0 +1,106 @@
+/** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Versions } from '../core/contracts/storage.js';
+import { OperatorError, StorageError } from '../core/errors.js';
+import { nearest } from '../core/nearest.js';
+import { withPublishedStorage } from './published-storage.js';
+
+interface Options {
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+type Listed = Awaited<ReturnType<Versions['list']>>[number];
+
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
+
+const withVersions = <T>(command: Command, task: (versions: Versions, options: Options) => Promise<T>): Promise<T> => {
+  const options = command.optsWithGlobals<Options>();
+  return withPublishedStorage(options.config, 'versions', (versions) => task(versions, options));
+};
+
+const formatVersions = (list: readonly Listed[]): string => {
+  const width = Math.max('VERSION'.length, ...list.map(({ version }) => version.length));
+  const line = (version: string, published: string, state: string) =>
+    `${version.padEnd(width)}  ${published.padEnd(24)}  ${state}`.trimEnd();
+  return [
+    line('VERSION', 'PUBLISHED', 'STATE'),
+    ...list.map(({ version, publishedAt, current, held }) =>
+      line(version, publishedAt.toISOString(), current ? 'current' : held ? 'in use' : ''),
+    ),
+  ].join('\n');
+};
+
+const list = (command: Command) =>
+  withVersions(command, async (versions, { json }) => {
+    const found = await versions.list();
+    if (json) return printJson(found);
+    if (found.length > 0) return print(formatVersions(found));
+    return void process.stderr.write('Nothing has been published yet; "publish DIR" does.\n');
+  });
+
+const activate = (version: string, command: Command) =>
+  withVersions(command, async (versions, { json }) => {
+    try {
+      await versions.activate(version);
+    } catch (error) {
+      if (!(error instanceof StorageError && error.code === 'unknown_version')) throw error;
+      const names = (await versions.list()).map((one) => one.version);
+      const near = nearest(version, names);
+      const hint = near ? `did you mean "${near}"?` : '"snapshots list" shows those that there are';
+      throw new OperatorError(`There is no version "${version}"; ${hint}`, [], { cause: error });
+    }
+    if (json) return printJson({ version });
+    return print(`Version ${version} is current. Running services follow now.`);
+  });
+
+const prune = (keep: number, command: Command) =>
+  withVersions(command, async (versions, { json }) => {
+    const deleted = await versions.prune(keep);
+    if (json) return printJson({ deleted });
+    return print(deleted.length === 0 ? 'There was nothing to delete.' : `Deleted: ${deleted.join(', ')}.`);
+  });
+
+const parseKeep = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
+};
+
+const json = ['--json', 'print JSON for machines'] as const;
+
+export const register = (program: Command): void => {
+  const snapshots = program
+    .command('snapshots')
+    .description('list the published versions, go back to one, or delete old ones')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ metro-forecast --config replicas.json snapshots
+  $ metro-forecast --config replicas.json snapshots activate 2024-09-30-0a1b2c3d4e5f
+  $ metro-forecast --config replicas.json snapshots prune --keep 5`,
+    );
+
+  snapshots
+    .command('list', { isDefault: true })
+    .description('list the published versions, the newest first')
+    .option(...json)
+    .action((_: unknown, command: Command) => list(command));
+
+  snapshots
+    .command('activate')
+    .description('make a published version the current one; running services follow')
+    .argument('<version>', 'as "snapshots list" shows it')
+    .option(...json)
+    .action((version: string, _: unknown, command: Command) => activate(version, command));
+
+  snapshots
+    .command('prune')
+    .description('delete old versions, but never the current one or one that a running service may still be reading')
+    .requiredOption('--keep <n>', 'how many of the newest to keep', parseKeep)
+    .option(...json)
+    .action(({ keep }: { keep: number }, command: Command) => prune(keep, command));
+};
