@@ -1,8 +1,8 @@
 /** Proves that the conformance suite finds each fault by the test that names it, and finds none where none is. */
 import { expect } from 'chai';
 import { memoryTarget } from './breakable-memory.js';
-import { runSuite } from './failing-tests.js';
-import { brokenAdapters } from './faults.js';
+import { brokenAdapters } from './faults/index.js';
+import { runSuite } from './run-suite.js';
 
 describe('the conformance suite', () => {
   it('passes an adapter without a fault, and skips nothing of one that can do everything', async () => {

@@ -1,0 +1,70 @@
+/** Faults of versions. */
+import { type BrokenAdapter, hasCode, versioning } from './breaking.js';
+
+export const versionFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'lists the oldest version first',
+    ...versioning((versions) => ({ list: async () => [...(await versions.list())].reverse() })),
+    fails: ['versions list() answers with what was published, the newest first'],
+  },
+  {
+    that: 'does not count who holds a version',
+    fault: (adapter) => ({
+      snapshot() {
+        const snapshot = adapter.snapshot();
+        snapshot.release();
+        return { ...snapshot, release() {} };
+      },
+    }),
+    fails: [
+      'versions list() tells which versions are held',
+      'versions prune() leaves a version that is held readable, and deletes it after its release',
+    ],
+  },
+  {
+    that: 'does not hold what asOf() answers with',
+    ...versioning((versions) => ({
+      async asOf(time) {
+        const snapshot = await versions.asOf(time);
+        snapshot?.release();
+        return snapshot && { ...snapshot, release() {} };
+      },
+    })),
+    fails: ['versions asOf() holds what it answers with'],
+  },
+  {
+    that: 'keeps one version more than it is told to',
+    ...versioning((versions) => ({
+      prune: async (keep) => versions.prune((await versions.list()).length > 2 && keep === 1 ? keep + 1 : keep),
+    })),
+    fails: ['versions prune() deletes all but the newest, and answers with what it deleted'],
+  },
+  {
+    that: 'activates what is not there',
+    ...versioning((versions) => ({
+      async activate(version) {
+        await versions.activate(version).catch((error) => {
+          if (!hasCode(error, 'unknown_version')) throw error;
+        });
+      },
+    })),
+    fails: ['versions activate() rejects with unknown_version for one that is not there, and changes nothing'],
+  },
+  {
+    that: 'answers asOf() with the version after the time',
+    ...versioning((versions, adapter) => ({
+      asOf: async (time) => (await versions.asOf(time)) ?? adapter.snapshot(),
+    })),
+    fails: ['versions asOf() answers with the version that was current at a time, from its publication on'],
+  },
+  {
+    that: 'forgets what was activated when',
+    ...versioning((versions) => ({
+      async asOf(time) {
+        const newest = (await versions.list()).find(({ publishedAt }) => publishedAt <= time);
+        return versions.asOf(newest?.publishedAt ?? time);
+      },
+    })),
+    fails: ['versions asOf() remembers what was current before activate()'],
+  },
+];
