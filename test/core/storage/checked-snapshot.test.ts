@@ -74,6 +74,7 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     const parts: Partial<Snapshot> = {
       async *find(...given) {
         seen.push(...given);
+        yield [];
       },
     };
     await read(parts, signal).find(rows, { equal: { id: 'a' } });
