@@ -25,7 +25,7 @@ const NO_OPTIONS = { type: 'object', additionalProperties: false };
  * @throws OperatorError with every fault of every module
  */
 export const loadModules = async (
-  { config, folder, path }: Pick<LoadedConfig, 'config' | 'folder' | 'path'>,
+  { config, folder, path, overrides }: LoadedConfig,
   extra: readonly LoadedPlugin[] = [],
 ): Promise<Modules> => {
   const faults: string[] = [];
@@ -38,7 +38,7 @@ export const loadModules = async (
   ): Promise<T | undefined> => {
     try {
       const module = await loadModule(kind, use, folder, builtins);
-      faults.push(...checkOptions(`${at}.options`, { ...NO_OPTIONS, ...module.options }, options));
+      faults.push(...checkOptions(`${at}.options`, { ...NO_OPTIONS, ...module.options }, options, overrides));
       return module;
     } catch (error) {
       faults.push(`${at}: ${(error as Error).message}`);

@@ -30,7 +30,8 @@ Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 for a w
 const start = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path, env: process.env });
   // Only the embedded configuration has a demo key: one that lives as long as this process.
-  const demo = loaded.embedded ? await demoKeyStore() : undefined;
+  const { keys, tiers } = loaded.config.auth;
+  const demo = loaded.embedded && keys.use === 'memory' ? await demoKeyStore(tiers[0]!) : undefined;
   const app = await createApp(loaded, demo ? { keyStore: demo.store } : {});
   const stop = stopOnSignals(app);
   let url: string;
@@ -49,14 +50,14 @@ const start = async (path: string | undefined): Promise<void> => {
   }
 };
 
-const demoKeyStore = async (): Promise<{ store: KeyStore; key: string }> => {
+const demoKeyStore = async (tier: string): Promise<{ store: KeyStore; key: string }> => {
   const store = new MemoryKeyStore();
   const { key, hash, id } = createKey();
   await store.insert({
     id,
     hash,
     name: 'demo',
-    tier: 'enterprise',
+    tier,
     limit_per_minute: null,
     created_at: new Date().toISOString(),
     expires_at: null,

@@ -75,10 +75,10 @@ export class RouteTable {
   #resolve(url: string): Match {
     let route: ServedRoute | undefined;
     try {
-      if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
       const path = url.split('?', 1)[0]!;
-      const found = this.#find(path);
+      const found = path.length > this.#maxUrlBytes ? undefined : this.#find(path);
       route = found?.served;
+      if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
       const target = parseTarget(url);
       if (!found) {
         decodePercent(path, 'path', path);

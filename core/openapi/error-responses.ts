@@ -81,11 +81,11 @@ export class ErrorResponses {
 
   #reference(status: number, kinds: readonly ErrorKind[], limited: boolean): object {
     const name = [...kinds.map(({ code }) => code), ...(limited ? [] : ['unlimited'])].join('.');
-    const names: HeaderName[] = [...(HEADERS[status] ?? []), 'X-Request-Id'];
+    const names: HeaderName[] = [...(HEADERS[status] ?? []), 'Cache-Control', 'X-Request-Id'];
     if (limited) names.push('RateLimit-Policy', 'RateLimit');
     this.#components.set(name, {
       description: kinds.map(({ code, when }) => `\`${code}\`: ${when}`).join('\n\n'),
-      headers: headerReferences(status === 431 ? [] : names),
+      headers: headerReferences(status === 431 ? ['X-Request-Id'] : names),
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Error' },

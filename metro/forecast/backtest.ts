@@ -1,6 +1,6 @@
 /** The rolling-realized backtest: what completed runs said against what was published since. */
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
-import { rounded } from './rounding.js';
+import { rounded } from '../rounding.js';
 
 /** A forecast whose target has been published, with the benchmark's point for the same pair. In percent. */
 export interface ScoredForecast {

@@ -3,12 +3,12 @@ import { OperatorError } from '../../core/errors.js';
 import { compareScalars } from '../../core/storage/compare.js';
 import type { Backtest, Forecast, ForecastRun, Market } from '../collections.js';
 import { periodEnd, quarterStart } from '../periods.js';
+import { rounded } from '../rounding.js';
 import { backtestOf } from './backtest.js';
 import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, HORIZON_QUARTERS, modelVersion } from './model.js';
 import { persistence } from './models/persistence.js';
 import type { Panel } from './panel.js';
 import { quarterName } from './quarter-names.js';
-import { rounded } from './rounding.js';
 import { type Rules, riskGradeOf, signalOf } from './rules.js';
 import { type Origin, realizedChange, walk } from './walk.js';
 

@@ -2,6 +2,7 @@
 import type { Source } from '../../core/contracts/dataset.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { periodEnd, quarterStart } from '../periods.js';
+import { rounded } from '../rounding.js';
 import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
 import type { MacroSeries } from './fred.js';
 import { FRED_CATALOG } from './fred-catalog.js';
@@ -16,7 +17,7 @@ export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endo
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
-  return before === undefined ? null : (100 * ((values.at(-1) as number) - before)) / before;
+  return before === undefined ? null : rounded((100 * ((values.at(-1) as number) - before)) / before);
 };
 
 /** A market without what only a forecast can say. */

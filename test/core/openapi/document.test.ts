@@ -1,0 +1,173 @@
+/** The OpenAPI document says what the service does, and the service does what it says. */
+import { expect } from 'chai';
+import { compileSchema } from '../../../core/schema.js';
+import { resolve } from '../../../app/container.js';
+import { errors } from '../../../core/errors.js';
+import { ATLANTA } from '../../support/fixture.js';
+import { request, type TestResponse } from '../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: the test walks a document of any shape
+type Json = any;
+
+describe('GET /openapi.json', () => {
+  let service: TestApp;
+  let document: Json;
+  before(async () => {
+    service = await startTestApp();
+    document = (await request(`${service.url}/openapi.json`)).json;
+  });
+  after(() => service.close());
+
+  const pointer = (reference: string): Json =>
+    reference
+      .slice(2)
+      .split('/')
+      .reduce((at, key) => at[key], document);
+  const dereferenced = (value: Json): Json => (value?.$ref ? pointer(value.$ref) : value);
+
+  /** The schema with the document's components at hand. */
+  const validator = (schema: Json) =>
+    compileSchema({ ...schema, $defs: undefined, components: document.components } as object, { strict: false });
+
+  const operations = (): { path: string; operation: Json }[] =>
+    Object.entries<Json>(document.paths).map(([path, { get }]) => ({ path, operation: get }));
+
+  it('needs no key, and is OpenAPI 3.1.0 of interface version 1.0.0', async () => {
+    expect(document.openapi).to.equal('3.1.0');
+    expect(document.info.version).to.equal('1.0.0');
+    expect(document.servers).to.deep.equal([{ url: '/api/v1', description: 'This service' }]);
+  });
+
+  it('has every endpoint of the specification, and itself', () => {
+    expect(Object.keys(document.paths)).to.have.members([
+      '/markets',
+      '/markets/{cbsa}',
+      '/markets/{cbsa}/history',
+      '/markets/{cbsa}/forecast-track',
+      '/movers',
+      '/forecast-backtest',
+      '/forecasts',
+      '/forecasts/{cbsa}/history',
+      '/forecast-runs',
+      '/observations',
+      '/series',
+      '/signals',
+      '/status',
+      '/health',
+      '/openapi.json',
+    ]);
+  });
+
+  it('names the schemas of the specification', () => {
+    expect(document.components.schemas).to.include.keys(
+      'Market',
+      'HpiObservation',
+      'MacroObservation',
+      'ForecastHistory',
+      'ForecastRun',
+      'Error',
+    );
+  });
+
+  it('has examples that validate, of parameters, answers and errors', () => {
+    for (const { path, operation } of operations()) {
+      for (const { name, schema, example } of operation.parameters ?? []) {
+        expect(compileSchema(schema)(example), `${path} ${name}`).to.equal(true);
+      }
+      for (const [status, referenced] of Object.entries(operation.responses)) {
+        const { content } = dereferenced(referenced);
+        if (!content) continue;
+        const { schema, example, examples } = content['application/json'];
+        const validate = validator(schema);
+        const values = example === undefined ? Object.values<Json>(examples).map(({ value }) => value) : [example];
+        expect(values).to.not.be.empty;
+        for (const value of values) {
+          expect(validate(value), `${path} ${status} ${JSON.stringify(validate.errors)}`).to.equal(true);
+        }
+      }
+    }
+  });
+
+  it('documents every error of the table, and no other', () => {
+    const documented = new Set<string>();
+    for (const response of Object.values<Json>(document.components.responses)) {
+      for (const code of Object.keys(response.content['application/json'].examples)) documented.add(code);
+    }
+    const { registry } = resolve(service.app.container, 'modules');
+    // Whatever path is asked for, an address that is none belongs to no operation.
+    const expected = [...registry.errors.keys()].filter((code) => code !== errors.route_not_found.code);
+    expect([...documented]).to.have.members(expected);
+  });
+
+  /** Whether a response is one that the document describes: its status, its headers, its body. */
+  const expectDocumented = (path: string, operation: Json, response: TestResponse): void => {
+    const described = dereferenced(operation.responses[response.status]);
+    expect(described, `${path} ${response.status} is documented`).to.be.an('object');
+    for (const name of Object.keys(described.headers ?? {})) {
+      expect(response.headers, `${path} ${response.status} sends ${name}`).to.have.property(name.toLowerCase());
+    }
+    const known = new Set(Object.keys(document.components.headers).map((name) => name.toLowerCase()));
+    const promised = new Set(Object.keys(described.headers ?? {}).map((name) => name.toLowerCase()));
+    for (const name of Object.keys(response.headers)) {
+      if (known.has(name)) expect(promised, `${path} ${response.status} documents ${name}`).to.include(name);
+    }
+    if (!described.content) return;
+    const validate = validator(described.content['application/json'].schema);
+    expect(validate(response.json), `${path} ${JSON.stringify(validate.errors)}`).to.equal(true);
+  };
+
+  const target = (path: string, operation: Json): string => {
+    const query = (operation.parameters ?? [])
+      .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
+      .map((parameter: Json) => `${parameter.name}=${parameter.example}`);
+    return path.replace('{cbsa}', ATLANTA) + (query.length > 0 ? `?${query.join('&')}` : '');
+  };
+
+  it('describes the answers of every operation', async () => {
+    for (const { path, operation } of operations()) {
+      const url = target(path, operation);
+      const answer = await service.get(url);
+      expect(answer.status, url).to.equal(200);
+      expectDocumented(path, operation, answer);
+      const again = await service.get(url, { headers: { 'If-None-Match': answer.headers.etag! } });
+      expect(again.status, url).to.equal(304);
+      expectDocumented(path, operation, again);
+    }
+  });
+
+  it('describes the errors of every operation', async () => {
+    for (const { path, operation } of operations()) {
+      const url = target(path, operation);
+      const provoked = [
+        await service.get(`${url}${url.includes('?') ? '&' : '?'}nope=1`),
+        await service.get(url, { headers: { Accept: 'image/png' } }),
+        await service.get(url, { method: 'DELETE' }),
+        await service.get(`${url}${url.includes('?') ? '&' : '?'}nope=${'x'.repeat(9000)}`),
+        await service.get(path.replace('{cbsa}', '99999')),
+        await service.get(path.replace('{cbsa}', 'x')),
+        await request(`${service.url}${url}`),
+        await service.get(url, { headers: { Authorization: 'Bearer x' } }),
+      ];
+      for (const answer of provoked) {
+        if (answer.status === 414 && !operation.responses[414]) throw new Error(`${path} lacks 414`);
+        expectDocumented(path, operation, answer);
+      }
+      if (operation.responses[429]) {
+        const { key } = await service.newKey({ limit_per_minute: 1 });
+        const headers = { Authorization: `Bearer ${key}` };
+        await service.get(url, { headers });
+        const limited = await service.get(url, { headers });
+        expect(limited.status, url).to.equal(429);
+        expectDocumented(path, operation, limited);
+      }
+    }
+  });
+
+  it('says which operations need a key, truly', async () => {
+    for (const { path, operation } of operations()) {
+      const { status } = await request(`${service.url}${target(path, operation)}`);
+      expect(status, path).to.equal(operation.security ? 200 : 401);
+    }
+  });
+});
