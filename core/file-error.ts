@@ -18,3 +18,8 @@ export const fileErrorReason = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException;
   return (code && reasons[code]) ?? code ?? message;
 };
+
+/** Errors that may be over at the next attempt, with the file as it is. */
+const passing: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'EIO', 'ETIMEDOUT']);
+
+export const fileErrorMayPass = (error: unknown): boolean => passing.has((error as NodeJS.ErrnoException).code);

@@ -1,6 +1,6 @@
 /** Lets one process at a time change a file: a lock file beside it, which outlives no crash for long. */
 import { randomUUID } from 'node:crypto';
-import { readFile, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { readFile, realpath, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -32,6 +32,8 @@ const create = async (path: string, content: string): Promise<boolean> => {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    // On a full disk it has been made, and stands empty.
+    if ((error as NodeJS.ErrnoException).syscall === 'write') await unlink(path).catch(unlessMissing);
     throw error;
   }
 };
@@ -68,7 +70,7 @@ const remove = async (lock: string, content: string, staleMs: number): Promise<v
 };
 
 /** Waits for the lock; a holder seen unchanged for too long, by our own clock, is taken for gone. */
-const acquire = async (lock: string, content: string, staleMs: number): Promise<void> => {
+const waitFor = async (lock: string, content: string, staleMs: number): Promise<void> => {
   let seen: string | undefined;
   let since = performance.now();
   while (!(await create(lock, content))) {
@@ -83,19 +85,37 @@ const acquire = async (lock: string, content: string, staleMs: number): Promise<
   }
 };
 
+/** Takes the lock at once; a holder that has given no sign of life for too long is taken for gone. */
+const takeOrRefuse = async (lock: string, content: string, staleMs: number): Promise<void> => {
+  while (!(await create(lock, content))) {
+    const held = await read(lock);
+    const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
+    if (held === undefined || modified === undefined) continue;
+    if (!holderEnded(held) && Date.now() - modified <= staleMs) {
+      const [pid, host] = held.split(' ');
+      throw new FileLockError(`Process ${pid} on ${host} is at work there. If it has ended, remove ${lock}.`);
+    }
+    await remove(lock, held, staleMs);
+    await delay(RETRY_MS * Math.random());
+  }
+};
+
 /**
  * Runs the task while no other process runs one for the same path.
  * @param path of the file to be changed; the lock is `<path>.lock` beside it, or beside what a symbolic link points to
- * @param options.staleMs after how long a holder that has not finished counts as gone
+ * @param options.staleMs after how long a holder that has not finished, or given no sign of life, counts as gone
+ * @param options.wait whether to wait for another holder, as short tasks do; else it is a `FileLockError`
  */
 export const withFileLock = async <T>(
   path: string,
   task: (lock: FileLock) => Promise<T>,
-  { staleMs = STALE_MS }: { staleMs?: number } = {},
+  { staleMs = STALE_MS, wait = true }: { staleMs?: number; wait?: boolean } = {},
 ): Promise<T> => {
   const lock = `${await realpath(path).catch(() => path)}.lock`;
   const content = `${process.pid} ${hostname()} ${randomUUID()}`;
-  await acquire(lock, content, staleMs);
+  await (wait ? waitFor : takeOrRefuse)(lock, content, staleMs);
+  const giveSign = (): void => void utimes(lock, new Date(), new Date()).catch(() => undefined);
+  const signs = setInterval(giveSign, staleMs / 4).unref();
   try {
     return await task({
       async confirm() {
@@ -105,6 +125,7 @@ export const withFileLock = async <T>(
       },
     });
   } finally {
+    clearInterval(signs);
     if ((await read(lock)) === content) await unlink(lock).catch(unlessMissing);
   }
 };

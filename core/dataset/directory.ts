@@ -1,19 +1,18 @@
 /** A dataset directory: a manifest, and the NDJSON files that it names. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Document } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
-import { fileErrorReason } from '../file-error.js';
-import { compileSchema } from '../schema.js';
 import { type Fault, formatFault } from './fault.js';
-import { type CollectionFile, type DirectoryManifest, MANIFEST_FILE, manifestSchema } from './manifest.js';
+import type { CollectionFile, DirectoryManifest } from './manifest.js';
 import { type Rows, readRows } from './ndjson.js';
-
-const validateManifest = compileSchema<DirectoryManifest>(manifestSchema);
+import { readManifest } from './read-manifest.js';
 
 /** The dataset of a directory, whose rows also say where they stand. */
 export class DirectoryDataset implements Dataset {
+  /** SHA-256 by collection, of the files that have been read to their ends. */
+  readonly digests = new Map<string, string>();
+
   constructor(
     readonly path: string,
     readonly manifest: DirectoryManifest,
@@ -31,6 +30,7 @@ export class DirectoryDataset implements Dataset {
     yield* readRows(join(this.path, file), {
       expected,
       onFault: (row, rule) => onFault({ file, row, field: null, rule }),
+      onDigest: (sha256) => this.digests.set(collection, sha256),
     });
   }
 
@@ -51,33 +51,6 @@ export interface OpenedDirectory {
 
 /** Throws `invalid_dataset`, with every fault of the manifest. The files are read later. */
 export const openDirectory = async (path: string): Promise<OpenedDirectory> => {
-  const file = join(path, MANIFEST_FILE);
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new StorageError('invalid_dataset', `${file} cannot be read: ${fileErrorReason(cause)}.`, { cause });
-  }
-  const manifest = parseManifest(text);
-  if (!Array.isArray(manifest)) return { path, manifest, dataset: new DirectoryDataset(path, manifest) };
-  throw new StorageError(
-    'invalid_dataset',
-    [`${file} is not a manifest:`, ...manifest.map(formatFault)].join('\n  - '),
-  );
-};
-
-/** The manifest, or what is wrong with it. */
-export const parseManifest = (text: string): DirectoryManifest | Fault[] => {
-  const fault = (field: string | null, rule: string): Fault => ({ file: MANIFEST_FILE, row: null, field, rule });
-  let manifest: unknown;
-  try {
-    manifest = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    return [fault(null, `is not JSON: ${(error as Error).message}`)];
-  }
-  if (validateManifest(manifest)) return manifest;
-  return (validateManifest.errors ?? []).map(({ instancePath, message, params, keyword }) => {
-    const named = keyword === 'additionalProperties' ? ` ("${params['additionalProperty']}")` : '';
-    return fault(instancePath.slice(1).replaceAll('/', '.') || null, `${message ?? 'is not valid'}${named}`);
-  });
+  const manifest = await readManifest(path);
+  return { path, manifest, dataset: new DirectoryDataset(path, manifest) };
 };

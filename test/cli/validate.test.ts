@@ -60,7 +60,7 @@ describe('metro-forecast validate', () => {
     const { stdout, exitCode } = await run();
     expect(stdout).to.include('has 2 faults:');
     expect(stdout).to.include(`- ${file}:1: cbsa: refers to 99999, which is not in "markets"`);
-    expect(stdout).to.include(`- ${file}:2: value: must be number; it is "much"`);
+    expect(stdout).to.include(`- ${file}:2: value: must be a number, not "much"`);
     expect(exitCode).to.equal(1);
   });
 

@@ -1,0 +1,114 @@
+/** Checks the rows of one collection, given one after the other in their order. */
+import type { Collection, Document } from '../contracts/dataset.js';
+import { compileSchema, type ValidateFunction } from '../schema.js';
+import { compareBy } from '../storage/compare.js';
+import type { Fault } from './fault.js';
+import { infiniteField } from './infinite-field.js';
+import { compileQuickCheck } from './quick-check.js';
+import { schemaFaults } from './schema-faults.js';
+
+/** The keys of a collection that others refer to, once all of them are known. */
+export interface Target {
+  readonly keys: Set<string>;
+  complete: boolean;
+}
+
+const keyText = (document: Document, fields: readonly string[]): string =>
+  fields.length === 1 ? String(document[fields[0] as string]) : JSON.stringify(fields.map((field) => document[field]));
+
+/** What one collection says of another, row by row. */
+class ReferenceCheck {
+  readonly #fields: readonly string[];
+  readonly #to: string;
+  readonly #target: Target;
+  /** Neighbouring rows mostly refer to the same document. */
+  #last: string | undefined;
+  /** Of rows that refer to what may come yet: in the same collection, or in one that refers back. */
+  readonly #waiting: { readonly row: number; readonly value: string }[] = [];
+
+  constructor(fields: readonly string[], to: string, target: Target) {
+    this.#fields = fields;
+    this.#to = to;
+    this.#target = target;
+  }
+
+  add(document: Document, row: number, onFault: OnFault): void {
+    const value = keyText(document, this.#fields);
+    if (value === this.#last) return;
+    if (this.#target.keys.has(value)) this.#last = value;
+    else if (this.#target.complete) this.#report(row, value, onFault);
+    else this.#waiting.push({ row, value });
+  }
+
+  finish(onFault: OnFault): void {
+    for (const { row, value } of this.#waiting) {
+      if (!this.#target.keys.has(value)) this.#report(row, value, onFault);
+    }
+  }
+
+  #report(row: number, value: string, onFault: OnFault): void {
+    onFault(row, this.#fields.join('+'), `refers to ${value}, which is not in "${this.#to}"`);
+  }
+}
+
+type OnFault = (row: number, field: string | null, rule: string) => void;
+
+export class RowCheck {
+  readonly #collection: Collection;
+  readonly #onFault: OnFault;
+  readonly #isSound: (document: Document) => boolean;
+  readonly #compare: (a: Document, b: Document) => number;
+  readonly #target: Target | undefined;
+  readonly #references: readonly ReferenceCheck[];
+  /** Gathers every fault; compiled for the first row that has one. */
+  #explain: ValidateFunction | undefined;
+  #previous: Document | undefined;
+
+  /** @param targets of every collection that is referred to */
+  constructor(
+    collection: Collection,
+    file: string,
+    targets: ReadonlyMap<string, Target>,
+    report: (fault: Fault) => void,
+  ) {
+    this.#collection = collection;
+    this.#onFault = (row, field, rule) => report({ file, row, field, rule });
+    this.#isSound = compileQuickCheck(collection.schema);
+    this.#compare = compareBy(collection.key);
+    this.#target = targets.get(collection.name);
+    this.#references = (collection.references ?? []).map(
+      ({ fields, to }) => new ReferenceCheck(fields, to, targets.get(to) as Target),
+    );
+  }
+
+  add(document: Document, row: number): void {
+    if (!this.#isSound(document)) {
+      this.#explain ??= compileSchema(this.#collection.schema);
+      this.#explain(document);
+      for (const { field, rule } of schemaFaults(this.#explain.errors, document)) this.#onFault(row, field, rule);
+      return;
+    }
+    const infinite = infiniteField(document);
+    if (infinite) this.#onFault(row, infinite, 'must be a finite number');
+    if (this.#previous) this.#checkOrder(this.#previous, document, row);
+    this.#previous = document;
+    this.#target?.keys.add(keyText(document, this.#collection.key));
+    for (const reference of this.#references) reference.add(document, row, this.#onFault);
+    const checked = this.#collection.check?.(document);
+    if (checked) this.#onFault(row, checked.field, checked.rule);
+  }
+
+  /** To be called when the rows of all collections have been added. */
+  finish(): void {
+    for (const reference of this.#references) reference.finish(this.#onFault);
+  }
+
+  #checkOrder(previous: Document, document: Document, row: number): void {
+    const { key } = this.#collection;
+    const order = this.#compare(previous, document);
+    if (order === 0) this.#onFault(row, key.join('+'), `has the same key as the row before: ${keyText(document, key)}`);
+    if (order > 0) {
+      this.#onFault(row, key.join('+'), `must come after ${keyText(previous, key)}: rows are in key order`);
+    }
+  }
+}

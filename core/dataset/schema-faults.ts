@@ -1,0 +1,48 @@
+/** Turns schema errors of a document into faults: the field, and the rule with the value that breaks it. */
+import { describeSchema } from '../config/describe-schema.js';
+import { formatPath, type Path, pointerPath } from '../config/path.js';
+import type { JsonSchema } from '../contracts/json-schema.js';
+import { nearest } from '../nearest.js';
+import type { ErrorObject } from '../schema.js';
+import type { Fault } from './fault.js';
+
+const LONGEST_SHOWN = 60;
+
+const show = (value: unknown): string => {
+  if (typeof value === 'number') return String(value);
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+};
+
+const sentence = (error: ErrorObject): { path: Path; rule: string } => {
+  const { keyword, params, data } = error;
+  const schema = error.parentSchema as JsonSchema;
+  if (keyword === 'required') return { path: [params['missingProperty'] as string], rule: 'is missing' };
+  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
+    const name: string = params['additionalProperty'] ?? params['unevaluatedProperty'];
+    const near = nearest(name, Object.keys((schema['properties'] as object | undefined) ?? {}));
+    return { path: [name], rule: `is not a known field${near === undefined ? '' : `; did you mean "${near}"?`}` };
+  }
+  if (typeof data === 'number' && !Number.isFinite(data)) return { path: [], rule: 'must be a finite number' };
+  if (keyword === 'format' && params['format'] === 'date') {
+    return { path: [], rule: `must be a date of the calendar, YYYY-MM-DD, not ${show(data)}` };
+  }
+  const allowed = describeSchema(schema);
+  return { path: [], rule: allowed === 'another value' ? `${error.message}` : `must be ${allowed}, not ${show(data)}` };
+};
+
+/** One fault for each field and rule. The errors must have been collected with `verbose`. */
+export const schemaFaults = (
+  errors: readonly ErrorObject[] | null | undefined,
+  document: unknown,
+): readonly Pick<Fault, 'field' | 'rule'>[] => {
+  const faults = new Map<string, Pick<Fault, 'field' | 'rule'>>();
+  for (const error of errors ?? []) {
+    const { path, rule } = sentence(error);
+    const field = formatPath([...pointerPath(error.instancePath, document), ...path]) || null;
+    faults.set(`${field}: ${rule}`, { field, rule });
+  }
+  return [...faults.values()];
+};
