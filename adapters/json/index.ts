@@ -1,0 +1,16 @@
+/** The `json` adapter: a dataset directory, held in memory and watched. */
+import type { AdapterModule } from '../../core/contracts/storage.js';
+import { packageVersion } from '../../core/package-root.js';
+import { JsonAdapter } from './adapter.js';
+import { type JsonOptions, jsonOptions } from './options.js';
+
+const json: AdapterModule<JsonOptions> = {
+  kind: 'adapter',
+  name: 'json',
+  version: packageVersion,
+  capabilities: { publish: true, versions: false },
+  options: jsonOptions,
+  create: (options, context) => new JsonAdapter(options, context),
+};
+
+export default json;

@@ -1,0 +1,57 @@
+/** Publishes a dataset into a directory. */
+import type { Collection, Document } from '../../core/contracts/dataset.js';
+import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
+import { DatasetCheck } from '../../core/dataset/dataset-check.js';
+import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { OperatorError, StorageError } from '../../core/errors.js';
+
+/** What a dataset says where it breaks off. */
+async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
+  try {
+    yield* batches;
+  } catch (cause) {
+    if (cause instanceof StorageError) throw cause;
+    const message = `The dataset could not be read whole: ${(cause as Error).message}`;
+    throw new StorageError('invalid_dataset', message, { cause });
+  }
+}
+
+/** Hands a collection's rows on, each checked in passing. */
+async function* checked(check: DatasetCheck, name: string, batches: AsyncIterable<readonly Document[]>) {
+  let firstRow = 1;
+  for await (const documents of readable(batches)) {
+    check.add(name, { firstRow, documents });
+    firstRow += documents.length;
+    yield documents;
+  }
+  check.complete(name);
+}
+
+/**
+ * Writes the dataset, reading it once: nothing is changed unless all of it keeps every rule.
+ * @throws StorageError and nothing else: `invalid_dataset`, `conflict`, `aborted`, or `unavailable`
+ */
+export const publishInto = async (
+  path: string,
+  dataset: Dataset,
+  collections: ReadonlyMap<string, Collection>,
+  { onProgress, signal }: PublishOptions,
+): Promise<void> => {
+  const check = new DatasetCheck(collections);
+  const batches = check.order.map(({ name }) => [name, checked(check, name, dataset.read(name))] as const);
+  const assertValid = (): void => {
+    const faults = check.finish();
+    if (faults.total === 0) return;
+    throw new StorageError('invalid_dataset', ['The dataset is not valid:', ...faults.lines()].join('\n  - '));
+  };
+  try {
+    await writeDirectory(path, dataset.manifest, Object.fromEntries(batches), {
+      signal,
+      beforeCommit: assertValid,
+      onProgress: (progress) => onProgress?.({ ...progress, total: undefined }),
+    });
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    throw new StorageError('unavailable', error.message, { cause: error });
+  }
+};
