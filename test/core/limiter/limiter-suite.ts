@@ -16,17 +16,20 @@ export interface LimiterHarness {
   readonly runs: number;
 }
 
-/** An admission, known to lie between two readings of the clock; they are equal where the clock stands still. */
-interface Admission {
+/** Admissions that lie between two readings of the clock; they are equal where the clock stands still. */
+interface Admitted {
   readonly from: number;
   readonly to: number;
+  readonly count: number;
 }
+
+const sum = (admitted: readonly Admitted[]): number => admitted.reduce((total, { count }) => total + count, 0);
 
 /** Requests of one subject, each checked against everything that was admitted before. */
 class Reference {
   readonly #harness: LimiterHarness;
   readonly #subject: string;
-  #admitted: Admission[] = [];
+  #admitted: Admitted[] = [];
 
   constructor(harness: LimiterHarness, subject: string) {
     this.#harness = harness;
@@ -40,12 +43,12 @@ class Reference {
     const from = await this.#harness.now();
     const decisions = await Promise.all(Array.from({ length: size }, () => limiter.take(this.#subject, limit)));
     const to = await this.#harness.now();
-    const before = this.#admitted.filter((admission) => to - admission.from < windowMs).length;
+    const before = sum(this.#admitted.filter((earlier) => to - earlier.from < windowMs));
     const passed = decisions.filter(({ allowed }) => allowed).length;
     assert.isAtMost(passed, Math.max(0, limit - before), 'more passed than the limit in one window');
-    for (let i = 0; i < passed; i++) this.#admitted.push({ from, to });
+    this.#admitted.push({ from, to, count: passed });
     const late = windowMs + this.#harness.lateMs(limit);
-    const after = this.#admitted.filter((admission) => from - admission.to < late).length;
+    const after = sum(this.#admitted.filter((earlier) => from - earlier.to < late));
     if (passed < size) assert.isAtLeast(after, limit, 'one was refused although there was room');
     for (const decision of decisions) this.#check(decision, limit, after);
     return passed;
@@ -108,6 +111,31 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       );
     });
 
+    it('any schedule at a limit too high for an exact log passes never too many, and few too late', async () => {
+      const step = fc.record({ permille: fc.integer({ min: 0, max: 700 }), size: fc.integer({ min: 300, max: 900 }) });
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 8 }), async (steps) => {
+          const reference = new Reference(harness, subject());
+          for (const [i, { permille, size }] of steps.entries()) {
+            if (permille > 0) await harness.wait((permille / 1000) * harness.windowMs);
+            await reference.burst(size, 1001, i);
+          }
+        }),
+        { numRuns: Math.min(harness.runs, 6), endOnFailure: true },
+      );
+    });
+
+    for (const limit of [1, 1001]) {
+      it(`a used up limit of ${limit} makes room when the window is over: not before, and no later than it may`, async () => {
+        for (let round = 0; round < 3; round++) {
+          const reference = new Reference(harness, subject());
+          await reference.burst(limit, limit);
+          await harness.wait(harness.windowMs - 15);
+          while ((await reference.burst(1, limit)) === 0) await harness.wait(0.25);
+        }
+      });
+    }
+
     for (const limit of [600, 6000]) {
       it(`${2 * limit} requests at once over all replicas: exactly ${limit} pass, and no more until the window is over`, async () => {
         const name = subject();
@@ -133,6 +161,20 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         await harness.wait(refused.resetMs);
         assert.isTrue((await limiter.take(name, 1)).allowed);
       }
+    });
+
+    it('after a limit was lowered, resetMs is when enough has left the window, and not earlier', async () => {
+      const name = subject();
+      const [limiter] = harness.replicas as [Limiter];
+      for (let i = 0; i < 3; i++) {
+        await limiter.take(name, 3);
+        await harness.wait(harness.windowMs / 4);
+      }
+      const refused = await limiter.take(name, 1);
+      assert.isFalse(refused.allowed);
+      assert.isAtLeast(refused.resetMs, harness.windowMs / 2);
+      await harness.wait(refused.resetMs);
+      assert.isTrue((await limiter.take(name, 1)).allowed);
     });
 
     it('refused requests are not counted', async () => {
