@@ -1,24 +1,22 @@
 /** The memory adapter: everything the storage contract asks for in the fewest lines. The one to copy. */
-import type { Document, Manifest } from '../core/contracts/dataset.js';
+import type { Document } from '../core/contracts/dataset.js';
 import type {
   AdapterContext,
   AdapterModule,
   Dataset,
   PublishOptions,
-  Query,
-  Scalar,
   Snapshot,
   StorageAdapter,
   Versions,
 } from '../core/contracts/storage.js';
 import { openDirectory } from '../core/dataset/directory.js';
+import { readable } from '../core/dataset/readable.js';
 import { checkDataset } from '../core/dataset/validate.js';
 import { StorageError } from '../core/errors.js';
 import { packageVersion } from '../core/package-root.js';
 import { IndexedCollection } from '../core/storage/indexed-collection.js';
+import { type IndexedDataset, indexedSnapshot } from '../core/storage/indexed-snapshot.js';
 import { publicationTime } from '../core/storage/publication-time.js';
-
-const BATCH = 1000;
 
 export interface MemoryOptions {
   /** A dataset directory that is published when the adapter opens. */
@@ -26,17 +24,14 @@ export interface MemoryOptions {
 }
 
 /** A published dataset, and how many hold it. */
-interface Stored {
-  readonly manifest: Manifest;
-  readonly publishedAt: Date;
-  readonly collections: ReadonlyMap<string, IndexedCollection>;
+interface Stored extends IndexedDataset {
   holds: number;
 }
 
-/** From `since` on, `stored` was the current one. */
+/** From `since` on, `version` was the current one. */
 interface Move {
   readonly since: Date;
-  readonly stored: Stored;
+  readonly version: string;
 }
 
 class MemoryAdapter implements StorageAdapter {
@@ -73,7 +68,8 @@ class MemoryAdapter implements StorageAdapter {
     this.#assertUsable();
     const current = this.#moves.at(-1);
     if (!current) throw new StorageError('unavailable', 'Nothing has been published yet.');
-    return this.#hold(current);
+    // The current version is never pruned.
+    return this.#hold(current)!;
   }
 
   async publish(dataset: Dataset, { onProgress, signal }: PublishOptions = {}): Promise<void> {
@@ -96,9 +92,8 @@ class MemoryAdapter implements StorageAdapter {
       }
       this.#assertUsable(signal);
       const publishedAt = publicationTime(manifest, this.#moves.at(-1)?.since, this.#context.clock);
-      const stored = { manifest, publishedAt, collections, holds: 0 };
-      this.#stored.set(version, stored);
-      this.#moveTo({ since: publishedAt, stored });
+      this.#stored.set(version, { manifest, publishedAt, collections, holds: 0 });
+      this.#moveTo({ since: publishedAt, version });
     } finally {
       this.#publishing = false;
     }
@@ -107,33 +102,33 @@ class MemoryAdapter implements StorageAdapter {
   readonly versions: Versions = {
     list: async () => {
       this.#assertUsable();
-      const current = this.#moves.at(-1)?.stored;
+      const current = this.#moves.at(-1)?.version;
       return [...this.#stored].reverse().map(([version, stored]) => ({
         version,
         publishedAt: stored.publishedAt,
-        current: stored === current,
+        current: version === current,
         held: stored.holds > 0,
       }));
     },
     activate: async (version) => {
       this.#assertUsable();
-      const stored = this.#stored.get(version);
-      if (!stored) throw new StorageError('unknown_version', `There is no version "${version}".`);
+      if (!this.#stored.has(version)) throw new StorageError('unknown_version', `There is no version "${version}".`);
       const since = Math.max(this.#context.clock.now(), this.#moves.at(-1)!.since.getTime() + 1);
-      this.#moveTo({ since: new Date(since), stored });
+      this.#moveTo({ since: new Date(since), version });
     },
     prune: async (keep) => {
       this.#assertUsable();
-      const current = this.#moves.at(-1)?.stored;
+      const current = this.#moves.at(-1)?.version;
       const older = [...this.#stored].slice(0, Math.max(0, this.#stored.size - keep));
-      const pruned = older.filter(([, stored]) => stored !== current && stored.holds === 0).map(([version]) => version);
+      const unused = older.filter(([version, { holds }]) => version !== current && holds === 0);
+      const pruned = unused.map(([version]) => version);
       for (const version of pruned) this.#stored.delete(version);
       return pruned;
     },
     asOf: async (time) => {
       this.#assertUsable();
       const move = this.#moves.findLast(({ since }) => since <= time);
-      return move && this.#stored.has(move.stored.manifest.version) ? this.#hold(move) : undefined;
+      return move && this.#hold(move);
     },
   };
 
@@ -157,41 +152,17 @@ class MemoryAdapter implements StorageAdapter {
     if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants the answer.');
   }
 
-  #hold({ since, stored }: Move): Snapshot {
-    const assertUsable = this.#assertUsable.bind(this);
-    const collection = (name: string, signal?: AbortSignal): IndexedCollection => {
-      assertUsable(signal);
-      const found = stored.collections.get(name);
-      if (!found) throw new StorageError('unknown_collection', `There is no collection "${name}".`);
-      return found;
-    };
+  /** Undefined for a version that has been pruned since. */
+  #hold({ since, version }: Move): Snapshot | undefined {
+    const stored = this.#stored.get(version);
+    if (!stored) return undefined;
     stored.holds++;
     return {
-      version: stored.manifest.version,
-      publishedAt: since,
-      manifest: stored.manifest,
-      get: async (name, key: readonly Scalar[], signal) => collection(name, signal).get(key),
-      async *find(name, query: Query, signal) {
-        const found = collection(name, signal).find(query);
-        for (let start = 0; start < found.length; start += BATCH) {
-          assertUsable(signal);
-          yield found.slice(start, start + BATCH);
-        }
-      },
+      ...indexedSnapshot({ ...stored, publishedAt: since }, () => this.#assertUsable()),
       release: () => {
         stored.holds--;
       },
     };
-  }
-}
-
-/** Names what a dataset's reader throws. */
-async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncIterable<readonly Document[]> {
-  try {
-    yield* batches;
-  } catch (cause) {
-    if (cause instanceof StorageError) throw cause;
-    throw new StorageError('invalid_dataset', 'The dataset could not be read whole.', { cause });
   }
 }
 

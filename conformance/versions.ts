@@ -151,6 +151,18 @@ export const describeVersions = (target: AdapterUnderTest): void => {
 
     itUnless(
       obstacle,
+      'asOf() answers with nothing, rather than an older version, where the one of the time was pruned',
+      withThree(async (instance) => {
+        const held = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
+        await instance.adapter.versions!.prune(1);
+        held?.release();
+        assert.equal(await asOf(instance, FIRST_CREATED), FIRST);
+        assert.equal(await asOf(instance, SECOND_CREATED), undefined);
+      }),
+    );
+
+    itUnless(
+      obstacle,
       'asOf() holds what it answers with',
       withThree(async ({ adapter }) => {
         const snapshot = await adapter.versions!.asOf(new Date(SECOND_CREATED));
