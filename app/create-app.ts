@@ -6,8 +6,10 @@ import type { DependencyContainer } from 'tsyringe';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { Plugin, ServiceState } from '../core/contracts/plugin.js';
 import type { Health } from '../core/contracts/runtime.js';
+import { answerer } from '../core/http/answers.js';
 import { callerAddress } from '../core/http/caller-address.js';
 import { commonHeaders } from '../core/http/headers.js';
+import { mountContext } from '../core/http/mount-context.js';
 import { pipeline } from '../core/http/pipeline.js';
 import { requestLog } from '../core/http/request-log.js';
 import { RouteTable } from '../core/http/route-table.js';
@@ -87,23 +89,23 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   });
 
   const headers = commonHeaders(http.cors);
+  const routes = new RouteTable(modules.registry.routes, modules.registry.mounts, {
+    basePath: server.basePath,
+    unknownParameters: http.unknownParameters,
+    maxUrlBytes: server.maxUrlBytes,
+  });
+  const answerParts = { snapshots, cache, clock, serviceState };
   const koa = new Koa();
   koa.use(
     pipeline({
-      routes: new RouteTable(modules.registry.routes, {
-        basePath: server.basePath,
-        unknownParameters: http.unknownParameters,
-        maxUrlBytes: server.maxUrlBytes,
-      }),
-      snapshots,
+      ...answerParts,
+      routes,
       keys: new KeyRing(keyStore, { tiers: auth.tiers, clock }),
       limiter,
-      cache,
-      clock,
       logger,
       headers,
       addressOf: callerAddress(server.trustProxy),
-      serviceState,
+      mountContext: mountContext(routes, answerer(answerParts), server.basePath, logger),
       observe: requestLog(logger),
       requestsPerMinute: limits.requestsPerMinute,
       realm: auth.realm,

@@ -1,5 +1,5 @@
 /** The plugin contract: a group of endpoints, declared once for validation, documentation and tests. */
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { ErrorKind } from '../errors.js';
 import type { Collection, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
@@ -80,6 +80,33 @@ export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<I
 // biome-ignore lint/suspicious/noExplicitAny: a list of routes holds routes of every input type
 export type Route = DataRoute<any> | ServiceRoute<any>;
 
+/** What a mount is given beside Koa's context. */
+export interface MountContext {
+  /** Every route of the service, for pages and tools that list or call them. */
+  readonly routes: readonly Route[];
+  /**
+   * Answers a route as its own request would, without counting it again.
+   * @param target relative to the base path, with its query: `/movers?limit=5`
+   */
+  request(target: string): Promise<{ readonly status: number; readonly body: string }>;
+}
+
+/** An address outside the data API that answers in its own way: pages, or another protocol. */
+export interface Mount {
+  /** From the origin: `/docs`. Everything below it belongs to the mount too. */
+  readonly path: string;
+  /** For the log and the start-up messages. */
+  readonly summary: string;
+  /** Beside OPTIONS. Default GET and HEAD. */
+  readonly methods?: readonly string[];
+  /** Whether a request needs an API key. Default false: pages are for everybody. */
+  readonly key?: boolean;
+  /** Replaces the API's policy, which allows nothing. */
+  readonly contentSecurityPolicy?: string;
+  /** Sets Koa's `status`, `type` and `body` (text, bytes or JSON), or writes to `ctx.res` itself. */
+  handler(ctx: Context, mount: MountContext): Promise<void>;
+}
+
 /** What a plugin's package exports as `default`. */
 export interface Plugin<Options = unknown> {
   readonly kind: 'plugin';
@@ -92,6 +119,8 @@ export interface Plugin<Options = unknown> {
   readonly options?: JsonSchema;
   readonly collections?: readonly Collection[];
   routes(options: Options): readonly Route[];
+  /** Pages and other protocols beside the data API. */
+  mounts?(options: Options): readonly Mount[];
   /** Koa middleware around the group's handlers, first to last. */
   middleware?(options: Options): readonly Middleware[];
 }

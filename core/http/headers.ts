@@ -1,7 +1,8 @@
 /** Header pairs that do not depend on the answer. */
 import { type Decision, WINDOW_MS } from '../contracts/limiter.js';
 
-export const ALLOW = 'GET, HEAD, OPTIONS';
+/** The value of `Allow` for an address with these methods. */
+export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');
 
 const EXPOSED = [
   'Age',
@@ -35,21 +36,24 @@ export interface CorsOptions {
 export interface CommonHeaders {
   /** On every response. */
   always(origin: string | undefined): readonly string[];
+  /** On a 405. */
+  allow(methods: readonly string[]): Readonly<Record<string, string>>;
   /** On the answer to OPTIONS. */
-  readonly options: readonly string[];
+  options(methods: readonly string[]): readonly string[];
 }
 
 /** @param cors null: pages of other origins may not read */
 export const commonHeaders = (cors: CorsOptions | null): CommonHeaders => {
-  const allowed = ['Allow', ALLOW];
+  const allow = (methods: readonly string[]) => ({ Allow: allowOf(methods) });
   if (!cors) {
     const closed = [...SECURITY, 'Cross-Origin-Resource-Policy', 'same-origin'];
-    return { always: () => closed, options: allowed };
+    return { always: () => closed, allow, options: (methods) => ['Allow', allowOf(methods)] };
   }
-  const options = [
-    ...allowed,
+  const options = (methods: readonly string[]) => [
+    'Allow',
+    allowOf(methods),
     'Access-Control-Allow-Methods',
-    ALLOW,
+    allowOf(methods),
     'Access-Control-Allow-Headers',
     SENT,
     'Access-Control-Max-Age',
@@ -64,13 +68,14 @@ export const commonHeaders = (cors: CorsOptions | null): CommonHeaders => {
   ];
   if (cors.origin === '*') {
     const open = [...shared, 'Access-Control-Allow-Origin', '*'];
-    return { always: () => open, options };
+    return { always: () => open, allow, options };
   }
   const origins = new Set(typeof cors.origin === 'string' ? [cors.origin] : cors.origin);
   const denied = [...shared, 'Vary', 'Origin'];
   return {
     always: (origin) =>
       origin !== undefined && origins.has(origin) ? [...denied, 'Access-Control-Allow-Origin', origin] : denied,
+    allow,
     options,
   };
 };

@@ -1,40 +1,42 @@
 /**
  * The middleware of every request, in order; read from top to bottom.
  *
- * Each step either passes on or throws an `ApiError`. Nothing is written before `deliver` writes all of it, so
- * an error keeps the headers that the earlier steps have earned it.
+ * Each step either passes on, settles on a reply, or throws an `ApiError`. Nothing is written before `deliver`
+ * writes all of it, so that an error keeps the headers that the earlier steps have earned it. A request whose answer
+ * is kept goes through the same steps as any other: its URL has been resolved and its input checked before
+ * (`route-table.ts`), its key hashed before (`key-ring.ts`), its body serialised and compressed before
+ * (`served-snapshot.ts`, `representation.ts`), so that what is left are look-ups, one decision of the limiter, and
+ * the writing of bytes.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
-import type { SharedCache } from '../contracts/cache.js';
-import type { Limiter } from '../contracts/limiter.js';
-import type { ServiceState } from '../contracts/plugin.js';
-import type { Clock, Logger } from '../contracts/runtime.js';
-import { ApiError, errors, StorageError } from '../errors.js';
+import type { KeyRecord } from '../contracts/keys.js';
+import type { Decision, Limiter } from '../contracts/limiter.js';
+import type { MountContext } from '../contracts/plugin.js';
+import type { Logger } from '../contracts/runtime.js';
+import { ApiError, errors } from '../errors.js';
 import type { KeyRing } from '../keys/key-ring.js';
+import { type AnswerParts, answerer } from './answers.js';
 import type { CallerAddress } from './caller-address.js';
 import { errorReply } from './error-reply.js';
-import { Exchange, type Reply } from './exchange.js';
-import { ALLOW, type CommonHeaders, limitHead } from './headers.js';
+import { type Caller, Exchange, type Reply } from './exchange.js';
+import { type CommonHeaders, limitHead } from './headers.js';
 import { chooseEncoding, type Encoding } from './negotiation.js';
-import { JSON_TYPE, jsonRepresentation, Representation } from './representation.js';
+import type { Representation } from './representation.js';
 import { requestId } from './request-id.js';
-import type { RouteTable, ServedRoute } from './route-table.js';
-import type { CurrentSnapshot } from './served-snapshot.js';
+import type { RouteTable } from './route-table.js';
 
-export interface PipelineParts {
+export interface PipelineParts extends AnswerParts {
   readonly routes: RouteTable;
-  readonly snapshots: CurrentSnapshot;
   readonly keys: KeyRing;
   readonly limiter: Limiter;
-  readonly cache: SharedCache;
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly headers: CommonHeaders;
   readonly addressOf: CallerAddress;
-  readonly serviceState: () => ServiceState;
-  /** Told of every finished exchange, for metrics. */
+  /** For mounts: see `MountContext`. */
+  readonly mountContext: MountContext;
+  /** Told of every finished exchange, for log and metrics. */
   readonly observe: (exchange: Exchange, status: number) => void;
   readonly requestsPerMinute: number;
   readonly realm: string;
@@ -64,13 +66,20 @@ const deliver = ({ routes, headers, logger, observe }: PipelineParts): Middlewar
 
 /** Whose request it is: its key's where a valid one was sent, else its address's. */
 const identify = ({ keys, addressOf, requestsPerMinute }: PipelineParts): Middleware => {
+  const callers = new WeakMap<KeyRecord, Caller>();
+  const callerOf = (key: KeyRecord): Caller => {
+    let caller = callers.get(key);
+    if (!caller) {
+      caller = { subject: `key:${key.id}`, limit: key.limit_per_minute ?? requestsPerMinute, key };
+      callers.set(key, caller);
+    }
+    return caller;
+  };
   return (ctx, next) => {
     const { exchange } = ctx;
     const identity = keys.identify(credentialsOf(exchange.request));
-    if (identity.kind === 'key') {
-      const key = identity.record;
-      exchange.caller = { subject: `key:${key.id}`, limit: key.limit_per_minute ?? requestsPerMinute, key };
-    } else {
+    if (identity.kind === 'key') exchange.caller = callerOf(identity.record);
+    else {
       exchange.invalidKey = identity.kind === 'invalid';
       exchange.caller = { subject: `ip:${addressOf(exchange.request)}`, limit: requestsPerMinute, key: undefined };
     }
@@ -88,33 +97,34 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
 };
 
 /** Counts the request, and refuses it past the caller's limit. */
-const limit = ({ limiter }: PipelineParts): Middleware => {
+const limit = ({ limiter, logger }: PipelineParts): Middleware => {
+  const settle = (exchange: Exchange, decision: Decision, next: () => Promise<void>): Promise<void> | undefined => {
+    exchange.decision = decision;
+    if (decision.allowed) return next();
+    // Not thrown: a refused request must not cost more than an admitted one, and a stack trace does.
+    const seconds = Math.max(1, Math.ceil(decision.resetMs / 1000));
+    const { status, head, body } = rateLimited;
+    exchange.reply = { status, head: [...head, 'Retry-After', String(seconds)], body };
+    return undefined;
+  };
+  const rateLimited = errorReply(new ApiError(errors.rate_limited), logger, '');
   return (ctx, next) => {
     const { exchange } = ctx;
-    if (exchange.match.route?.limited === false) return next();
+    if (exchange.match.address?.limited === false) return next();
     const { subject, limit } = exchange.caller!;
     const decision = limiter.take(subject, limit);
-    if (!(decision instanceof Promise)) return admit(exchange, decision, next);
-    return decision.then((decided) => admit(exchange, decided, next));
+    if (!(decision instanceof Promise)) return settle(exchange, decision, next);
+    return decision.then((decided) => settle(exchange, decided, next));
   };
 };
 
-const admit = (exchange: Exchange, decision: NonNullable<Exchange['decision']>, next: () => Promise<void>) => {
-  exchange.decision = decision;
-  if (!decision.allowed) {
-    const seconds = Math.max(1, Math.ceil(decision.resetMs / 1000));
-    throw new ApiError(errors.rate_limited, undefined, { headers: { 'Retry-After': String(seconds) } });
-  }
-  return next();
-};
-
-/** Refuses requests without a valid key where the route needs one. OPTIONS asks about methods, not data. */
+/** Refuses requests without a valid key where one is needed. OPTIONS asks about methods, not data. */
 const authorize = ({ realm }: PipelineParts): Middleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
   return (ctx, next) => {
     const { caller, invalidKey, match, request } = ctx.exchange;
-    if (match.route?.needsKey && !caller?.key && isRead(request.method)) {
+    if (match.address?.needsKey && !caller?.key && match.address.methods.includes(request.method ?? '')) {
       throw invalidKey
         ? new ApiError(errors.invalid_api_key, undefined, invalid)
         : new ApiError(errors.missing_api_key, undefined, missing);
@@ -127,24 +137,30 @@ const authorize = ({ realm }: PipelineParts): Middleware => {
 const checkRequest = ({ headers }: PipelineParts): Middleware => {
   return (ctx, next) => {
     const { exchange } = ctx;
-    const { match, request } = exchange;
-    if (hasBody(request)) {
-      exchange.response.shouldKeepAlive = false;
-      if (isRead(request.method)) throw new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
+    const { request, response } = exchange;
+    const { address, fault } = exchange.match;
+    const method = request.method ?? '';
+    const body = hasBody(request);
+    // A body that nobody reads would be taken for the next request.
+    if (body && !address?.mount) response.shouldKeepAlive = false;
+    if (address && method === 'OPTIONS') {
+      exchange.reply = { status: 204, head: headers.options(address.methods) };
+      return undefined;
     }
-    if (match.route && request.method === 'OPTIONS') {
-      exchange.reply = { status: 204, head: headers.options };
-      return;
+    if (address && !address.methods.includes(method)) {
+      response.shouldKeepAlive = !body;
+      throw new ApiError(errors.method_not_allowed, undefined, { headers: headers.allow(address.methods) });
     }
-    if (match.route && !isRead(request.method)) {
-      throw new ApiError(errors.method_not_allowed, undefined, { headers: { Allow: ALLOW } });
+    if (body && (!address || READS.has(method))) {
+      throw new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
     }
-    if (match.fault) throw match.fault;
-    if (!match.route.chooseMediaType(request.headers.accept)) throw new ApiError(errors.not_acceptable);
+    if (fault) throw fault;
+    if (!address.mount && !address.chooseMediaType(request.headers.accept)) throw new ApiError(errors.not_acceptable);
     return next();
   };
 };
 
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
@@ -152,36 +168,35 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 
-const isRead = (method: string | undefined): boolean => method === 'GET' || method === 'HEAD';
-
-/** Runs the group's own middleware, if it has any, around the route's answer. */
+/** Runs the group's own middleware, if it has any, around the route's answer; or the mount's handler. */
 const answer = (parts: PipelineParts): Middleware => {
+  const answerRoute = answerer(parts);
   const respond: Middleware = (ctx) => {
     const { exchange } = ctx;
     const { match } = exchange;
-    if (match.fault) throw match.fault;
-    if (match.route.shared) return answerShared(parts, exchange, match.route, match.input);
-    if (match.route.route.kind === 'service') return answerService(parts, exchange, match.route, match.input);
-
-    const served = parts.snapshots.get();
-    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
-    exchange.snapshotVersion = served.version;
-    const representation = served.answer({ shape: match.shape, route: match.route.route, input: match.input });
+    if (match.input === undefined) return undefined;
+    const { representation, snapshotVersion } = answerRoute(match);
+    exchange.snapshotVersion = snapshotVersion;
     if (representation instanceof Promise) {
       return representation.then((computed) => negotiate(parts, exchange, computed));
     }
     exchange.cacheHit = true;
     return negotiate(parts, exchange, representation);
   };
-  const groups = new Map(
+  const groups = new Map<unknown, Middleware>(
     parts.routes.routes
       .filter(({ middleware }) => middleware.length > 0)
       .map((route) => [route, compose([...route.middleware, respond])]),
   );
   return (ctx, next) => {
-    const { route } = ctx.exchange.match;
-    const group = route && groups.get(route);
-    return (group ?? respond)(ctx, next);
+    const { exchange } = ctx;
+    const { address } = exchange.match;
+    if (!address?.mount) return (groups.get(address) ?? respond)(ctx, next);
+    // Its handler may write by itself: what every response carries has to be there before.
+    for (const [name, value] of commonPairs(exchange, parts.headers)) ctx.append(name, value);
+    const { contentSecurityPolicy } = address.mount;
+    if (contentSecurityPolicy) ctx.set('Content-Security-Policy', contentSecurityPolicy);
+    return address.mount.handler(ctx, parts.mountContext);
   };
 };
 
@@ -204,69 +219,33 @@ const negotiate = (
   return encoded instanceof Promise ? encoded.then(settle) : settle(encoded);
 };
 
-/** Representations of objects that handlers answer with again and again, such as a document built once. */
-const kept = new WeakMap<object, Representation>();
-
-/** Asks the service itself. */
-const answerService = async (
-  parts: PipelineParts,
-  exchange: Exchange,
-  { route }: ServedRoute,
-  input: object,
-): Promise<void> => {
-  if (route.kind !== 'service') return;
-  const service = parts.serviceState();
-  const data = (await route.handler(input as never, { service })) as object;
-  let representation = kept.get(data);
-  if (!representation) {
-    representation = jsonRepresentation(data, {
-      lastModified: service.startedAt,
-      headers: ['Cache-Control', 'private, no-cache'],
-    });
-    kept.set(data, representation);
-  }
-  await negotiate(parts, exchange, representation);
-};
-
-/** One answer for all replicas and for shared caches, for as long as the route says. */
-const answerShared = async (
-  parts: PipelineParts,
-  exchange: Exchange,
-  { route, pattern }: ServedRoute,
-  input: object,
-): Promise<void> => {
-  if (route.kind !== 'service' || route.sharedSeconds === undefined) return;
-  const { value, ageSeconds } = await parts.cache.getOrBuild(
-    `${pattern} ${JSON.stringify(input)}`,
-    route.sharedSeconds,
-    async () => JSON.stringify(await route.handler(input as never, { service: parts.serviceState() })),
-  );
-  const age = Math.floor(ageSeconds);
-  const left = Math.max(0, route.sharedSeconds - age);
-  const built = new Date(parts.clock.now() - age * 1000);
-  const representation = new Representation(Buffer.from(value), JSON_TYPE, {
-    lastModified: built,
-    headers: ['Cache-Control', `public, max-age=${left}`, 'Age', String(age)],
-  });
-  await negotiate(parts, exchange, representation);
-};
-
-/** What a plugin's own middleware left in Koa's context, where it answered instead of the route. */
+/** What a mount, or a plugin's own middleware that answered instead of the route, left in Koa's context. */
 const koaReply = (status: number, body: unknown): Reply => {
-  if (body === undefined || body === null) throw new ApiError(errors.internal_error);
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return { status, head: ['Content-Length', String(bytes.length)], body: bytes };
+  const bytes =
+    body === undefined || body === null
+      ? undefined
+      : Buffer.isBuffer(body)
+        ? body
+        : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return { status, head: ['Content-Length', String(bytes?.length ?? 0)], body: bytes };
 };
 
-const write = ({ id, match, decision, request, response }: Exchange, reply: Reply, headers: CommonHeaders): void => {
+const commonHead = ({ id, match, decision, request }: Exchange, headers: CommonHeaders): string[] => [
+  ...(decision && !match.address?.shared ? limitHead(decision) : []),
+  'X-Request-Id',
+  id,
+  ...headers.always(request.headers.origin),
+];
+
+function* commonPairs(exchange: Exchange, headers: CommonHeaders): Generator<readonly [string, string]> {
+  const head = commonHead(exchange, headers);
+  for (let i = 0; i < head.length; i += 2) yield [head[i]!, head[i + 1]!];
+}
+
+const write = (exchange: Exchange, reply: Reply, headers: CommonHeaders): void => {
+  const { match, request, response } = exchange;
   if (response.headersSent || response.destroyed) return;
-  const limits = decision && !match.route?.shared ? limitHead(decision) : [];
-  response.writeHead(reply.status, [
-    ...reply.head,
-    ...limits,
-    'X-Request-Id',
-    id,
-    ...headers.always(request.headers.origin),
-  ]);
+  const written = match.address?.mount && response.hasHeader('X-Request-Id');
+  response.writeHead(reply.status, written ? [...reply.head] : [...reply.head, ...commonHead(exchange, headers)]);
   response.end(request.method === 'HEAD' ? undefined : reply.body);
 };

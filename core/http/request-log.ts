@@ -10,7 +10,7 @@ export const requestLog =
       {
         requestId: id,
         method: request.method,
-        route: match.route?.pattern ?? null,
+        route: match.address?.pattern ?? null,
         status,
         ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
         key: caller?.key?.id ?? null,

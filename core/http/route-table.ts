@@ -1,7 +1,7 @@
-/** From a URL to a route and its checked input: one resolution per URL, remembered. */
+/** From a URL to a route and its checked input, or to a mount: one resolution per URL, remembered. */
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
-import type { Route } from '../contracts/plugin.js';
+import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { RegisteredRoute } from '../registry/register-plugins.js';
 import { BoundedMap } from './bounded-map.js';
@@ -9,51 +9,87 @@ import { compileInput, type Input } from './input.js';
 import { mediaTypeChooser } from './negotiation.js';
 import { decodePercent, parseTarget } from './query-string.js';
 
-/** A route made ready to serve. */
-export interface ServedRoute {
-  readonly route: Route;
-  readonly pluginName: string;
+/** What the middleware ask of an address, whatever answers there. */
+interface Address {
   /** The full path template, for logs and metrics. */
   readonly pattern: string;
+  /** Beside OPTIONS. */
+  readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
   /** Shared caches keep the answer: it carries nothing about the caller. */
   readonly shared: boolean;
+}
+
+/** A route made ready to serve. */
+export interface ServedRoute extends Address {
+  readonly route: Route;
+  readonly mount?: undefined;
   readonly middleware: readonly Middleware[];
   readonly parseInput: ReturnType<typeof compileInput>;
   readonly chooseMediaType: (accept: string | undefined) => string | undefined;
 }
 
-/** What a URL stands for. Without a route, or with wrong input, `fault` says why. */
+export interface ServedMount extends Address {
+  readonly mount: Mount;
+}
+
+/** A request that a route can answer: requests of one shape are answered alike. */
+export interface RouteMatch {
+  readonly address: ServedRoute;
+  readonly input: Input;
+  readonly shape: string;
+  readonly fault?: undefined;
+}
+
+/** What a URL stands for. Where nothing can answer, `fault` says why. */
 export type Match =
-  | { readonly route: ServedRoute; readonly input: Input; readonly shape: string; readonly fault?: undefined }
-  | { readonly route: ServedRoute | undefined; readonly fault: ApiError };
+  | RouteMatch
+  | { readonly address: ServedMount; readonly input?: undefined; readonly fault?: undefined }
+  | { readonly address: ServedRoute | undefined; readonly input?: undefined; readonly fault: ApiError };
 
 const REMEMBERED_URLS = 10_000;
 const REMEMBERED_LENGTH = 500;
+const READS = ['GET', 'HEAD'];
+
+export interface RouteTableOptions {
+  readonly basePath: string;
+  readonly unknownParameters: 'reject' | 'ignore';
+  readonly maxUrlBytes: number;
+}
 
 export class RouteTable {
   readonly routes: readonly ServedRoute[];
+  readonly #mounts: readonly ServedMount[];
   readonly #router = new Router({ strict: true, sensitive: true });
   readonly #byName = new Map<string, ServedRoute>();
   readonly #maxUrlBytes: number;
   readonly #matches = new BoundedMap<string, Match>(REMEMBERED_URLS);
 
   constructor(
-    registered: readonly RegisteredRoute[],
-    options: { basePath: string; unknownParameters: 'reject' | 'ignore'; maxUrlBytes: number },
+    routes: readonly RegisteredRoute[],
+    mounts: readonly Mount[],
+    { basePath, unknownParameters, maxUrlBytes }: RouteTableOptions,
   ) {
-    this.#maxUrlBytes = options.maxUrlBytes;
-    this.routes = registered.map(({ route, plugin, middleware }) => ({
+    this.#maxUrlBytes = maxUrlBytes;
+    this.routes = routes.map(({ route, middleware }) => ({
       route,
-      pluginName: plugin.name,
-      pattern: `${options.basePath}${route.path}`,
+      pattern: `${basePath}${route.path}`,
+      methods: READS,
       needsKey: route.key ?? true,
       limited: route.kind === 'data' || (route.limited ?? true),
       shared: route.kind === 'service' && route.sharedSeconds !== undefined,
       middleware,
-      parseInput: compileInput(route, options.unknownParameters),
+      parseInput: compileInput(route, unknownParameters),
       chooseMediaType: mediaTypeChooser(['application/json']),
+    }));
+    this.#mounts = mounts.map((mount) => ({
+      mount,
+      pattern: mount.path,
+      methods: mount.methods ?? READS,
+      needsKey: mount.key ?? false,
+      limited: true,
+      shared: false,
     }));
     for (const served of this.routes) {
       this.#byName.set(served.route.operationId, served);
@@ -73,24 +109,26 @@ export class RouteTable {
   }
 
   #resolve(url: string): Match {
-    let route: ServedRoute | undefined;
+    let address: ServedRoute | undefined;
     try {
       const path = url.split('?', 1)[0]!;
       const found = path.length > this.#maxUrlBytes ? undefined : this.#find(path);
-      route = found?.served;
+      address = found?.served;
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
       const target = parseTarget(url);
       if (!found) {
+        const mounted = this.#mounts.find(({ pattern }) => path === pattern || path.startsWith(`${pattern}/`));
+        if (mounted) return { address: mounted };
         decodePercent(path, 'path', path);
         throw new ApiError(errors.route_not_found);
       }
       const parameters = new Map(found.parameters.map(([name, raw]) => [name, decodePercent(raw, 'path', name)]));
       const input = found.served.parseInput(parameters, target.query);
       const shape = `${found.served.route.operationId} ${JSON.stringify(Object.entries(input).sort())}`;
-      return { route: found.served, input, shape };
+      return { address: found.served, input, shape };
     } catch (error) {
-      if (error instanceof ApiError) return { route, fault: error };
-      return { route, fault: new ApiError(errors.internal_error, undefined, { cause: error }) };
+      if (error instanceof ApiError) return { address, fault: error };
+      return { address, fault: new ApiError(errors.internal_error, undefined, { cause: error }) };
     }
   }
 
@@ -100,7 +138,7 @@ export class RouteTable {
     const layer = layers.toSorted((a, b) => a.paramNames.length - b.paramNames.length)[0];
     const served = layer && this.#byName.get(layer.name as string);
     if (!layer || !served) return undefined;
-    const captures = layer.regexp!.exec(path)?.slice(1) ?? [];
+    const captures = layer.regexp.exec(path)?.slice(1) ?? [];
     return { served, parameters: layer.paramNames.map(({ name }, index) => [String(name), captures[index] ?? '']) };
   }
 }

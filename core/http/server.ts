@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors } from '../errors.js';
 import { errorBody } from './error-reply.js';
-import { ALLOW, type CommonHeaders } from './headers.js';
+import { allowOf, type CommonHeaders } from './headers.js';
 import { JSON_TYPE } from './representation.js';
 import { newRequestId } from './request-id.js';
 
@@ -98,7 +98,7 @@ const socketRefuser = (headers: CommonHeaders) => {
     const body = errorBody(new ApiError(kind, sentence));
     const head = [
       ...['Content-Type', JSON_TYPE, 'Content-Length', String(body.length), 'Connection', 'close'],
-      ...(kind.status === 405 ? ['Allow', ALLOW] : []),
+      ...(kind.status === 405 ? ['Allow', allowOf(['GET', 'HEAD'])] : []),
       ...['X-Request-Id', newRequestId()],
       ...headers.always(undefined),
     ];

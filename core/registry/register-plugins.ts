@@ -1,7 +1,7 @@
 /** Checks all plugins together, and collects their routes, collections and errors. */
 import type { Middleware } from 'koa';
 import type { Collection } from '../contracts/dataset.js';
-import type { Plugin, Route } from '../contracts/plugin.js';
+import type { Mount, Plugin, Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
 import { nearest } from '../nearest.js';
 import { checkCollection } from '../storage/check-collection.js';
@@ -23,9 +23,12 @@ export interface RegisteredRoute {
 export interface Registry {
   readonly plugins: readonly Plugin[];
   readonly routes: readonly RegisteredRoute[];
+  readonly mounts: readonly Mount[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
+
+const MOUNT_PATH = /^(\/[A-Za-z0-9._-]+)+$/;
 
 const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;
 
@@ -34,7 +37,9 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
   const faults: string[] = [];
   const names = new Map<string, LoadedPlugin>();
   const routes: RegisteredRoute[] = [];
+  const mounts: Mount[] = [];
   const routeOwners = new Map<string, Plugin>();
+  const mountOwners = new Map<string, Plugin>();
   const operationOwners = new Map<string, Plugin>();
   const collections = new Map<string, { collection: Collection; owner: Plugin }>();
   const kinds = new Map<string, { kind: ErrorKind; owner: Plugin | undefined }>(
@@ -69,12 +74,19 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
 
     let declared: readonly Route[];
     let middleware: readonly Middleware[];
+    let mounted: readonly Mount[];
     try {
       declared = plugin.routes(options);
+      mounted = plugin.mounts?.(options) ?? [];
       middleware = plugin.middleware?.(options) ?? [];
     } catch (error) {
       faults.push(`${at}: ${label(plugin)} failed to declare its routes: ${(error as Error).message}`);
       continue;
+    }
+    for (const mount of mounted) {
+      if (!MOUNT_PATH.test(mount.path)) faults.push(`${label(plugin)}: mount ${mount.path}: path must look like /docs`);
+      claim(mountOwners, mount.path, plugin, `mount ${mount.path}`);
+      mounts.push(mount);
     }
     for (const route of declared) {
       faults.push(...routeFaults(route).map((fault) => `${label(plugin)}: ${fault}`));
@@ -103,6 +115,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
   return {
     plugins: [...names.values()].map(({ plugin }) => plugin),
     routes,
+    mounts,
     collections: new Map([...collections].map(([name, { collection }]) => [name, collection])),
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
   };

@@ -68,7 +68,7 @@ export const startTestApp = async ({
     const path = join(folder, 'config.json');
     const written = {
       server: { port: 0 },
-      adapter: { use: 'memory', options: { path: 'dataset' } },
+      adapter: { use: 'json', options: { path: 'dataset', pollMs: 50 } },
       plugins: ['markets', 'forecasts', 'observations', 'signals', 'status'],
       auth: { realm: 'metro-forecast', keys: { use: 'memory' } },
       limits: { requestsPerMinute: 100_000 },
