@@ -1,6 +1,6 @@
 /** Writes one collection of a version, and proves that it reads back as it was written. */
 import { createHash } from 'node:crypto';
-import { BSON, type Collection as MongoCollection, MongoServerError } from 'mongodb';
+import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import { StorageError } from '../../core/errors.js';
 import { compareBy } from '../../core/storage/compare.js';
@@ -26,7 +26,8 @@ export interface ContentTarget {
 /** Batches that are on their way to the server at once: one is made while another is written. */
 const IN_FLIGHT = 2;
 const DUPLICATE_KEY = 11000;
-const TOO_LARGE = 10334;
+/** Too large, and nested too deeply. */
+const UNFIT = new Set([10334, 15]);
 
 const invalid = (collection: Collection, fault: string, cause?: unknown): StorageError =>
   new StorageError('invalid_dataset', `Collection "${collection.name}": ${fault}.`, { cause });
@@ -42,7 +43,11 @@ const insertError = (error: unknown, collection: Collection): unknown => {
       error,
     );
   }
-  if (BSON.BSONError.isBSONError(error) || (error instanceof MongoServerError && error.code === TOO_LARGE)) {
+  if (
+    BSON.BSONError.isBSONError(error) ||
+    error instanceof MongoInvalidArgumentError ||
+    (error instanceof MongoServerError && UNFIT.has(Number(error.code)))
+  ) {
     return invalid(collection, `MongoDB cannot hold a row: ${(error as Error).message}`, error);
   }
   return error;

@@ -1,0 +1,223 @@
+/** Publishing to MongoDB: publishers that compete, die, hang or bring what cannot be kept. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { eventually, failsWith } from '../../conformance/expect.js';
+import { anotherDataset, datasetOf, FIRST, itemsOf, rows, rowsWithCrowd, SECOND } from '../../conformance/fixture.js';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { Dataset } from '../../core/contracts/storage.js';
+import { mongoForTests, uniqueName } from '../support/services.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+import { gate, Replicas } from './mongo-replica.js';
+
+const publisher = fileURLToPath(new URL('./mongo-publisher.js', import.meta.url));
+const THIRD = 'third-3';
+const THIRD_CREATED = '2024-03-01T00:00:00.000Z';
+
+/** Waits before the rows of one collection. */
+const pausing = (dataset: Dataset, collection: string, pause: () => Promise<void>): Dataset => ({
+  ...dataset,
+  async *read(name) {
+    if (name === collection) await pause();
+    yield* dataset.read(name);
+  },
+});
+
+const withShape = (row: Document): Dataset => datasetOf(SECOND, '2024-02-01T00:00:00.000Z', { ...rows, shapes: [row] });
+
+describe('publishing to MongoDB', () => {
+  let replicas: Replicas;
+
+  beforeEach(async () => {
+    replicas = new Replicas((await mongoForTests()).url, uniqueName('publish'));
+  });
+  afterEach(() => replicas.end());
+
+  it('survives publishers killed with SIGKILL at twenty random moments: the served version stays whole, and the next publication works', async function () {
+    this.timeout(180_000);
+    const observer = await replicas.open();
+    await observer.adapter.publish(datasetOf());
+    const content = { ...rowsWithCrowd() };
+    const startedAt = performance.now();
+    await observer.adapter.publish(
+      datasetOf('measured', new Date().toISOString(), { ...content, items: itemsOf('measured') }),
+    );
+    const duration = performance.now() - startedAt;
+    const outcomes: string[] = [];
+
+    for (let i = 0; i < 20; i++) {
+      const before = observer.version();
+      const child = spawn(process.execPath, [publisher, replicas.uri, replicas.database, `killed-${i}`], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const ended = once(child, 'exit');
+      await once(child.stdout, 'data');
+      const fraction = Math.random() * 1.2;
+      await delay(fraction * duration);
+      child.kill('SIGKILL');
+      await ended;
+      outcomes.push(fraction.toFixed(2));
+
+      const { versions } = observer.adapter;
+      const { version } = (await versions.list()).find(({ current }) => current)!;
+      assert(version === before || version === `killed-${i}`, `served is ${version}, killed at ${outcomes}`);
+      assert.deepEqual(await observer.items(), itemsOf(version));
+      await observer.adapter.publish(anotherDataset(`next-${i}`, new Date().toISOString()));
+      assert.deepEqual(await observer.items(), itemsOf(`next-${i}`));
+      const ids = (await replicas.raw((db) => db.collection('catalog').findOne()))?.['versions'].map(
+        ({ id }: { id: number }) => id,
+      );
+      assert.deepEqual(await replicas.storedIds(), ids, `nothing is left behind, killed at ${outcomes}`);
+    }
+  });
+
+  it('rejects the second of two publishers with conflict while the first is at work, whatever it would publish', async () => {
+    const [first, second] = [await replicas.open(), await replicas.open()];
+    const [begun, go] = [gate(), gate()];
+    const winning = first.adapter.publish(
+      pausing(anotherDataset(), 'words', () => {
+        begun.open();
+        return go.passed;
+      }),
+    );
+    await begun.passed;
+    await failsWith('conflict', () => second.adapter.publish(anotherDataset(THIRD, THIRD_CREATED)));
+    go.open();
+    await winning;
+    await eventually('the other replica follows', () => second.version() === SECOND, 5000);
+    assert.deepEqual(await second.items(), itemsOf(SECOND));
+  });
+
+  it('takes over from a publisher that hangs; when that goes on, it is told and changes nothing', async () => {
+    const { port } = new URL(replicas.uri);
+    const proxy = await startTcpProxy(Number(port));
+    const hanging = new Replicas(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, replicas.database);
+    try {
+      const [begun, go] = [gate(), gate()];
+      const stuck = (await hanging.open({ writeMs: 1000 })).adapter.publish(
+        pausing(anotherDataset(), 'words', () => {
+          begun.open();
+          return go.passed;
+        }),
+      );
+      stuck.catch(() => undefined);
+      await begun.passed;
+      proxy.cutReplies();
+      const other = await replicas.open();
+      // Renewals still arrive, though their answers do not; those of a driver that hears nothing end.
+      const published = async () => {
+        for (;;) {
+          try {
+            return await other.adapter.publish(anotherDataset(THIRD, THIRD_CREATED));
+          } catch (error) {
+            assert.equal((error as { code?: string }).code, 'conflict');
+            await delay(100);
+          }
+        }
+      };
+      await published();
+      proxy.mend();
+      go.open();
+      await failsWith(['conflict', 'unavailable'], () => stuck);
+      assert.equal(other.version(), THIRD);
+      assert.deepEqual(await other.items(), itemsOf(THIRD));
+      assert.deepEqual(
+        (await other.adapter.versions.list()).map(({ version }) => version),
+        [THIRD],
+      );
+    } finally {
+      await hanging.end();
+      await proxy.close();
+    }
+  });
+
+  it('rejects with conflict where another version was activated during the publication', async () => {
+    const { adapter } = await replicas.open();
+    await adapter.publish(datasetOf());
+    await adapter.publish(anotherDataset());
+    const activated = pausing(anotherDataset(THIRD, THIRD_CREATED), 'words', () => adapter.versions.activate(FIRST));
+    await failsWith('conflict', () => adapter.publish(activated));
+    assert.equal(adapter.snapshot().version, FIRST);
+  });
+
+  it('reads back what was written: rows that get lost or change on the way are found before the pointer moves', async () => {
+    const replica = await replicas.open();
+    await replica.adapter.publish(datasetOf());
+    const spoil = (work: 'deleteOne' | 'updateOne') =>
+      pausing(anotherDataset(), 'crowd', () =>
+        replicas.raw(async (db) => {
+          const [id] = (await replicas.storedIds()).slice(-1);
+          const written = db.collection<{ _id: number }>(`data.${id}.items`);
+          for (let tries = 0; (await written.countDocuments()) < rows['items']!.length; tries++) {
+            assert(tries < 500, 'the items are written');
+            await delay(10);
+          }
+          if (work === 'deleteOne') await written.deleteOne({ _id: 5 });
+          else await written.updateOne({ _id: 5 }, { $set: { 'd.label': 'other' } });
+        }),
+      );
+    for (const work of ['deleteOne', 'updateOne'] as const) {
+      const { message } = await failsWith('unavailable', () => replica.adapter.publish(spoil(work)));
+      assert.match(
+        message,
+        work === 'deleteOne' ? /24 rows were written and 23 rows read back/ : /other rows read back/,
+      );
+      assert.deepEqual(await replica.items(), rows['items']);
+    }
+  });
+
+  it('rejects with invalid_dataset for rows out of key order and for keys that come twice', async () => {
+    const { adapter } = await replicas.open();
+    const reversed = datasetOf(SECOND, undefined, { ...rows, items: rows['items']!.toReversed() });
+    assert.match(
+      (await failsWith('invalid_dataset', () => adapter.publish(reversed))).message,
+      /\["i23"\] is not in key order/,
+    );
+    const twice = datasetOf(SECOND, undefined, { ...rows, items: [rows['items']![0]!, ...rows['items']!] });
+    assert.match(
+      (await failsWith('invalid_dataset', () => adapter.publish(twice))).message,
+      /two rows have the key \["i01"\]/,
+    );
+  });
+
+  for (const [what, row, fault] of [
+    ['a lone surrogate in a value', { id: 'x', list: ['\ud800'] }, /row\.list\[0\] holds half a surrogate pair/],
+    ['a lone surrogate in a name', { id: 'x', '\udc00': 1 }, /half a surrogate pair/],
+    ['U+0000 in a name', { id: 'x', inner: { 'a\0b': 1 } }, /contains the character U\+0000/],
+    ['the name "_bsontype"', { id: 'x', inner: { _bsontype: 'ObjectId' } }, /row\.inner\._bsontype/],
+    [
+      'a database reference',
+      { id: 'x', inner: { $ref: 'a', $id: 1 } },
+      /row\.inner would be read back as a database reference/,
+    ],
+  ] as const) {
+    it(`rejects with invalid_dataset, naming the row, for ${what}`, async () => {
+      const { adapter } = await replicas.open();
+      assert.match((await failsWith('invalid_dataset', () => adapter.publish(withShape(row)))).message, fault);
+      assert.deepEqual(await replicas.storedIds(), []);
+    });
+  }
+
+  it('rejects with invalid_dataset for a row that is too large or nested too deeply', async () => {
+    const { adapter } = await replicas.open();
+    const deep = JSON.parse(`${'['.repeat(250)}${']'.repeat(250)}`);
+    for (const row of [
+      { id: 'x', text: 'x'.repeat(17_000_000) },
+      { id: 'x', deep },
+    ]) {
+      const { message } = await failsWith('invalid_dataset', () => adapter.publish(withShape(row)));
+      assert.match(message, /Collection "shapes": MongoDB cannot hold a row: /);
+    }
+  });
+
+  it('keeps text that only looks like that', async () => {
+    const { adapter } = await replicas.open();
+    const row = { id: 'x', text: '\\ud800 \u0000 "_bsontype"', $ref: 'a', zero: -0 };
+    await adapter.publish(withShape(row));
+    const found = await adapter.snapshot().get('shapes', ['x']);
+    assert.deepEqual(found, row);
+    assert(Object.is(found?.['zero'], -0));
+  });
+});
