@@ -123,7 +123,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   };
 
   try {
-    await Promise.all([adapter.open(), keyStore.open()]);
+    await Promise.all([adapter.open(), keyStore.open(), resolve(container, 'redis')?.opened]);
   } catch (error) {
     await closeStores().catch(() => undefined);
     throw error;

@@ -104,8 +104,24 @@ export interface ErrorDetail {
   readonly issue: string;
 }
 
+/**
+ * Errors that plugins and adapters throw across the boundary. They are told by name, so that a package with its own
+ * copy of this one is understood too.
+ */
+class BoundaryError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: the class that is asked for, not this one
+    return value instanceof Error && value.name === this.name;
+  }
+
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
 /** An error meant for the client. Everything else that is thrown becomes `internal_error`. */
-export class ApiError extends Error {
+export class ApiError extends BoundaryError {
   constructor(
     readonly kind: ErrorKind,
     /** The sentence shown to the client; the kind's own by default. */
@@ -117,7 +133,6 @@ export class ApiError extends Error {
     } = {},
   ) {
     super(sentence, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'ApiError';
   }
 }
 
@@ -140,31 +155,27 @@ export type StorageErrorCode =
   | 'unknown_version';
 
 /** What a storage adapter rejects with. The message is for the log, never for clients. */
-export class StorageError extends Error {
+export class StorageError extends BoundaryError {
   constructor(
     readonly code: StorageErrorCode,
     message: string,
     options?: { cause?: unknown },
   ) {
     super(message, options);
-    this.name = 'StorageError';
   }
 }
 
 /** A limiter that is to refuse while its store is away. */
-export class LimiterUnavailable extends Error {
-  override readonly name = 'LimiterUnavailable';
-}
+export class LimiterUnavailable extends BoundaryError {}
 
 /** A key store that cannot answer (`unavailable`), has no such id (`unknown_key`), or two of one (`conflict`). */
-export class KeyStoreError extends Error {
+export class KeyStoreError extends BoundaryError {
   constructor(
     readonly code: 'unavailable' | 'unknown_key' | 'conflict' | 'invalid_file',
     message: string,
     options?: { cause?: unknown },
   ) {
     super(message, options);
-    this.name = 'KeyStoreError';
   }
 }
 
