@@ -33,8 +33,17 @@ const versionIfAny = (adapter: StorageAdapter): string | undefined => {
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;
 
-const start = async ({ cleanup }: AdapterUnderTest, make: Make): Promise<Instance> => {
+const start = async (target: AdapterUnderTest, make: Make): Promise<Instance> => {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+  try {
+    return await startIn(folder, target, make);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+};
+
+const startIn = async (folder: string, { cleanup }: AdapterUnderTest, make: Make): Promise<Instance> => {
   const changes: (string | undefined)[] = [];
   let adapter: StorageAdapter | undefined;
   const context: AdapterContext = {
