@@ -66,7 +66,10 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
       onFault(row, `is longer than ${LONGEST_LINE_BYTES} bytes: one JSON document a line is expected`);
       return;
     }
-    if (held > CHUNK_BYTES / 2) buffer = Buffer.concat([buffer.subarray(0, 1 + held)], 1 + 2 * held + CHUNK_BYTES);
+    if (buffer.length - 1 - held < CHUNK_BYTES / 2) {
+      const room = Math.min(2 * held, LONGEST_LINE_BYTES) + CHUNK_BYTES;
+      buffer = Buffer.concat([buffer.subarray(0, 1 + held)], 1 + room);
+    }
     const { bytesRead } = await file.read(buffer, 1 + held, buffer.length - 1 - held, null);
     if (bytesRead === 0) break;
     const end = 1 + held + bytesRead;

@@ -1,5 +1,7 @@
 /** One process at a time, and holders that are gone. */
-import { mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -75,6 +77,52 @@ describe('withFileLock(path, task)', () => {
     }).catch((reason) => reason);
     expect(error).to.be.instanceOf(FileLockError);
     expect(await readFile(`${path}.lock`, 'utf8')).to.equal('another');
+  });
+
+  describe('with { wait: false }', () => {
+    const takeOver = () => withFileLock(path, async () => 'done', { wait: false, staleMs: 1000 });
+    const holding = async (content: string, modified = new Date()) => {
+      await writeFile(`${path}.lock`, content);
+      await utimes(`${path}.lock`, modified, modified);
+    };
+    const longAgo = () => new Date(Date.now() - 5000);
+
+    it('rejects at once where a living process holds the lock, naming it and the file', async () => {
+      const result = await withFileLock(path, () => takeOver().catch((reason) => reason));
+      expect(result).to.be.instanceOf(FileLockError);
+      expect((result as Error).message)
+        .to.include(`Process ${process.pid} on ${hostname()}`)
+        .and.include(`${path}.lock`);
+      expect(await takeOver()).to.equal('done');
+    });
+
+    it('takes over from a process of this machine that has ended', async () => {
+      const ended = spawnSync(process.execPath, ['-e', '0']);
+      await holding(`${ended.pid} ${hostname()} 0`);
+      expect(await takeOver()).to.equal('done');
+    });
+
+    it('takes over from any holder that has given no sign of life for too long, and from none before', async () => {
+      for (const content of ['1 another-machine 0', `${process.pid} ${hostname()} 0`, '']) {
+        await holding(content);
+        expect(await takeOver().catch((reason) => reason)).to.be.instanceOf(FileLockError);
+        await holding(content, longAgo());
+        expect(await takeOver()).to.equal('done');
+      }
+      expect(await readdir(folder)).to.deep.equal([]);
+    });
+
+    it('sees the signs of life of a holder that takes its time', async () => {
+      const finish = new AbortController();
+      const holder = withFileLock(path, () => once(finish.signal, 'abort'), { staleMs: 100 });
+      while (!(await readdir(folder)).includes('file.lock')) await delay(1);
+      await utimes(`${path}.lock`, longAgo(), longAgo());
+      const isFresh = async () => (await stat(`${path}.lock`)).mtimeMs > Date.now() - 2000;
+      while (!(await isFresh())) await delay(5);
+      expect(await takeOver().catch((reason) => reason)).to.be.instanceOf(FileLockError);
+      finish.abort();
+      await holder;
+    });
   });
 });
 
