@@ -1,0 +1,27 @@
+/** Runs commands of the command line as processes of their own. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../core/package-root.js';
+
+type Variables = Readonly<Record<string, string>>;
+
+const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
+
+/** For `node`: the command line with these arguments. */
+export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
+
+/** Resolves with what the command wrote to standard output; rejects, with its standard error, where it failed. */
+export const runProcess = async (args: readonly string[], env: Variables): Promise<string> => {
+  const options = { cwd: packageRoot, env: { ...process.env, ...env } };
+  const { stdout } = await promisify(execFile)(process.execPath, commandArgs(args), options);
+  return stdout;
+};
+
+/** A command that is going to be killed. */
+export const startProcess = (args: readonly string[], env: Variables): ChildProcess =>
+  spawn(process.execPath, commandArgs(args), {
+    cwd: packageRoot,
+    env: { ...process.env, ...env },
+    stdio: 'ignore',
+  });
