@@ -1,0 +1,58 @@
+/** What the parts of a run share: its settings, its key, its data and its Redis. */
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createKey } from '../core/keys/key-format.js';
+import { startRedis } from '../test/support/services.js';
+import { marketCodes, writeDataset } from './dataset.js';
+import { LOAD_CORE } from './pinned-process.js';
+import type { Settings } from './settings.js';
+
+/** So high that no turn is refused; the limiter does all its work nevertheless. */
+const NEVER_REFUSED = 100_000_000;
+
+export interface Bench {
+  readonly settings: Settings;
+  /** Temporary; gone when the run has ended. */
+  readonly folder: string;
+  readonly dataset: string;
+  /** The market that is asked for. */
+  readonly cbsa: string;
+  readonly key: string;
+  /** May ask once a minute. */
+  readonly refusedKey: string;
+  readonly limit: number;
+  /** The URL of a Redis. */
+  readonly redis: string;
+  say(line: string): void;
+}
+
+/** Binds a service of the tests to the core that has the load. */
+export const toLoadCore = (pid: number): void => {
+  execFileSync('taskset', ['-a', '-c', '-p', LOAD_CORE, String(pid)], { stdio: 'ignore' });
+};
+
+export const withBench = async <T>(settings: Settings, use: (bench: Bench) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-bench-'));
+  const redis = await startRedis();
+  try {
+    toLoadCore(redis.pid);
+    const dataset = join(folder, 'dataset-1');
+    await writeDataset(dataset, 1);
+    return await use({
+      settings,
+      folder,
+      dataset,
+      cbsa: marketCodes(1)[200]!,
+      key: createKey().key,
+      refusedKey: createKey().key,
+      limit: NEVER_REFUSED,
+      redis: redis.url,
+      say: (line) => void process.stderr.write(`${line}\n`),
+    });
+  } finally {
+    await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+};

@@ -1,0 +1,78 @@
+/** A bar chart as SVG, without a library: a panel for each table, a bar for each row. Legible on light and dark. */
+import { formatCell, type Table } from './table.js';
+
+const NAMES_WIDTH = 150;
+const PANEL_WIDTH = 240;
+/** Room for the figure beside the longest bar. */
+const FIGURE_WIDTH = 62;
+const ROW_HEIGHT = 24;
+const BAR_HEIGHT = 14;
+const TOP = 62;
+
+const STYLE = `
+  text { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
+  .title { font-size: 14px; font-weight: 600; }
+  .panel { font-weight: 600; }
+  .note, .figure { fill: #59636e; }
+  .bar { fill: #aeb8c2; }
+  .ours { fill: #0a7d5a; }
+  .name.first { font-weight: 600; }
+  .axis { stroke: #d1d9e0; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #f0f6fc; }
+    .note, .figure { fill: #9198a1; }
+    .bar { fill: #5c6670; }
+    .ours { fill: #2fbf8f; }
+    .axis { stroke: #3d444d; }
+  }`;
+
+const escapeText = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+
+const amount = (row: Table['rows'][number] | undefined): number => Number(row?.[1] ?? 0);
+
+export interface ChartOptions {
+  readonly title: string;
+  readonly note: string;
+  /** First column: names, the same and in the same order in each table; second: what the bars show. */
+  readonly panels: readonly Table[];
+  /** The name that stands out. */
+  readonly highlight: string;
+}
+
+export const barChart = ({ title, note, panels, highlight }: ChartOptions): string => {
+  const names = panels[0]?.rows.map(([name]) => String(name)) ?? [];
+  const width = NAMES_WIDTH + panels.length * PANEL_WIDTH;
+  const bottom = TOP + names.length * ROW_HEIGHT;
+  const lines = [
+    `<text class="title" x="0" y="16">${escapeText(title)}</text>`,
+    `<text class="note" x="0" y="${bottom + 26}">${escapeText(note)}</text>`,
+  ];
+  for (const [row, name] of names.entries()) {
+    const y = TOP + row * ROW_HEIGHT + BAR_HEIGHT - 2;
+    const type = name === highlight ? 'name first' : 'name';
+    lines.push(`<text class="${type}" x="${NAMES_WIDTH - 10}" y="${y}" text-anchor="end">${escapeText(name)}</text>`);
+  }
+  for (const [column, panel] of panels.entries()) {
+    const left = NAMES_WIDTH + column * PANEL_WIDTH;
+    const most = Math.max(...panel.rows.map(amount));
+    lines.push(
+      `<text class="panel" x="${left}" y="${TOP - 14}">${escapeText(panel.title)}</text>`,
+      `<line class="axis" x1="${left}" x2="${left}" y1="${TOP - 4}" y2="${bottom}"/>`,
+    );
+    for (const [row, name] of names.entries()) {
+      const value = amount(panel.rows[row]);
+      const length = Math.max(1, Math.round((value / most) * (PANEL_WIDTH - FIGURE_WIDTH)));
+      const y = TOP + row * ROW_HEIGHT;
+      lines.push(
+        `<rect class="bar${name === highlight ? ' ours' : ''}" x="${left}" y="${y}" width="${length}" height="${BAR_HEIGHT}"/>`,
+        `<text class="figure" x="${left + length + 6}" y="${y + BAR_HEIGHT - 2}">${formatCell(value)}</text>`,
+      );
+    }
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${bottom + 36}" width="${width}" height="${bottom + 36}" role="img" aria-label="${escapeText(title)}">
+<style>${STYLE}
+</style>
+${lines.join('\n')}
+</svg>
+`;
+};

@@ -1,0 +1,78 @@
+/** `npm run bench`: measures the service beside its contenders, and reports. */
+import { join } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { OperatorError } from '../core/errors.js';
+import { packageRoot } from '../core/package-root.js';
+import { type Bench, withBench } from './bench.js';
+import { describeMachine } from './machine.js';
+import { checkPrerequisites, installContenders } from './prerequisites.js';
+import { formatSection, type MeasuredSection, type Results, writeResults } from './report.js';
+import { latency } from './sections/latency.js';
+import { limiter } from './sections/limiter.js';
+import { mongoSection } from './sections/mongo.js';
+import { scale } from './sections/scale.js';
+import { throughput } from './sections/throughput.js';
+import { workers } from './sections/workers.js';
+import { FULL, QUICK, SECTIONS, type SectionName, type Settings } from './settings.js';
+import type { SectionReport } from './table.js';
+
+const sections: Readonly<Record<SectionName, (bench: Bench) => Promise<SectionReport>>> = {
+  throughput,
+  latency,
+  limiter,
+  mongo: mongoSection,
+  scale,
+  workers,
+};
+
+interface Options {
+  readonly only?: SectionName;
+  readonly quick?: boolean;
+  readonly rounds?: number;
+  readonly seconds?: number;
+  readonly scales?: readonly number[];
+  readonly out: string;
+}
+
+const positive = (text: string): number => {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('It must be an integer from 1.');
+  return number;
+};
+
+const run = async ({ only, quick, out, ...given }: Options): Promise<void> => {
+  checkPrerequisites();
+  installContenders();
+  const settings: Settings = { ...(quick ? QUICK : FULL), ...given };
+  const machine = describeMachine();
+  const measured: Partial<Record<SectionName, MeasuredSection>> = {};
+  await withBench(settings, async (bench) => {
+    for (const name of only ? [only] : SECTIONS) {
+      const report = await sections[name](bench);
+      const section = { at: new Date().toISOString(), settings, machine, ...report };
+      measured[name] = section;
+      process.stdout.write(`\n${formatSection(name, section)}\n`);
+    }
+  });
+  await writeResults(out, measured satisfies Results);
+  process.stderr.write(`\nWritten to ${out}\n`);
+};
+
+const program = new Command('bench')
+  .description('Measures the service beside its contenders on the same data, and writes a report.')
+  .addOption(new Option('--only <section>', 'one section').choices([...SECTIONS]))
+  .option('--quick', 'all sections in a few minutes: to see that they work, not to be quoted')
+  .option('--rounds <n>', 'turns of each contender', positive)
+  .option('--seconds <n>', 'length of a turn', positive)
+  .option('--scales <list>', 'multiples of the data, as in 1,10,100', (text) => text.split(',').map(positive))
+  .option('--out <folder>', 'where the report is written', join(packageRoot, 'bench/results'))
+  .action(run);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  const text = error instanceof OperatorError ? error.message : error instanceof Error ? error.stack : String(error);
+  const cause = error instanceof Error && error.cause instanceof Error ? `\n${error.cause.message}` : '';
+  process.stderr.write(`${text}${cause}\n`);
+  process.exitCode = 1;
+}

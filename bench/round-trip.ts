@@ -1,0 +1,46 @@
+/**
+ * What one round trip costs a program that does nothing else: a PING of Redis, or the find of a market in MongoDB as
+ * the adapter makes it. A process of its own; prints the median in microseconds.
+ */
+import { Redis } from 'ioredis';
+import { MongoClient } from 'mongodb';
+import { planGet } from '../adapters/mongo/layout.js';
+import { markets } from '../metro/collections.js';
+import { median } from './statistics.js';
+
+const WARM_UP = 2000;
+const CALLS = 5000;
+
+const time = async (call: () => Promise<unknown>): Promise<number> => {
+  const times: number[] = [];
+  for (let i = 0; i < WARM_UP + CALLS; i++) {
+    const began = performance.now();
+    await call();
+    if (i >= WARM_UP) times.push((performance.now() - began) * 1000);
+  }
+  return median(times);
+};
+
+const timeRedis = async (url: string): Promise<number> => {
+  const redis = new Redis(url);
+  const result = await time(() => redis.ping());
+  redis.disconnect();
+  return result;
+};
+
+const timeMongo = async (uri: string, database: string, cbsa: string): Promise<number> => {
+  const client = await MongoClient.connect(uri);
+  const db = client.db(database);
+  const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+  const name = names.find((name) => /^data\.\d+\.markets$/.test(name));
+  if (!name) throw new Error(`There is no collection of markets in ${database}.`);
+  const { filter, options } = planGet(markets, [cbsa]);
+  const collection = db.collection<never>(name);
+  const result = await time(() => collection.findOne(filter as never, options));
+  await client.close();
+  return result;
+};
+
+const [store, address = '', database = '', cbsa = ''] = process.argv.slice(2);
+const microseconds = store === 'redis' ? await timeRedis(address) : await timeMongo(address, database, cbsa);
+process.stdout.write(String(microseconds));

@@ -1,0 +1,73 @@
+/** MongoDB beside JSON files: answers that are kept, and answers that have to be fetched. */
+import { fileURLToPath } from 'node:url';
+import { startMongo } from '../../test/support/services.js';
+import { type Bench, toLoadCore } from '../bench.js';
+import { runPinned, SERVER_CORE } from '../pinned-process.js';
+import { type RunningServer, startServer } from '../server.js';
+import { BASE, json, mongo, publish, type ServiceOptions, serviceCommand } from '../service.js';
+import { percent, type SectionReport } from '../table.js';
+import { takeTurns } from '../turns.js';
+
+const DATABASE = 'bench';
+
+const findAlone = async (bench: Bench, uri: string): Promise<number> => {
+  const program = fileURLToPath(new URL('../round-trip.js', import.meta.url));
+  return Number(await runPinned(SERVER_CORE, [process.execPath, program, 'mongo', uri, DATABASE, bench.cbsa]));
+};
+
+export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
+  const server = await startMongo();
+  const running: RunningServer[] = [];
+  const start = async (options: ServiceOptions): Promise<string> => {
+    const started = await startServer(await serviceCommand(bench, options));
+    running.push(started);
+    return `${started.origin}${BASE}/markets/${bench.cbsa}`;
+  };
+  try {
+    toLoadCore(server.pid);
+    const files = { adapter: json(bench.dataset), limiter: 'memory' } as const;
+    const database = { adapter: mongo(server.url, DATABASE), limiter: 'memory' } as const;
+    bench.say('MongoDB: publishing');
+    await publish(bench, database, bench.dataset);
+    const hotJson = await start(files);
+    const hotMongo = await start(database);
+    const coldJson = await start({ ...files, cacheBytes: 0 });
+    const coldMongo = await start({ ...database, cacheBytes: 0 });
+    bench.say('MongoDB: kept answers');
+    const hot = await takeTurns(bench, [
+      { name: 'JSON', url: hotJson, connections: 32 },
+      { name: 'MongoDB', url: hotMongo, connections: 32 },
+    ]);
+    bench.say('MongoDB: fetched answers');
+    const single = await takeTurns(bench, [
+      { name: 'JSON, kept', url: hotJson, connections: 1 },
+      { name: 'JSON, not kept', url: coldJson, connections: 1 },
+      { name: 'MongoDB, not kept', url: coldMongo, connections: 1 },
+    ]);
+    const driver = await findAlone(bench, server.url);
+    const cold = single.get('MongoDB, not kept')!.p50;
+    const rates = hot.get('MongoDB')!.requestsPerSecond / hot.get('JSON')!.requestsPerSecond;
+    return {
+      tables: [
+        {
+          title: 'One market whose answer is kept, 32 connections',
+          columns: ['', 'requests/s', 'spread'],
+          rows: [...hot].map(([name, outcome]) => [name, outcome.requestsPerSecond, percent(outcome.spread)]),
+        },
+        {
+          title: 'One market, one request at a time: median in microseconds',
+          columns: ['', 'p50', 'x driver'],
+          rows: [['the driver alone', driver, 1], ...[...single].map(([name, { p50 }]) => [name, p50, p50 / driver])],
+        },
+      ],
+      notes: [
+        `Kept answers from MongoDB are served at ${rates.toFixed(2)} x the rate of JSON's.`,
+        `A fetched one takes ${cold.toFixed(0)} microseconds over HTTP, ${(cold / driver).toFixed(2)} x what the driver ` +
+          'needs for the same find without HTTP. Limits are in memory here.',
+      ],
+    };
+  } finally {
+    await Promise.all(running.map((service) => service.stop()));
+    await server.stop();
+  }
+};

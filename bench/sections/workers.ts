@@ -1,0 +1,61 @@
+/** One worker beside two, with the load generator's share of the machine. */
+import { cpus } from 'node:os';
+import type { Bench } from '../bench.js';
+import { cpuSeconds, processCount } from '../pinned-process.js';
+import { startServer } from '../server.js';
+import { BASE, json, serviceCommand } from '../service.js';
+import { median } from '../statistics.js';
+import type { SectionReport } from '../table.js';
+import { runWrk } from '../wrk.js';
+
+interface Sample {
+  readonly rate: number;
+  /** Cores that the service's processes kept busy. */
+  readonly cores: number;
+}
+
+export const workers = async (bench: Bench): Promise<SectionReport> => {
+  const all = `0-${cpus().length - 1}`;
+  const start = async (count: number) =>
+    startServer(
+      await serviceCommand(bench, { adapter: json(bench.dataset), limiter: 'redis', workers: count, cores: all }),
+    );
+  const servers = [await start(1), await start(2)];
+  try {
+    if (processCount(servers[1]!.pid) < 3) {
+      return { tables: [], notes: ['Left out: this build starts no workers.'] };
+    }
+    const samples: Sample[][] = [[], []];
+    for (let round = 0; round < bench.settings.rounds; round++) {
+      for (const [index, { origin, pid }] of servers.entries()) {
+        bench.say(`Workers: ${index + 1}, round ${round + 1}`);
+        const url = `${origin}${BASE}/markets/${bench.cbsa}`;
+        const { seconds } = bench.settings;
+        await runWrk({ url, key: bench.key, connections: 32, seconds: 1, cores: all });
+        const before = cpuSeconds(pid);
+        const { requestsPerSecond } = await runWrk({ url, key: bench.key, connections: 32, seconds, cores: all });
+        samples[index]!.push({ rate: requestsPerSecond, cores: (cpuSeconds(pid) - before) / seconds });
+      }
+    }
+    const [one, two] = samples.map((runs) => ({
+      rate: median(runs.map(({ rate }) => rate)),
+      cores: median(runs.map(({ cores }) => cores)),
+    })) as [Sample, Sample];
+    const row = (title: string, { rate, cores }: Sample) => [title, rate, rate / one.rate, cores, rate / cores];
+    return {
+      tables: [
+        {
+          title: 'One market by workers, 32 connections, limits on Redis',
+          columns: ['', 'requests/s', 'x one worker', 'cores busy', 'requests/s a busy core'],
+          rows: [row('1 worker', one), row('2 workers', two)],
+        },
+      ],
+      notes: [
+        `Nothing is bound to a core here: wrk and Redis share the ${cpus().length} cores with the workers, so two workers ` +
+          'get what these leave. Cores busy are those of the service alone.',
+      ],
+    };
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+};

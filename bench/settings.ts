@@ -1,0 +1,26 @@
+/** What a run measures and for how long. */
+
+export const SECTIONS = ['throughput', 'latency', 'limiter', 'mongo', 'scale', 'workers'] as const;
+export type SectionName = (typeof SECTIONS)[number];
+
+export interface Settings {
+  readonly mode: 'full' | 'quick';
+  /** How often each contender has its turn; the median of its turns counts. */
+  readonly rounds: number;
+  /** Of one turn. */
+  readonly seconds: number;
+  readonly connections: readonly number[];
+  /** Multiples of FHFA's data. */
+  readonly scales: readonly number[];
+}
+
+export const FULL: Settings = {
+  mode: 'full',
+  rounds: 5,
+  seconds: 5,
+  connections: [8, 32, 128],
+  scales: [1, 10, 100],
+};
+
+/** Ends in three minutes: enough to see that all works, too little to quote. */
+export const QUICK: Settings = { mode: 'quick', rounds: 2, seconds: 1, connections: [32], scales: [1, 10] };

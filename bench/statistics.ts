@@ -1,0 +1,19 @@
+/** Medians, percentiles and spread of samples. */
+
+const sorted = (samples: Iterable<number>): number[] => [...samples].sort((a, b) => a - b);
+
+/** The value below which the fraction lies (nearest rank). @param fraction from 0 to 1 */
+export const percentile = (samples: Iterable<number>, fraction: number): number => {
+  const ranks = sorted(samples);
+  return ranks[Math.max(0, Math.ceil(fraction * ranks.length) - 1)] ?? Number.NaN;
+};
+
+export const median = (samples: Iterable<number>): number => {
+  const ranks = sorted(samples);
+  const middle = ranks.length >> 1;
+  return ranks.length % 2 === 1 ? ranks[middle]! : (ranks[middle - 1]! + ranks[middle]!) / 2;
+};
+
+/** The distance between the least and the greatest, as a fraction of the median. */
+export const spread = (samples: readonly number[]): number =>
+  (Math.max(...samples) - Math.min(...samples)) / median(samples);
