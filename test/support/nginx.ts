@@ -1,0 +1,35 @@
+/** nginx with the configuration that is shipped, its addresses and folder replaced by those of a test. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../core/package-root.js';
+import { nginx } from './binaries.js';
+import { request } from './http-client.js';
+import { type Server, startServer } from './server-process.js';
+
+const shipped = join(packageRoot, 'config/nginx.conf');
+
+const replaceAll = (text: string, from: string, to: string): string => {
+  if (!text.includes(from)) throw new Error(`${shipped} does not say "${from}".`);
+  return text.replaceAll(from, to);
+};
+
+/** @param ports of the replicas on this machine, as many as the configuration names */
+export const startNginx = async (ports: readonly number[]): Promise<Server> =>
+  startServer({
+    name: 'nginx',
+    program: await nginx(),
+    args: (port, folder) => {
+      let text = replaceAll(readFileSync(shipped, 'utf8'), 'listen 8080', `listen 127.0.0.1:${port}`);
+      text = replaceAll(text, '/tmp/nginx', folder);
+      for (const [i, replica] of ports.entries()) {
+        text = replaceAll(text, `replica-${i + 1}:8080`, `127.0.0.1:${replica}`);
+      }
+      const file = join(folder, 'nginx.conf');
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(file, text);
+      // One process, so that killing it leaves none behind.
+      return ['-p', folder, '-e', 'stderr', '-c', file, '-g', 'daemon off; master_process off;'];
+    },
+    url: (port) => `http://127.0.0.1:${port}`,
+    ready: async (port) => void (await request(`http://127.0.0.1:${port}/`)),
+  });

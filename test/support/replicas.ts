@@ -1,0 +1,91 @@
+/** Three replicas as `config/replicas.json` has them, behind nginx, on one machine and without containers. */
+import { join } from 'node:path';
+import { packageRoot } from '../../core/package-root.js';
+import { commandArgs, runProcess } from './command-process.js';
+import { request } from './http-client.js';
+import { startNginx } from './nginx.js';
+import { type Server, startServer } from './server-process.js';
+import { startMongo, startRedis } from './services.js';
+
+export interface ReplicasOptions {
+  /** Published before the replicas start; absent: nothing is. */
+  readonly dataset?: string;
+  /** A MongoDB without change streams: replicas notice changes by polling alone. */
+  readonly standalone?: boolean;
+  /** Variables for replicas and commands. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Further variables of each replica, numbered from 0. */
+  readonly replicaEnv?: (index: number) => Readonly<Record<string, string>>;
+}
+
+export interface Replicas {
+  readonly redis: Server;
+  readonly mongo: Server;
+  readonly replicas: readonly Server[];
+  readonly nginx: Server;
+  /** Of nginx, with the base path. */
+  readonly url: string;
+  /** What commands run with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Runs the real command line against these services; resolves with its standard output. */
+  command(...args: string[]): Promise<string>;
+  createKey(limit?: number): Promise<{ readonly id: string; readonly key: string }>;
+  stop(): Promise<void>;
+}
+
+export const REPLICAS = 3;
+export const replicasConfig = join(packageRoot, 'config/replicas.json');
+const BASE_PATH = '/api/v1';
+
+const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
+  startServer({
+    name: 'replica',
+    program: process.execPath,
+    args: () => commandArgs(['start', '--config', replicasConfig]),
+    env: (port) => ({ ...env, PORT: String(port) }),
+    url: (port) => `http://127.0.0.1:${port}${BASE_PATH}`,
+    // Also one that has nothing to serve yet answers.
+    ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
+  });
+
+/** All of it is gone when this process is, however it ends. */
+export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
+  const started: Server[] = [];
+  const begin = async (server: Promise<Server>): Promise<Server> => {
+    started.push(await server);
+    return server;
+  };
+  const stop = async () => {
+    for (const server of started.splice(0).reverse()) await server.stop();
+  };
+  try {
+    const [redis, mongo] = await Promise.all([
+      begin(startRedis()),
+      begin(startMongo({ replicaSet: !options.standalone })),
+    ]);
+    const env = { REDIS_URL: redis.url, MONGODB_URI: mongo.url, ...options.env };
+    const command = (...args: string[]) => runProcess(['--config', replicasConfig, ...args], env);
+    if (options.dataset) await command('publish', options.dataset);
+    const replicas = await Promise.all(
+      Array.from({ length: REPLICAS }, (_, i) => begin(startReplica({ ...env, ...options.replicaEnv?.(i) }))),
+    );
+    const nginx = await begin(startNginx(replicas.map(({ port }) => port)));
+    return {
+      redis,
+      mongo,
+      replicas,
+      nginx,
+      url: `${nginx.url}${BASE_PATH}`,
+      env,
+      command,
+      async createKey(limit) {
+        const limits = limit === undefined ? [] : ['--limit', String(limit)];
+        return JSON.parse(await command('keys', 'create', '--name', 'test', ...limits, '--json'));
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+};

@@ -1,0 +1,15 @@
+/** Imported before a program: its system clock is wrong by CLOCK_SHIFT_MS. Its monotonic clock is not, as in life. */
+const shift = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
+const RealDate = Date;
+
+class ShiftedDate extends RealDate {
+  constructor(...args: [] | [number | string | Date]) {
+    super(...((args.length === 0 ? [RealDate.now() + shift] : args) as [number]));
+  }
+
+  static override now(): number {
+    return RealDate.now() + shift;
+  }
+}
+
+globalThis.Date = ShiftedDate as DateConstructor;
