@@ -148,11 +148,11 @@ export class JsonAdapter implements StorageAdapter {
     this.#context.changed();
   }
 
-  #report({ message }: StorageError): void {
-    if (message === this.#refusal) return;
-    this.#refusal = message;
+  #report(refused: StorageError): void {
+    if (refused.message === this.#refusal) return;
+    this.#refusal = refused.message;
     const version = this.#current?.manifest.version;
-    this.#context.logger.error({ path: this.#path, serving: version, reason: message }, 'a dataset was refused');
+    this.#context.logger.error({ err: refused, path: this.#path, serving: version }, 'a dataset was refused');
     this.#context.problem(
       version === undefined
         ? 'The dataset could not be loaded.'

@@ -1,0 +1,113 @@
+/** A JSON adapter over a directory of its own, with all that it says. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { pino } from 'pino';
+import json from '../../adapters/json/index.js';
+import type { Document } from '../../core/contracts/dataset.js';
+import { systemClock } from '../../core/contracts/runtime.js';
+import type { Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
+import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { collections, manifestOf, rowsOf } from '../core/dataset/weather.js';
+
+export interface JsonInstance {
+  /** Contains the dataset's directory, `data`, which the adapter is told of. */
+  readonly folder: string;
+  readonly path: string;
+  readonly adapter: StorageAdapter;
+  readonly changes: string[];
+  /** What `problem` was called with, the last being what holds. */
+  readonly problems: (string | undefined)[];
+  readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
+}
+
+/** Gives each test of the enclosing `describe` an instance that is not open. */
+export const eachInstance = (): JsonInstance => {
+  const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
+  beforeEach(async () => {
+    instance.folder = await mkdtemp(join(tmpdir(), 'json-adapter-'));
+    instance.path = join(instance.folder, 'data');
+    instance.changes = [];
+    instance.problems = [];
+    instance.log = [];
+    const { folder, changes, problems, log } = instance;
+    instance.adapter = json.create(
+      { path: 'data', pollMs: 10 },
+      {
+        collections,
+        logger: pino({}, { write: (line) => void log.push(JSON.parse(line)) }),
+        clock: systemClock,
+        resolvePath: (path) => join(folder, path),
+        changed: () => changes.push(versionOf(instance)),
+        problem: (sentence) => problems.push(sentence),
+      },
+    );
+  });
+  afterEach(async () => {
+    await instance.adapter.close();
+    await rm(instance.folder, { recursive: true, force: true });
+  });
+  return instance;
+};
+
+/** Writes version `v<n>`, all of whose values are n. */
+export const writeVersion = (path: string, n: number, created = `2026-01-${String(n).padStart(2, '0')}T00:00:00Z`) => {
+  const { stations, readings } = rowsOf(n);
+  return writeDirectory(path, manifestOf(`v${n}`, created), { stations: [stations], readings: [readings] });
+};
+
+export const withSnapshot = async <T>(
+  { adapter }: Pick<JsonInstance, 'adapter'>,
+  use: (snapshot: Snapshot) => T | Promise<T>,
+): Promise<T> => {
+  const snapshot = adapter.snapshot();
+  try {
+    return await use(snapshot);
+  } finally {
+    snapshot.release();
+  }
+};
+
+export const readAll = async (snapshot: Snapshot, collection: string): Promise<Document[]> => {
+  const all: Document[] = [];
+  const order = collections.get(collection)?.key as readonly string[];
+  for await (const batch of snapshot.find(collection, { order })) all.push(...batch);
+  return all;
+};
+
+const versionOf = ({ adapter }: Pick<JsonInstance, 'adapter'>): string => {
+  const snapshot = adapter.snapshot();
+  snapshot.release();
+  return snapshot.version;
+};
+
+/** Asserts that version `v<n>` is served, whole. */
+export const expectServed = (instance: JsonInstance, n: number): Promise<void> =>
+  withSnapshot(instance, async (snapshot) => {
+    expect(snapshot.version).to.equal(`v${n}`);
+    for (const name of ['stations', 'readings'] as const) {
+      expect(await readAll(snapshot, name)).to.deep.equal(rowsOf(n)[name]);
+    }
+  });
+
+/** Resolves once the condition holds; fails where it does not within 5 seconds. */
+export const eventually = async (what: string, condition: () => boolean): Promise<void> => {
+  for (const end = performance.now() + 5000; !condition(); await delay(5)) {
+    if (performance.now() > end) expect.fail(`expected within 5 seconds: ${what}`);
+  }
+};
+
+export const eventuallyServed = async (instance: JsonInstance, n: number): Promise<void> => {
+  await eventually(`version v${n} is served`, () => versionOf(instance) === `v${n}`);
+  await expectServed(instance, n);
+};
+
+/** Resolves once a change has been refused. */
+export const eventuallyRefused = async (instance: JsonInstance): Promise<string> => {
+  const errors = () => instance.log.filter(({ level }) => level === 50);
+  const before = errors().length;
+  await eventually('a refusal', () => errors().length > before);
+  return errors().at(-1)?.err?.message ?? '';
+};

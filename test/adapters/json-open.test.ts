@@ -1,0 +1,141 @@
+/** What the JSON adapter needs in order to open, and what it says where it does not. */
+import { mkdir, open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { assertFits } from '../../adapters/json/capacity.js';
+import { StorageError } from '../../core/errors.js';
+import { lines, manifestOf, rows, writeByHand } from '../core/dataset/weather.js';
+import { eachInstance, eventually, expectServed, writeVersion } from './json-instance.js';
+
+describe('json.open()', () => {
+  const instance = eachInstance();
+
+  const refusal = async (code = 'invalid_dataset'): Promise<string> => {
+    const error = await instance.adapter.open().then(
+      () => expect.fail('it opened'),
+      (reason) => reason,
+    );
+    expect(error).to.be.instanceOf(StorageError);
+    expect(error).to.have.property('code', code);
+    expect(() => instance.adapter.snapshot())
+      .to.throw(StorageError)
+      .with.property('code', 'unavailable');
+    return error.message;
+  };
+
+  it('rejects with invalid_dataset and every fault of one that is not valid', async () => {
+    await writeByHand(instance.path, {
+      'stations.ndjson': lines([{ id: 'north' }]),
+      'readings.ndjson': lines([
+        { ...rows.readings[0], low: 1e6 },
+        { ...rows.readings[1], day: 'today' },
+      ]),
+    });
+    expect((await refusal()).split('\n').slice(1)).to.deep.equal([
+      '  - stations.ndjson:1: name: is missing',
+      '  - readings.ndjson:1: station: refers to north, which is not in "stations"',
+      '  - readings.ndjson:1: low: must not be above high',
+      '  - readings.ndjson:2: day: must be a date of the calendar, YYYY-MM-DD, not "today"',
+    ]);
+  });
+
+  it('lists no more than a hundred faults, and counts the others', async () => {
+    const stations = Array.from({ length: 1000 }, (_, i) => ({ id: String(i + 1000), name: 5 }));
+    await writeByHand(instance.path, { 'stations.ndjson': lines(stations), 'readings.ndjson': '' });
+    const found = (await refusal()).split('\n');
+    expect(found).to.have.length(102);
+    expect(found.at(-1)).to.equal('  - and 900 more');
+  });
+
+  it('rejects with invalid_dataset where there is no such directory, or one of other things', async () => {
+    expect(await refusal()).to.match(/data\/manifest\.json cannot be read: it does not exist, or its folder does not/);
+  });
+
+  it('rejects with invalid_dataset for a directory of other things', async () => {
+    await mkdir(instance.path);
+    await writeFile(join(instance.path, 'readme.txt'), 'nothing of that kind');
+    expect(await refusal()).to.match(/manifest\.json cannot be read: it does not exist/);
+  });
+
+  it('rejects before it reads what does not fit into memory, saying how much it needs and what to do', async () => {
+    await writeByHand(instance.path);
+    // A hole of a terabyte: reading it would take many minutes.
+    const file = await open(join(instance.path, 'readings.ndjson'), 'r+');
+    await file.truncate(2 ** 40);
+    await file.close();
+    expect(await refusal())
+      .to.match(/files have 1,048,577 MiB and need about 1,677,723 MiB of memory/)
+      .and.match(/NODE_OPTIONS=--max-old-space-size=\d+ .* MongoDB/);
+  });
+
+  it('waits in an empty directory for a dataset', async () => {
+    await mkdir(instance.path);
+    await instance.adapter.open();
+    expect(() => instance.adapter.snapshot())
+      .to.throw(StorageError)
+      .with.property('code', 'unavailable');
+    const ping = await instance.adapter.ping().catch((reason) => reason);
+    expect(ping).to.have.property('code', 'unavailable');
+    expect(instance.problems).to.deep.equal(['There is no dataset yet.']);
+    await writeVersion(instance.path, 1);
+    await eventually('the first version', () => instance.changes.length > 0);
+    await expectServed(instance, 1);
+    expect(instance.problems.at(-1)).to.equal(undefined);
+  });
+
+  it('loads collections that the service declares, and passes over others', async () => {
+    const collections = Object.fromEntries(
+      ['stations', 'readings', 'others'].map((name) => [name, { file: `${name}.ndjson` }]),
+    );
+    await writeByHand(instance.path, { 'others.ndjson': 'nobody reads this\n' }, { collections });
+    await instance.adapter.open();
+    const { manifest } = instance.adapter.snapshot();
+    expect(manifest).to.deep.equal(manifestOf());
+    const others = await instance.adapter
+      .snapshot()
+      .get('others', ['x'])
+      .catch((reason) => reason);
+    expect(others).to.have.property('code', 'unknown_collection');
+  });
+
+  it('lets others run while it loads', async () => {
+    const readings = Array.from({ length: 60_000 }, (_, i) => ({
+      station: i < 30_000 ? 'north' : 'south',
+      day: new Date(Date.UTC(1950, 0, 1 + (i % 30_000))).toISOString().slice(0, 10),
+      low: 0,
+      high: i,
+    }));
+    await writeByHand(instance.path, { 'readings.ndjson': lines(readings) });
+    let turns = 0;
+    let loading = true;
+    const count = () => {
+      turns++;
+      if (loading) setImmediate(count);
+    };
+    setImmediate(count);
+    await instance.adapter.open();
+    loading = false;
+    // A turn at least for each chunk of the file's 3.7 MB.
+    expect(turns).to.be.greaterThan(14);
+    expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
+  });
+
+  it('rejects with closed when the adapter is closed meanwhile', async () => {
+    await writeVersion(instance.path, 1);
+    const opening = instance.adapter.open().catch((reason) => reason);
+    await instance.adapter.close();
+    expect(await opening).to.have.property('code', 'closed');
+  });
+});
+
+describe('assertFits(fileBytes, heldBytes, heapLimit)', () => {
+  const MIB = 2 ** 20;
+
+  it('passes what fits, and counts what is held meanwhile', () => {
+    expect(() => assertFits(500 * MIB, 0, 1000 * MIB)).to.not.throw();
+    expect(() => assertFits(500 * MIB, 500 * MIB, 1000 * MIB)).to.throw(
+      StorageError,
+      /need about 800 MiB of memory, beside the 800 MiB of the version that is served; this process may use 1,000 MiB/,
+    );
+  });
+});

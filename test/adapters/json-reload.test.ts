@@ -1,0 +1,234 @@
+/** How the JSON adapter takes over new versions, however they arrive, and what it refuses. */
+import { copyFile, cp, mkdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { StorageError } from '../../core/errors.js';
+import { lines, readManifestFile, rowsOf, writeByHand } from '../core/dataset/weather.js';
+import {
+  eachInstance,
+  eventually,
+  eventuallyRefused,
+  eventuallyServed,
+  expectServed,
+  readAll,
+  withSnapshot,
+  writeVersion,
+} from './json-instance.js';
+
+const byHand = (path: string, n: number) => {
+  const { stations, readings } = rowsOf(n);
+  const files = { 'stations.ndjson': lines(stations), 'readings.ndjson': lines(readings) };
+  return writeByHand(path, files, { version: `v${n}`, created: `2026-01-0${n}T00:00:00Z` });
+};
+
+describe('the json adapter takes over a version', () => {
+  const instance = eachInstance();
+
+  /** In one step, as `ln -sfn` and `mv -T` do. */
+  const pointTo = async (target: string, link: string) => {
+    await symlink(target, `${link}.new`);
+    await rename(`${link}.new`, link);
+  };
+
+  it('that was renamed into place, and calls changed() once it is served', async () => {
+    await writeVersion(instance.path, 1);
+    await instance.adapter.open();
+    await expectServed(instance, 1);
+    await writeVersion(instance.path, 2);
+    await eventuallyServed(instance, 2);
+    expect(instance.changes).to.deep.equal(['v1', 'v2']);
+    expect(instance.problems.every((problem) => problem === undefined)).to.equal(true);
+  });
+
+  it('that a symbolic link to the directory was swapped for', async () => {
+    await writeVersion(join(instance.folder, 'a'), 1);
+    await writeVersion(join(instance.folder, 'b'), 2);
+    await pointTo('a', instance.path);
+    await instance.adapter.open();
+    await expectServed(instance, 1);
+    await pointTo('b', instance.path);
+    await eventuallyServed(instance, 2);
+  });
+
+  it('whose files are links through a directory that is swapped, as those of a Kubernetes volume', async () => {
+    await byHand(join(instance.path, '..2026_1'), 1);
+    await byHand(join(instance.path, '..2026_2'), 2);
+    await symlink('..2026_1', join(instance.path, '..data'));
+    for (const file of ['manifest.json', 'stations.ndjson', 'readings.ndjson']) {
+      await symlink(join('..data', file), join(instance.path, file));
+    }
+    await instance.adapter.open();
+    await expectServed(instance, 1);
+    await pointTo('..2026_2', join(instance.path, '..data'));
+    await eventuallyServed(instance, 2);
+  });
+
+  it('that is in another directory, which was moved to the place of the first', async () => {
+    await byHand(instance.path, 1);
+    await byHand(join(instance.folder, 'next'), 2);
+    await instance.adapter.open();
+    await rename(instance.path, join(instance.folder, 'previous'));
+    await rename(join(instance.folder, 'next'), instance.path);
+    await eventuallyServed(instance, 2);
+  });
+
+  it('that was edited in place, file by file', async () => {
+    await byHand(instance.path, 1);
+    await instance.adapter.open();
+    await byHand(instance.path, 2);
+    await eventuallyServed(instance, 2);
+  });
+
+  it('that was copied over it', async () => {
+    await byHand(instance.path, 1);
+    await instance.adapter.open();
+    await byHand(join(instance.folder, 'next'), 2);
+    await cp(join(instance.folder, 'next'), instance.path, { recursive: true });
+    await eventuallyServed(instance, 2);
+  });
+
+  it('back and forth, never taking the publication time back', async () => {
+    await writeVersion(instance.path, 3);
+    await instance.adapter.open();
+    const times = [instance.adapter.snapshot().publishedAt.getTime()];
+    expect(times).to.deep.equal([Date.parse('2026-01-03T00:00:00Z')]);
+    for (const n of [2, 3, 1]) {
+      await writeVersion(instance.path, n);
+      await eventuallyServed(instance, n);
+      times.push(instance.adapter.snapshot().publishedAt.getTime());
+    }
+    expect(times).to.deep.equal([...new Set(times)].sort((a, b) => a - b));
+  });
+
+  it('while readers go on: none fails, and none sees two versions', async () => {
+    await writeVersion(instance.path, 1);
+    await instance.adapter.open();
+    let writing = true;
+    const seen = new Set<string>();
+    const reader = async () => {
+      while (writing) {
+        await withSnapshot(instance, async (snapshot) => {
+          seen.add(snapshot.version);
+          for (const name of ['readings', 'stations'] as const) {
+            const found = await readAll(snapshot, name);
+            expect(found).to.deep.equal(rowsOf(Number(snapshot.version.slice(1)))[name]);
+            await new Promise(setImmediate);
+          }
+        });
+      }
+    };
+    const readers = Promise.all(Array.from({ length: 8 }, reader));
+    for (let n = 2; n <= 8; n++) {
+      await writeVersion(instance.path, n);
+      await eventually(`v${n}`, () => seen.has(`v${n}`));
+    }
+    writing = false;
+    await readers;
+  });
+
+  it('and leaves a snapshot that is held readable and unchanged', async () => {
+    await writeVersion(instance.path, 1);
+    await instance.adapter.open();
+    await withSnapshot(instance, async (held) => {
+      for (const n of [2, 3, 4]) {
+        await writeVersion(instance.path, n);
+        await eventuallyServed(instance, n);
+      }
+      expect(held.version).to.equal('v1');
+      expect(await readAll(held, 'readings')).to.deep.equal(rowsOf(1).readings);
+      expect(await held.get('stations', ['south'])).to.deep.equal(rowsOf(1).stations[1]);
+    });
+  });
+});
+
+describe('the json adapter refuses, and goes on with what it has,', () => {
+  const instance = eachInstance();
+  const manifestPath = () => join(instance.path, 'manifest.json');
+
+  beforeEach(async () => {
+    await writeVersion(instance.path, 1);
+    await instance.adapter.open();
+  });
+
+  const refusedWith = async (pattern: RegExp): Promise<void> => {
+    expect(await eventuallyRefused(instance)).to.match(pattern);
+    await expectServed(instance, 1);
+    await instance.adapter.ping();
+    expect(instance.changes).to.deep.equal(['v1']);
+    const sentence = instance.problems.at(-1);
+    expect(sentence).to.match(/version v1 is still served/);
+    // Fit for /status: no paths, no texts of others.
+    expect(sentence).to.not.include(instance.folder);
+  };
+  const recovers = async (n: number): Promise<void> => {
+    await writeVersion(instance.path, n);
+    await eventuallyServed(instance, n);
+    expect(instance.problems.at(-1)).to.equal(undefined);
+  };
+
+  it('a version that is not valid, telling every fault to the log', async () => {
+    await byHand(instance.path, 2);
+    await writeFile(join(instance.path, 'readings.ndjson'), lines([{ station: 'west' }, 5]));
+    await refusedWith(/readings\.ndjson:2: must be a JSON object\n(.*\n)*.*readings\.ndjson:1: day: is missing/);
+    await recovers(3);
+  });
+
+  it('a version that is half written, until it is whole', async () => {
+    const other = join(instance.folder, 'other');
+    await writeVersion(other, 2);
+    const { collections } = await readManifestFile(other);
+    const file = collections.readings.file as string;
+    const whole = await readFile(join(other, file), 'utf8');
+    await copyFile(join(other, collections.stations.file), join(instance.path, collections.stations.file));
+    await writeFile(join(instance.path, file), whole.slice(0, whole.indexOf('\n') + 1));
+    await copyFile(join(other, 'manifest.json'), manifestPath());
+    await refusedWith(/has 1 rows where the manifest says 3/);
+    await writeFile(join(instance.path, file), whole);
+    await eventuallyServed(instance, 2);
+    expect(instance.problems.at(-1)).to.equal(undefined);
+  });
+
+  it('a manifest that was removed, and says that all is well when it is back', async () => {
+    const text = await readFile(manifestPath());
+    await unlink(manifestPath());
+    await refusedWith(/manifest\.json cannot be read: it does not exist/);
+    await writeFile(manifestPath(), text);
+    await eventually('no problem', () => instance.problems.at(-1) === undefined);
+    await expectServed(instance, 1);
+    expect(instance.changes).to.deep.equal(['v1']);
+  });
+
+  it('a manifest that is not JSON', async () => {
+    await writeFile(manifestPath(), '{"format": 1,');
+    await refusedWith(/manifest\.json:1: is not JSON, column 14/);
+    await unlink(manifestPath());
+    await recovers(2);
+  });
+
+  it('other rows under the version that it has served', async () => {
+    const { collections } = await readManifestFile(instance.path);
+    await byHand(instance.path, 2);
+    await writeFile(manifestPath(), JSON.stringify({ ...(await readManifestFile(instance.path)), version: 'v1' }));
+    await refusedWith(/has other rows under version "v1" than were served under it.*needs another version/);
+    expect(collections).to.have.all.keys('stations', 'readings');
+    await recovers(2);
+  });
+
+  it('a file that was removed', async () => {
+    const { collections } = await readManifestFile(instance.path);
+    await unlink(join(instance.path, collections.readings.file));
+    await refusedWith(/readings\.[0-9a-f]{12}\.ndjson: cannot be read: it does not exist/);
+    await recovers(2);
+  });
+
+  it('a directory that became a file', async () => {
+    await rename(instance.path, join(instance.folder, 'moved'));
+    await writeFile(instance.path, 'no directory');
+    await refusedWith(/cannot be read: a part of its path is not a folder/);
+    const publication = instance.adapter.publish!({ manifest: {} as never, read: () => [] as never });
+    expect(await publication.catch((reason) => reason)).to.be.instanceOf(StorageError);
+    await unlink(instance.path);
+    await mkdir(instance.path);
+    await recovers(2);
+  });
+});
