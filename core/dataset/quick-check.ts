@@ -3,6 +3,8 @@ import type { Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { createAjv } from '../schema.js';
 
+type Check = (document: Document) => boolean;
+
 /** Most dates of a dataset are there many times; looking one up takes a fraction of checking it. */
 const REPEATING = ['date', 'date-time'];
 const REMEMBERED = 10_000;
@@ -19,11 +21,21 @@ const remember = (isValid: (text: string) => boolean): ((text: string) => boolea
   };
 };
 
-export const compileQuickCheck = (schema: JsonSchema): ((document: Document) => boolean) => {
-  const ajv = createAjv({ allErrors: false, verbose: false });
+const compile = (schema: JsonSchema): Check => {
+  // The schema itself was checked when its plugin was registered, which takes longer than all of this.
+  const ajv = createAjv({ allErrors: false, verbose: false, validateSchema: false });
   for (const name of REPEATING) {
     const format = ajv.formats[name] as { validate: (text: string) => boolean };
     ajv.addFormat(name, { type: 'string', validate: remember(format.validate) });
   }
   return ajv.compile(schema);
+};
+
+const compiled = new WeakMap<JsonSchema, Check>();
+
+/** Compiled once for each schema: a dataset is checked again with every version. */
+export const quickCheck = (schema: JsonSchema): Check => {
+  const check = compiled.get(schema) ?? compile(schema);
+  compiled.set(schema, check);
+  return check;
 };

@@ -4,7 +4,7 @@ import { compileSchema, type ValidateFunction } from '../schema.js';
 import { compareBy } from '../storage/compare.js';
 import type { Fault } from './fault.js';
 import { infiniteField } from './infinite-field.js';
-import { compileQuickCheck } from './quick-check.js';
+import { quickCheck } from './quick-check.js';
 import { schemaFaults } from './schema-faults.js';
 
 /** The keys of a collection that others refer to, once all of them are known. */
@@ -73,7 +73,7 @@ export class RowCheck {
   ) {
     this.#collection = collection;
     this.#onFault = (row, field, rule) => report({ file, row, field, rule });
-    this.#isSound = compileQuickCheck(collection.schema);
+    this.#isSound = quickCheck(collection.schema);
     this.#compare = compareBy(collection.key);
     this.#target = targets.get(collection.name);
     this.#references = (collection.references ?? []).map(

@@ -55,7 +55,8 @@ export function* sortedPositions(
   key: readonly string[],
   order: readonly string[],
 ): Generator<void, Uint32Array> {
-  let positions = Uint32Array.from({ length: documents.length }, (_, i) => i);
+  let positions = new Uint32Array(documents.length);
+  for (let i = 0; i < positions.length; i++) positions[i] = i;
   for (const field of fieldsToSortBy(order, key).toReversed()) {
     const ranks = yield* ranksBy(documents, field);
     const next = new Uint32Array(ranks.count + 1);

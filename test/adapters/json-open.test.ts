@@ -64,7 +64,7 @@ describe('json.open()', () => {
     await file.truncate(2 ** 40);
     await file.close();
     expect(await refusal())
-      .to.match(/files have 1,048,577 MiB and need about 1,677,723 MiB of memory/)
+      .to.match(/files have 1,048,577 MiB and need about 1,677,722 MiB of memory/)
       .and.match(/NODE_OPTIONS=--max-old-space-size=\d+ .* MongoDB/);
   });
 
