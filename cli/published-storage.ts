@@ -23,8 +23,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
     if (!able || module.name === 'memory') {
       const why = able ? 'forgets everything when this command ends' : WHAT[capability];
       throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
-        'name one in "adapter" that publishes, such as "mongo"',
-        'with "json", put the new dataset in the place of the directory that is served',
+        'name one in "adapter" that does not, such as "mongo"',
       ]);
     }
     return await task(

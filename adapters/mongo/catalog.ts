@@ -15,7 +15,10 @@ export interface Publication {
 
 export interface CatalogDocument {
   readonly _id: 'catalog';
-  /** The id that was given out last. Ids are never given out again, so what has gone stays gone. */
+  /**
+   * The id that was given out last. Ids are never given out again, so what has gone stays gone: a catalog begins at
+   * the time when it is made, so that one made anew after an accident gives out none of the last one's.
+   */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
@@ -25,7 +28,7 @@ export interface CatalogDocument {
   readonly moves: readonly Publication[];
 }
 
-const EMPTY: CatalogDocument = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] };
+const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] } as const;
 
 /** Adds to the server's own time: the clocks of replicas and publishers do not matter. */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
@@ -67,7 +70,7 @@ export class Catalog {
   /** Takes the publishers' lock and an id; undefined while somebody else has it. */
   async lock(owner: string, ms: number): Promise<CatalogDocument | undefined> {
     await this.#run('make the catalog', (catalog) =>
-      catalog.updateOne({ _id: 'catalog' }, { $setOnInsert: EMPTY }, { upsert: true }),
+      catalog.updateOne({ _id: 'catalog' }, { $setOnInsert: { ...EMPTY, sequence: Date.now() } }, { upsert: true }),
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };

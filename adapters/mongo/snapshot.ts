@@ -38,11 +38,13 @@ export class MongoSnapshot implements Snapshot {
     const { filter, options } = planGet(this.#collection(name), key);
     const { connection } = this.#context;
     this.#context.assertOpen();
-    const found = await connection
-      .run(`read "${name}"`, () => this.#rows(name).findOne(filter, options), signal)
-      .catch((error: unknown) => this.#failed(error));
-    this.#context.held.assertReadable(this.#held);
-    return found?.d;
+    try {
+      const found = await connection.run(`read "${name}"`, () => this.#rows(name).findOne(filter, options), signal);
+      this.#context.held.assertReadable(this.#held);
+      return found?.d;
+    } catch (error) {
+      throw this.#failure(error);
+    }
   }
 
   async *find(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<readonly Document[]> {
@@ -57,8 +59,10 @@ export class MongoSnapshot implements Snapshot {
         this.#context.held.assertReadable(this.#held);
         yield batch.map(({ d }) => d);
       }
+      // A collection that has been dropped has an end, too.
+      this.#context.held.assertReadable(this.#held);
     } catch (error) {
-      this.#failed(error);
+      throw this.#failure(error);
     }
   }
 
@@ -69,9 +73,9 @@ export class MongoSnapshot implements Snapshot {
   }
 
   /** What fails because the adapter was closed meanwhile says so. */
-  #failed(error: unknown): never {
+  #failure(error: unknown): unknown {
     this.#context.assertOpen();
-    throw error;
+    return error;
   }
 
   #rows(name: string): MongoCollection<Row> {

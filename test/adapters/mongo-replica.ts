@@ -93,8 +93,13 @@ export class Replicas {
     return [...new Set(ids.map(Number))].sort((a, b) => a - b);
   }
 
-  async end(): Promise<void> {
+  async close(): Promise<void> {
     await Promise.all(this.#running.map(({ adapter }) => adapter.close()));
+  }
+
+  /** Closes all, and drops the database. */
+  async end(): Promise<void> {
+    await this.close();
     await this.raw((db) => db.dropDatabase());
   }
 }
@@ -106,4 +111,14 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
     passed: once(target, 'open').then(() => undefined),
     open: () => void target.dispatchEvent(new Event('open')),
   };
+};
+
+/** Resolves when the adapter's server does not answer any more: a signal to stop takes effect a moment later. */
+export const untilAway = async (adapter: StorageAdapter): Promise<void> => {
+  for (let away = false; !away; ) {
+    away = await adapter.ping().then(
+      () => false,
+      () => true,
+    );
+  }
 };

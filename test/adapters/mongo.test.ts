@@ -1,24 +1,24 @@
-/** The MongoDB adapter: the conformance suite, and what is unique to it. */
-
+/** Proves that the MongoDB adapter conforms. */
 import { MongoClient } from 'mongodb';
 import mongo from '../../adapters/mongo/index.js';
 import { describeAdapter } from '../../conformance/index.js';
 import type { AdapterContext, StorageAdapter } from '../../core/contracts/storage.js';
-import { mongoForTests, uniqueName } from '../support/services.js';
+import { type Server, startMongo, uniqueName } from '../support/services.js';
+import { untilAway } from './mongo-replica.js';
 
+// One of its own, since the suite takes it away.
+let started: Promise<Server> | undefined;
+const server = (): Promise<Server> => {
+  started ??= startMongo();
+  return started;
+};
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  const database = uniqueName('mongo');
-  const adapter = mongo.create({ uri: (await mongoForTests()).url, database }, context);
+  const database = uniqueName('conformance');
+  const adapter = mongo.create({ uri: (await server()).url, database }, context);
   databases.set(adapter, database);
   return adapter;
-};
-
-const dropDatabase = async (adapter: StorageAdapter): Promise<void> => {
-  const client = new MongoClient((await mongoForTests()).url);
-  await client.db(databases.get(adapter)).dropDatabase();
-  await client.close();
 };
 
 describeAdapter({
@@ -31,5 +31,16 @@ describeAdapter({
     return adapter;
   },
   createEmpty: create,
-  cleanup: dropDatabase,
+  async breakBackend(adapter) {
+    (await server()).freeze();
+    await untilAway(adapter);
+  },
+  repairBackend: async () => (await server()).resume(),
+  async cleanup(adapter) {
+    const client = new MongoClient((await server()).url);
+    await client.db(databases.get(adapter)).dropDatabase();
+    await client.close();
+  },
 });
+
+after(async () => (await started)?.stop());

@@ -1,0 +1,215 @@
+/** API keys in MongoDB: changes reach every replica, with and without notifications, and with the server away. */
+import assert from 'node:assert/strict';
+import { MongoClient } from 'mongodb';
+import { mongoKeyStore } from '../../adapters/mongo/key-store.js';
+import type { ConnectionOptions } from '../../adapters/mongo/options.js';
+import { eventually } from '../../conformance/expect.js';
+import type { KeyRecord, KeyStore } from '../../core/contracts/keys.js';
+import { systemClock } from '../../core/contracts/runtime.js';
+import { KeyStoreError } from '../../core/errors.js';
+import { createKey } from '../../core/keys/key-format.js';
+import { keptLogger } from '../support/kept-logger.js';
+import { mongoForTests, type Server, startMongo, uniqueName } from '../support/services.js';
+
+const NEVER = 3_600_000;
+const IN_FORCE_MS = 5000;
+
+const newRecord = (change: Partial<KeyRecord> = {}): KeyRecord => {
+  const { hash, id } = createKey();
+  return {
+    id,
+    hash,
+    name: 'test',
+    tier: 'enterprise',
+    limit_per_minute: null,
+    created_at: '2026-01-01T00:00:00Z',
+    expires_at: null,
+    revoked_at: null,
+    ...change,
+  };
+};
+
+const rejectsWith = async (code: KeyStoreError['code'], promise: Promise<unknown>): Promise<void> => {
+  await assert.rejects(promise, (error) => error instanceof KeyStoreError && error.code === code);
+};
+
+describe('the key store in MongoDB', () => {
+  let uri: string;
+  let database: string;
+  let server: Server | undefined;
+  let stores: KeyStore[];
+
+  beforeEach(async () => {
+    stores = [];
+    database = uniqueName('keys');
+    ({ url: uri } = await mongoForTests());
+  });
+  afterEach(async () => {
+    server?.resume();
+    await Promise.all(stores.map((store) => store.close()));
+    if (server) await server.stop();
+    else await raw((db) => db.dropDatabase());
+    server = undefined;
+  });
+
+  const raw = async <T>(work: (db: ReturnType<MongoClient['db']>) => Promise<T>): Promise<T> => {
+    const client = new MongoClient(uri);
+    try {
+      return await work(client.db(database));
+    } finally {
+      await client.close();
+    }
+  };
+  /** Edits a key's document by hand. */
+  const edit = (id: string, update: object) =>
+    raw((db) => db.collection<{ _id: string }>('api_keys').updateOne({ _id: id }, update));
+
+  const useOwn = async (options: { readonly replicaSet?: boolean } = {}): Promise<Server> => {
+    server = await startMongo(options);
+    uri = server.url;
+    return server;
+  };
+  const newStore = async (options: Partial<ConnectionOptions> = {}): Promise<KeyStore> => {
+    const context = { logger: keptLogger(), clock: systemClock, resolvePath: (path: string) => path };
+    const store = mongoKeyStore.create({ uri, database, pollMs: 100, ...options }, context);
+    stores.push(store);
+    await store.open();
+    return store;
+  };
+
+  it('insert() and update() are in force when they resolve, and list() shows them, the oldest first', async () => {
+    const store = await newStore();
+    const [younger, older] = [newRecord(), newRecord({ created_at: '2025-01-01T00:00:00Z', name: '$name' })];
+    for (const record of [younger, older]) {
+      await store.insert(record);
+      assert.deepEqual(store.lookup(record.hash), record);
+    }
+    const change = { limit_per_minute: 5, name: '$$NOW', revoked_at: '2026-02-01T00:00:00Z' };
+    assert.deepEqual(await store.update(younger.id, change), { ...younger, ...change });
+    assert.deepEqual(store.lookup(younger.hash), { ...younger, ...change });
+    assert.deepEqual(await store.list(), [older, { ...younger, ...change }]);
+    assert.equal(store.lookup(newRecord().hash), undefined);
+  });
+
+  it('insert() rejects with conflict for an id or a hash that is there, and changes nothing', async () => {
+    const store = await newStore();
+    const record = newRecord();
+    await store.insert(record);
+    await rejectsWith('conflict', store.insert(newRecord({ id: record.id })));
+    await rejectsWith('conflict', store.insert(newRecord({ hash: record.hash })));
+    assert.deepEqual(await store.list(), [record]);
+  });
+
+  it('update() rejects with unknown_key for an id that is not there', async () => {
+    const store = await newStore();
+    await rejectsWith('unknown_key', store.update('key_none', { name: 'x' }));
+    assert.deepEqual(await store.list(), []);
+  });
+
+  for (const [how, replicaSet, pollMs] of [
+    ['by change stream, without looking', true, NEVER],
+    ['by looking, where there are no change streams', false, 100],
+  ] as const) {
+    it(`another replica notices new, changed and revoked keys ${how}, and tells its listeners`, async () => {
+      if (!replicaSet) await useOwn({ replicaSet });
+      const [writer, reader] = [await newStore(), await newStore({ pollMs })];
+      let told = 0;
+      reader.onChange(() => {
+        told++;
+      });
+      const record = newRecord();
+      await writer.insert(record);
+      await eventually('the key is known', () => reader.lookup(record.hash) !== undefined, IN_FORCE_MS);
+      const before = told;
+      assert(before > 0);
+      await writer.update(record.id, { limit_per_minute: 7 });
+      await eventually('the limit is', () => reader.lookup(record.hash)?.limit_per_minute === 7, IN_FORCE_MS);
+      assert(told > before);
+      await writer.update(record.id, { revoked_at: '2026-02-01T00:00:00Z' });
+      await eventually('the revocation is', () => reader.lookup(record.hash)?.revoked_at !== null, IN_FORCE_MS);
+    });
+  }
+
+  it('looking tells nobody while nothing changes', async () => {
+    await useOwn({ replicaSet: false });
+    const store = await newStore({ pollMs: NEVER });
+    const record = newRecord();
+    await store.insert(record);
+    let told = 0;
+    store.onChange(() => {
+      told++;
+    });
+    for (let looks = 0; looks < 5; looks++) await store.list();
+    assert.equal(told, 0);
+    await store.update(record.id, { name: 'other' });
+    assert.equal(told, 1);
+  });
+
+  it('keys that were edited or deleted by hand are in force too, whatever their times look like', async () => {
+    const [store, reader] = [await newStore(), await newStore({ pollMs: NEVER })];
+    const record = newRecord();
+    await store.insert(record);
+    await eventually('the key is known', () => reader.lookup(record.hash) !== undefined, IN_FORCE_MS);
+    const revoked = new Date('2026-03-01T00:00:00Z');
+    await edit(record.id, { $set: { revoked_at: revoked }, $unset: { expires_at: 1 } });
+    await eventually(
+      'it is revoked',
+      () => reader.lookup(record.hash)?.revoked_at === revoked.toISOString(),
+      IN_FORCE_MS,
+    );
+    assert.equal(reader.lookup(record.hash)?.expires_at, null);
+    await raw((db) => db.collection<{ _id: string }>('api_keys').deleteOne({ _id: record.id }));
+    await eventually('it is gone', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
+    await raw((db) =>
+      db
+        .collection<object>('api_keys')
+        .insertOne({ _id: 'by-hand', hash: record.hash, name: 'n', tier: 't' } as object),
+    );
+    await eventually('it is back', () => reader.lookup(record.hash)?.id === 'by-hand', IN_FORCE_MS);
+    await raw((db) => db.dropCollection('api_keys'));
+    await eventually('all are gone', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
+  });
+
+  it('lookup() throws unavailable until the keys have been read once; they are when MongoDB comes', async () => {
+    const mongod = await useOwn();
+    const record = newRecord();
+    await (await newStore()).insert(record);
+    await mongod.kill();
+    const store = await newStore();
+    assert.throws(
+      () => store.lookup(record.hash),
+      (error) => error instanceof KeyStoreError && error.code === 'unavailable',
+    );
+    assert.deepEqual(store.health(), {
+      ok: false,
+      message: 'The key store cannot be reached; no key can be checked yet.',
+    });
+    await rejectsWith('unavailable', store.list());
+    await rejectsWith('unavailable', store.insert(newRecord()));
+    await mongod.restart();
+    await eventually('it is well', () => store.health().ok, 10_000);
+    assert.deepEqual(store.lookup(record.hash), record);
+  });
+
+  for (const [what, away, back] of [
+    ['killed', (mongod: Server) => mongod.kill(), (mongod: Server) => mongod.restart()],
+    ['frozen', async (mongod: Server) => mongod.freeze(), async (mongod: Server) => mongod.resume()],
+  ] as const) {
+    it(`while MongoDB is ${what} keys are known from memory, changes reject, and those made afterwards are in force`, async () => {
+      const mongod = await useOwn();
+      const [store, other] = [await newStore(), await newStore()];
+      const record = newRecord();
+      await store.insert(record);
+      await eventually('the key is known', () => other.lookup(record.hash) !== undefined, IN_FORCE_MS);
+      await away(mongod);
+      await eventually('it says so', () => !other.health().ok, 10_000);
+      assert.equal(other.health().message, 'The key store cannot be reached; the keys read last stay in force.');
+      assert.deepEqual(other.lookup(record.hash), record);
+      await rejectsWith('unavailable', store.update(record.id, { name: 'lost' }));
+      await back(mongod);
+      await eventually('it is well', () => store.health().ok && other.health().ok, 10_000);
+      await store.update(record.id, { revoked_at: '2026-02-01T00:00:00Z' });
+      await eventually('the revocation is in force', () => other.lookup(record.hash)?.revoked_at !== null, IN_FORCE_MS);
+    });
+  }
+});

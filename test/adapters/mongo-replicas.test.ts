@@ -1,0 +1,320 @@
+/** Replicas on MongoDB: they follow one pointer, keep what they hold, and live through the server's absence. */
+import assert from 'node:assert/strict';
+import { planFind, planGet, type Row } from '../../adapters/mongo/layout.js';
+import { eventually, failsWith } from '../../conformance/expect.js';
+import {
+  anotherDataset,
+  collections,
+  datasetOf,
+  FIRST,
+  items,
+  itemsOf,
+  rows,
+  SECOND,
+} from '../../conformance/fixture.js';
+import { find } from '../../conformance/instance.js';
+import type { Collection, Document } from '../../core/contracts/dataset.js';
+import type { Query, Scalar } from '../../core/contracts/storage.js';
+import { OperatorError } from '../../core/errors.js';
+import { mongoForTests, type Server, startMongo, uniqueName } from '../support/services.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
+import { Replicas, untilAway } from './mongo-replica.js';
+
+const AWAY = 'The database cannot be reached.';
+const NEVER = 3_600_000;
+
+describe('replicas on MongoDB', () => {
+  let replicas: Replicas;
+  let server: Server | undefined;
+
+  const useShared = async (): Promise<void> => {
+    replicas = new Replicas((await mongoForTests()).url, uniqueName('replicas'));
+  };
+  const useOwn = async (options: { readonly replicaSet?: boolean } = {}): Promise<Server> => {
+    server = await startMongo(options);
+    replicas = new Replicas(server.url, 'replicas');
+    return server;
+  };
+  afterEach(async () => {
+    if (server) {
+      server.resume();
+      await replicas.close();
+      await server.stop();
+      server = undefined;
+    } else {
+      await replicas.end();
+    }
+  });
+
+  describe('following', () => {
+    it('notices a new version by change stream, without looking', async () => {
+      await useShared();
+      const publisher = await replicas.open();
+      await publisher.adapter.publish(datasetOf());
+      const replica = await replicas.open({ pollMs: NEVER });
+      await publisher.adapter.publish(anotherDataset());
+      await eventually('the replica follows', () => replica.version() === SECOND, 5000);
+      await publisher.adapter.versions.activate(FIRST);
+      await eventually('the replica follows', () => replica.version() === FIRST, 5000);
+    });
+
+    it('notices a new version by looking, where a server has no change streams', async () => {
+      await useOwn({ replicaSet: false });
+      const [publisher, replica] = [await replicas.open(), await replicas.open()];
+      await publisher.adapter.publish(datasetOf());
+      await eventually('the replica follows', () => replica.version() === FIRST, 5000);
+      await publisher.adapter.publish(anotherDataset());
+      await eventually('the replica follows', () => replica.version() === SECOND, 5000);
+      const said = replica.logger.lines.filter((line) => line.includes('no change streams'));
+      assert.equal(said.length, 1);
+    });
+
+    it('goes on after somebody dropped the catalog, and follows the one that comes after it', async () => {
+      await useShared();
+      const replica = await replicas.open();
+      await replica.adapter.publish(datasetOf());
+      await replicas.raw((db) => db.dropDatabase());
+      const publisher = await replicas.open();
+      await publisher.adapter.publish(anotherDataset());
+      await eventually('the replica follows', () => replica.version() === SECOND, 5000);
+      assert.deepEqual(replica.adapter.snapshot().manifest, anotherDataset().manifest);
+    });
+
+    it('does not serve a version that lacks a declared collection or order, says so, and serves the next that has all', async () => {
+      await useShared();
+      const { crowd: _, ...fewer } = Object.fromEntries(collections);
+      const publisher = await replicas.open({}, { collections: new Map(Object.entries(fewer)) });
+      const replica = await replicas.open();
+      await replica.adapter.publish(datasetOf());
+      await publisher.adapter.publish(anotherDataset());
+      await eventually('it says so', () => replica.problems.length > 0, 5000);
+      assert.deepEqual(replica.problems, ['A new version was published for another config and is not served.']);
+      assert.deepEqual(await replica.items(), rows['items']);
+      await replica.adapter.publish(datasetOf('third-3', '2024-03-01T00:00:00.000Z'));
+      assert.equal(replica.version(), 'third-3');
+      await eventually('it is over', () => replica.problems.at(-1) === undefined, 5000);
+
+      const declared = { ...items, orders: [...items.orders!, ['label', 'id']] };
+      const other = await replicas.open({}, { collections: new Map([...collections, ['items', declared]]) });
+      assert.equal(other.version(), undefined);
+      assert.equal(other.problems.length, 1);
+    });
+  });
+
+  describe('holding', () => {
+    it('a version that another replica holds is not pruned, and stays whole until its release', async () => {
+      await useShared();
+      const [reader, pruner] = [await replicas.open(), await replicas.open()];
+      await reader.adapter.publish(datasetOf());
+      await eventually('the other follows', () => pruner.version() === FIRST, 5000);
+      const held = reader.adapter.snapshot();
+      await pruner.adapter.publish(anotherDataset());
+      await eventually('the reader follows', () => reader.version() === SECOND, 5000);
+      assert.deepEqual(await pruner.adapter.versions.prune(1), []);
+      assert.deepEqual(await find(held, items), rows['items']);
+      held.release();
+      let deleted: readonly string[] = [];
+      for (let tries = 0; deleted.length === 0; tries++) {
+        assert(tries < 500, 'it is deleted after its release');
+        deleted = await pruner.adapter.versions.prune(1);
+      }
+      assert.deepEqual(deleted, [FIRST]);
+      assert.equal((await replicas.storedIds()).length, 1);
+    });
+
+    it('a find() that began before prune() ends as it began', async () => {
+      await useShared();
+      const [reader, pruner] = [await replicas.open({ batchSize: 5 }), await replicas.open()];
+      await reader.adapter.publish(datasetOf());
+      const held = reader.adapter.snapshot();
+      const found: Document[] = [];
+      for await (const batch of held.find('items', { order: items.key })) {
+        if (found.length === 0) {
+          await pruner.adapter.publish(anotherDataset());
+          await pruner.adapter.versions.prune(1);
+        }
+        found.push(...batch);
+      }
+      assert.deepEqual(found, rows['items']);
+      held.release();
+    });
+
+    it('replicas that read without pause while versions are published and pruned never get a row of another version, nor too few', async () => {
+      await useShared();
+      const [publisher, ...readers] = [await replicas.open(), await replicas.open(), await replicas.open()];
+      await publisher.adapter.publish(anotherDataset('v0', '2024-01-01T00:00:00.000Z'));
+      let over = false;
+      const reading = readers.map(async (reader) => {
+        await eventually('the reader follows', () => reader.version() !== undefined, 5000);
+        let reads = 0;
+        while (!over) {
+          const snapshot = reader.adapter.snapshot();
+          assert.deepEqual(await find(snapshot, items), itemsOf(snapshot.version));
+          snapshot.release();
+          reads++;
+        }
+        return reads;
+      });
+      for (let i = 1; i <= 15; i++) {
+        await publisher.adapter.publish(anotherDataset(`v${i}`, new Date(Date.UTC(2024, 1, i)).toISOString()));
+        await publisher.adapter.versions.prune(1);
+      }
+      over = true;
+      for (const reads of await Promise.all(reading)) assert(reads > 0);
+    });
+
+    it('a replica that was cut off for longer than its holds last answers no read of what was pruned meanwhile, and recovers', async () => {
+      await useShared();
+      const proxy = await startTcpProxy(Number(new URL(replicas.uri).port));
+      const cutOff = new Replicas(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, replicas.database);
+      try {
+        const pruner = await replicas.open();
+        await pruner.adapter.publish(datasetOf());
+        const replica = await cutOff.open({ holdMs: 1500, operationMs: 500 });
+        const held = replica.adapter.snapshot();
+        proxy.cutReplies();
+        await pruner.adapter.publish(anotherDataset());
+        let deleted: readonly string[] = [];
+        for (let tries = 0; deleted.length === 0; tries++) {
+          assert(tries < 1000, 'the holds end');
+          // Its renewals would still arrive; a driver that hears nothing ends them.
+          deleted = await pruner.adapter.versions.prune(1);
+        }
+        assert.deepEqual(deleted, [FIRST]);
+        proxy.mend();
+        await failsWith('unavailable', () => find(held, items));
+        await eventually('the replica follows', () => replica.version() === SECOND, 10_000);
+        await failsWith('unavailable', () => find(held, items));
+        await failsWith('unavailable', () => held.get('items', ['i01']));
+        held.release();
+        assert.deepEqual(await replica.items(), itemsOf(SECOND));
+      } finally {
+        await cutOff.end();
+        await proxy.close();
+      }
+    });
+  });
+
+  describe('while MongoDB is away', () => {
+    it('open() resolves, says so, and the replica becomes ready when it comes', async () => {
+      const mongod = await useOwn();
+      await (await replicas.open()).adapter.publish(datasetOf());
+      await mongod.kill();
+      const replica = await replicas.open();
+      assert.deepEqual(replica.problems, [AWAY]);
+      await failsWith('unavailable', () => replica.adapter.snapshot());
+      await failsWith('unavailable', () => replica.adapter.ping());
+      await failsWith('unavailable', () => replica.adapter.publish(anotherDataset()));
+      await mongod.restart();
+      await eventually('it is ready', () => replica.version() === FIRST, 10_000);
+      assert.deepEqual(await replica.items(), rows['items']);
+      await eventually('it is over', () => replica.problems.at(-1) === undefined, 5000);
+      await replica.adapter.ping();
+    });
+
+    for (const [what, away, back] of [
+      ['killed', (mongod: Server) => mongod.kill(), (mongod: Server) => mongod.restart()],
+      ['frozen', async (mongod: Server) => mongod.freeze(), async (mongod: Server) => mongod.resume()],
+    ] as const) {
+      it(`every read of a server that is ${what} rejects with unavailable, is over before it comes back, and works again afterwards`, async () => {
+        const mongod = await useOwn();
+        const replica = await replicas.open();
+        await replica.adapter.publish(datasetOf());
+        const held = replica.adapter.snapshot();
+        await away(mongod);
+        await untilAway(replica.adapter);
+        const reads = [
+          ...Array.from({ length: 200 }, () => held.get('items', ['i01'])),
+          find(held, items),
+          replica.adapter.ping(),
+        ];
+        for (const read of await Promise.allSettled(reads)) {
+          assert.equal(read.status, 'rejected');
+          assert.equal((read.reason as { code?: string }).code, 'unavailable');
+        }
+        assert.equal(replica.version(), FIRST);
+        await eventually('it says so', () => replica.problems.at(-1) === AWAY, 5000);
+        await back(mongod);
+        await eventually('it is over', () => replica.problems.at(-1) === undefined, 10_000);
+        assert.deepEqual(await find(held, items), rows['items']);
+        held.release();
+        await replica.adapter.publish(anotherDataset());
+        assert.deepEqual(await replica.items(), itemsOf(SECOND));
+      });
+    }
+
+    it('close() ends while the server is frozen', async () => {
+      const mongod = await useOwn();
+      const replica = await replicas.open();
+      await replica.adapter.publish(datasetOf());
+      mongod.freeze();
+      await untilAway(replica.adapter);
+      await replica.adapter.close();
+      mongod.resume();
+    });
+  });
+
+  describe('queries', () => {
+    const valuesOf = (row: Document, fields: readonly string[]) =>
+      Object.fromEntries(fields.map((field) => [field, row[field] as Scalar]));
+
+    /** Every way in which a declared order can be read: each equal prefix, with a range on each further field, both ways. */
+    const queriesOf = ({ name, key, orders = [] }: Collection): Query[] => {
+      const row = rows[name]?.[3];
+      if (!row) return [key, ...orders].map((order) => ({ order }));
+      return [key, ...orders].flatMap((order) =>
+        [...order.keys(), order.length].flatMap((length) => {
+          const equal = valuesOf(row, order.slice(0, length));
+          const ranges = order.slice(length).map((field) => ({ field, from: row[field] as Scalar }));
+          return [undefined, ...ranges].flatMap((range) =>
+            [false, true].map((descending) => ({ order, equal, descending, ...(range && { range }) })),
+          );
+        }),
+      );
+    };
+
+    const stagesOf = (plan: { stage: string; inputStage?: typeof plan; inputStages?: (typeof plan)[] }): string[] => [
+      plan.stage,
+      ...[plan.inputStage ?? [], plan.inputStages ?? []].flat().flatMap(stagesOf),
+    ];
+
+    it('use one index each: no collection scan and no sort, for every order, prefix, range and direction', async () => {
+      await useShared();
+      await (await replicas.open()).adapter.publish(datasetOf());
+      const [id] = await replicas.storedIds();
+      let plans = 0;
+      await replicas.raw(async (db) => {
+        for (const collection of collections.values()) {
+          const row = rows[collection.name]?.[0];
+          const key = collection.key.map((field) => (row?.[field] ?? 'x') as Scalar);
+          const reads = [planGet(collection, key), ...queriesOf(collection).map((query) => planFind(query, 100))];
+          for (const { filter, options } of reads) {
+            const explained = await db
+              .collection<Row>(`data.${id}.${collection.name}`)
+              .find(filter, options)
+              .explain('queryPlanner');
+            const stages = stagesOf(explained['queryPlanner'].winningPlan);
+            const what = `${collection.name} ${JSON.stringify({ filter, sort: options.sort })}: ${stages}`;
+            assert(stages.includes('IXSCAN'), what);
+            assert(!stages.some((stage) => stage === 'COLLSCAN' || stage === 'SORT'), what);
+            plans++;
+          }
+        }
+      });
+      assert(plans > 80, `${plans} plans were read`);
+    });
+  });
+
+  describe('options', () => {
+    for (const uri of ['mongodb://user:se@cret@host/', 'nonsense', 'mongodb://host:port/']) {
+      it(`a connection string that cannot be read is a mistake of the operator's, and not repeated: ${uri}`, async () => {
+        await useShared();
+        const broken = new Replicas(uri, replicas.database);
+        assert.throws(
+          () => broken.make(),
+          (error: Error) => error instanceof OperatorError && !/cret|nonsense/.test(error.message),
+        );
+      });
+    }
+  });
+});

@@ -1,0 +1,150 @@
+/** `metro-forecast publish` and `metro-forecast snapshots`, on MongoDB. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { MongoClient } from 'mongodb';
+import { register as registerPublish } from '../../cli/publish.js';
+import { register as registerSnapshots } from '../../cli/snapshots.js';
+import { OperatorError, StorageError } from '../../core/errors.js';
+import { importInto } from '../../metro/import/import.js';
+import { type CommandRun, runCommand } from '../support/run-command.js';
+import { mongoForTests, uniqueName } from '../support/services.js';
+
+describe('metro-forecast publish and snapshots', () => {
+  let folder: string;
+  let data: string;
+  let config: string;
+  let uri: string;
+  let database: string;
+
+  const writeConfig = (adapter: unknown) =>
+    writeFile(config, JSON.stringify({ adapter, plugins: ['markets', 'status'], auth: { keys: 'memory' } }));
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'publish-'));
+    data = join(folder, 'data');
+    config = join(folder, 'config.json');
+    ({ url: uri } = await mongoForTests());
+    database = uniqueName('cli');
+    await writeConfig({ use: 'mongo', options: { database } });
+    await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,101.00,-\n');
+    await importInto({ sources: [join(folder, 'hpi.csv')], to: data });
+  });
+  afterEach(async () => {
+    const client = new MongoClient(uri);
+    await client.db(database).dropDatabase();
+    await client.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const run = (...args: string[]): Promise<CommandRun> => {
+    const register = args[0] === 'publish' ? registerPublish : registerSnapshots;
+    return runCommand(register, ['--config', config, ...args], { MONGODB_URI: uri });
+  };
+  const done = async (...args: string[]): Promise<CommandRun> => {
+    const result = await run(...args);
+    if (result.error) throw result.error;
+    return result;
+  };
+  const json = async (...args: string[]) => JSON.parse((await done(...args, '--json')).stdout);
+  const refused = async (...args: string[]): Promise<string> => {
+    const { error, stdout } = await run(...args);
+    expect(error).to.be.instanceOf(OperatorError);
+    expect(stdout).to.equal('');
+    return (error as Error).message;
+  };
+
+  /** The same rows as another version. */
+  const another = async (version: string, created: string): Promise<string> => {
+    const to = join(folder, version);
+    await cp(data, to, { recursive: true });
+    const manifest = JSON.parse(await readFile(join(data, 'manifest.json'), 'utf8'));
+    await writeFile(join(to, 'manifest.json'), JSON.stringify({ ...manifest, version, created }));
+    return to;
+  };
+
+  it('publish DIR says which version is published, with its progress on standard error', async () => {
+    const { stdout, stderr } = await done('publish', data);
+    expect(stdout).to.match(
+      /^Version 2024-06-30-[0-9a-f]{12} is published: \d+ rows\. Running services follow now\.\n$/,
+    );
+    expect(stderr).to.include('checking markets: 1 rows\n').and.include('publishing markets: 1 rows\n');
+  });
+
+  it('publish DIR --json prints the rows of each collection; snapshots --json lists the version', async () => {
+    const { version, rows } = await json('publish', data);
+    expect(rows).to.include({ markets: 1 });
+    const [listed, ...others] = await json('snapshots');
+    expect(listed).to.include({ version, current: true });
+    expect(others).to.deep.equal([]);
+  });
+
+  it('publish DIR refuses a dataset with faults, listing them, and publishes nothing', async () => {
+    const manifest = JSON.parse(await readFile(join(data, 'manifest.json'), 'utf8'));
+    const { file } = manifest.collections.markets;
+    await writeFile(join(data, file), (await readFile(join(data, file), 'utf8')).replace('"10000"', '"1000"'));
+    const message = await refused('publish', data);
+    expect(message).to.include(`${data} is not published, since it is not valid:\n  - `);
+    expect(message).to.include(`  - ${file}:1: cbsa: `).and.include('refers to 10000, which is not in "markets"');
+    expect((await done('snapshots')).stderr).to.include('Nothing has been published yet; "publish DIR" does.');
+  });
+
+  it('publish DIR a second time is a conflict that names the version', async () => {
+    const { version } = await json('publish', data);
+    const { error } = await run('publish', data);
+    expect(error).to.be.instanceOf(StorageError);
+    expect(error?.message).to.include(`Version ${version} has been published already`);
+  });
+
+  it('publish and snapshots refuse adapters that cannot, or that forget, naming them', async () => {
+    await writeConfig('memory');
+    expect(await refused('publish', data)).to.include('The adapter "memory" of this configuration forgets everything');
+    expect(await refused('snapshots')).to.include('The adapter "memory"');
+    const readOnly = `export default { kind: 'adapter', name: 'read-only', version: '1.0.0', options: { type: 'object' },
+      capabilities: { publish: false, versions: false },
+      create: () => ({ open() {}, close() {}, ping() {}, snapshot() {} }) };`;
+    await writeFile(join(folder, 'read-only.mjs'), readOnly);
+    await writeConfig('./read-only.mjs');
+    expect(await refused('publish', data)).to.include('The adapter "read-only" of this configuration cannot publish.');
+    expect(await refused('snapshots')).to.include('The adapter "read-only" of this configuration keeps no versions.');
+  });
+
+  it('snapshots lists the newest first; activate goes back; prune deletes all but the newest and the current', async () => {
+    const { version } = await json('publish', data);
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    await done('publish', await another('third', '2124-02-01T00:00:00Z'));
+    const { stdout } = await done('snapshots', 'list');
+    expect(stdout).to.match(
+      new RegExp(`^VERSION +PUBLISHED +STATE\nthird +2124-02-01T00:00:00.000Z +current\nsecond .*\n${version} .*\n$`),
+    );
+    expect((await done('snapshots', 'activate', version)).stdout).to.equal(
+      `Version ${version} is current. Running services follow now.\n`,
+    );
+    expect(await json('snapshots', 'prune', '--keep', '1')).to.deep.equal({ deleted: ['second'] });
+    expect((await done('snapshots', 'prune', '--keep', '1')).stdout).to.equal('There was nothing to delete.\n');
+    const states = (await json('snapshots')).map((entry: { version: string; current: boolean }) => [
+      entry.version,
+      entry.current,
+    ]);
+    expect(states).to.deep.equal([
+      ['third', false],
+      [version, true],
+    ]);
+  });
+
+  it('snapshots activate refuses a version that is not there, and suggests the nearest', async () => {
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    expect(await refused('snapshots', 'activate', 'secund')).to.equal(
+      'There is no version "secund"; did you mean "second"?',
+    );
+    expect(await refused('snapshots', 'activate', 'zzz')).to.include('"snapshots list" shows those that there are');
+  });
+
+  for (const keep of ['0', '-1', 'x', '1.5']) {
+    it(`snapshots prune --keep ${keep} is wrong usage`, async () => {
+      const { error } = await run('snapshots', 'prune', `--keep=${keep}`);
+      expect(error).to.include({ code: 'commander.invalidArgument' });
+    });
+  }
+});
