@@ -1,0 +1,26 @@
+/** The JSON Schemas of a dataset directory's files, from the declarations that validation goes by. */
+import type { Collection } from '../contracts/dataset.js';
+import type { JsonSchema } from '../contracts/json-schema.js';
+import { manifestSchema } from './manifest.js';
+
+const list = (fields: readonly string[]): string => fields.map((field) => `"${field}"`).join(', ');
+
+const describe = ({ name, key, references = [] }: Collection): string =>
+  [
+    `One line of the file of "${name}". Lines are ordered by ${list(key)}, which no two of them share.`,
+    ...references.map(({ fields, to }) => `${list(fields)} must be the key of a line in "${to}".`),
+  ].join(' ');
+
+/** By file name: a schema of one line for each collection, and one of the manifest. */
+export const schemaFiles = (collections: Iterable<Collection>): Readonly<Record<string, JsonSchema>> => {
+  const files: Record<string, JsonSchema> = { 'manifest.schema.json': manifestSchema };
+  for (const collection of collections) {
+    files[`${collection.name}.schema.json`] = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      title: collection.name,
+      description: describe(collection),
+      ...collection.schema,
+    };
+  }
+  return files;
+};
