@@ -54,3 +54,6 @@ export {
   type StorageErrorCode,
 } from './core/errors.js';
 export { compareBy, compareScalars } from './core/storage/compare.js';
+export { IndexedCollection } from './core/storage/indexed-collection.js';
+export { indexedSnapshot } from './core/storage/indexed-snapshot.js';
+export { publicationTime } from './core/storage/publication-time.js';
