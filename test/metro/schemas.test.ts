@@ -43,7 +43,7 @@ describe('docs/dataset-format.md', () => {
   });
 
   it('lists every collection with its key and schema', () => {
-    const rows = [...page.matchAll(/^\| \[`(\w+)`\]\((.+?)\) \| (.+?) \|/gm)];
+    const rows = [...page.matchAll(/^\| \[`(\w+)`\]\((.+?)\) +\| (.+?) +\|/gm)];
     const listed = rows.map(([, name, link, key]) => ({ name, link, key: key?.replaceAll('`', '').split(', ') }));
     const declared = collections.map(({ name, key }) => ({ name, link: `schemas/${name}.schema.json`, key }));
     expect(listed).to.deep.equal(declared);
