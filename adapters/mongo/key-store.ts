@@ -36,6 +36,8 @@ export class MongoKeyStore implements KeyStore {
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
+  /** Whether there has been a change stream. */
+  #streamed = false;
   #fault: KeyStoreError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -55,9 +57,10 @@ export class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.kick();
         },
-        // What changed while there was no stream is not told by it.
+        // What was edited by hand while there was no stream is not told by it. The first one begins with the first look.
         open: () => {
-          this.#all = true;
+          this.#all ||= this.#streamed;
+          this.#streamed = true;
           void this.#poller.kick();
         },
       },
