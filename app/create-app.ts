@@ -15,6 +15,7 @@ import { requestLog } from '../core/http/request-log.js';
 import { RouteTable } from '../core/http/route-table.js';
 import { CurrentSnapshot } from '../core/http/served-snapshot.js';
 import { HttpServer } from '../core/http/server.js';
+import { Vintages } from '../core/http/vintages.js';
 import { KeyRing } from '../core/keys/key-ring.js';
 import { openApiPlugin } from '../core/openapi/plugin.js';
 import { createContainer, type Overrides, resolve } from './container.js';
@@ -64,13 +65,9 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   const cache = resolve(container, 'cache');
   const events = resolve(container, 'storageEvents');
 
-  const snapshots = new CurrentSnapshot({
-    adapter,
-    collections: modules.registry.collections,
-    cacheBytes: http.cacheBytes,
-    clock,
-    logger,
-  });
+  const stored = { adapter, collections: modules.registry.collections, cacheBytes: http.cacheBytes };
+  const snapshots = new CurrentSnapshot({ ...stored, clock, logger });
+  const vintages = new Vintages(stored);
   let storage: Health = { ok: true, message: null };
   events.on('changed', () => void snapshots.refresh());
   events.on('problem', (sentence) => {
@@ -93,8 +90,9 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     basePath: server.basePath,
     unknownParameters: http.unknownParameters,
     maxUrlBytes: server.maxUrlBytes,
+    csvFormulaGuard: http.csvFormulaGuard,
   });
-  const answerParts = { snapshots, cache, clock, serviceState };
+  const answerParts = { snapshots, vintages, cache, clock, serviceState };
   const koa = new Koa();
   koa.use(
     pipeline({

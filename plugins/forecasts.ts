@@ -111,6 +111,7 @@ export default definePlugin({
     dataRoute({
       path: '/forecasts',
       operationId: 'listForecasts',
+      vintages: true,
       summary: 'The markets that have a scored forecast',
       description: 'As `/markets`, restricted to markets whose `forecast_12m` is not null.',
       response: {
@@ -126,6 +127,7 @@ export default definePlugin({
     dataRoute<{ cbsa: string }>({
       path: '/forecasts/{cbsa}/history',
       operationId: 'getForecastHistory',
+      vintages: true,
       summary: 'What the model predicted for one market at each past run',
       description: 'Rows of completed runs, oldest first.',
       parameters: { path: { cbsa: cbsaParameter } },
@@ -140,6 +142,7 @@ export default definePlugin({
     dataRoute<{ cbsa: string }>({
       path: '/markets/{cbsa}/forecast-track',
       operationId: 'getForecastTrack',
+      vintages: true,
       summary: 'Each past forecast of one market beside what came true',
       description: 'One row per completed run that scored the market, oldest first.',
       parameters: { path: { cbsa: cbsaParameter } },

@@ -56,6 +56,7 @@ export default definePlugin({
     dataRoute<{ cbsa: string }>({
       path: '/markets/{cbsa}/history',
       operationId: 'getMarketHistory',
+      vintages: true,
       summary: 'The full quarterly house price index of one market',
       description: 'Oldest quarter first. Quarters without a published value are left out.',
       parameters: { path: { cbsa: cbsaParameter } },

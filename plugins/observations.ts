@@ -46,6 +46,7 @@ export default definePlugin({
     dataRoute<ObservationsInput>({
       path: '/observations',
       operationId: 'listObservations',
+      vintages: true,
       summary: 'Observations of one series',
       description:
         'Oldest first; rows of `metro_hpi` by market, then date. Missing values are left out. ' +

@@ -44,6 +44,7 @@ export default definePlugin({
     dataRoute({
       path: '/signals',
       operationId: 'listSignals',
+      vintages: true,
       summary: 'Signal and risk grade of every market in the newest completed run',
       description: 'Ordered by CBSA code.',
       response: {

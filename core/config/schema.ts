@@ -33,6 +33,7 @@ export interface HttpConfig {
   readonly cors: CorsConfig | null;
   readonly compression: boolean;
   readonly cacheBytes: number;
+  readonly csvFormulaGuard: boolean;
 }
 
 export interface AuthConfig {
@@ -164,6 +165,12 @@ export const configSchema = {
       ),
       compression: { type: 'boolean', description: 'Whether answers are sent as br or gzip too.', default: true },
       cacheBytes: count('Memory for answers kept ready, in bytes; 0: none are.', 0, 2 ** 40, 64 * 1024 * 1024),
+      csvFormulaGuard: {
+        type: 'boolean',
+        description:
+          'Whether texts in CSV that a spreadsheet would run as a formula get an apostrophe before them; false: every cell is exact.',
+        default: true,
+      },
     }),
     adapter: module('Where the data is read from.'),
     plugins: {

@@ -64,6 +64,8 @@ interface RouteBase<Input> {
 /** The answer depends on the input and the snapshot alone, and is kept as long as the snapshot. */
 export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'data';
+  /** Whether it can be asked `as_of` an earlier date. Default false. The snapshot is then the one of that time. */
+  readonly vintages?: boolean;
   handler(input: Input, context: { readonly snapshot: SnapshotReader }): Promise<unknown>;
 }
 

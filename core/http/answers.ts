@@ -3,12 +3,15 @@ import type { SharedCache } from '../contracts/cache.js';
 import type { ServiceRoute, ServiceState } from '../contracts/plugin.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
+import { type Form, jsonForm } from './form.js';
 import { JSON_TYPE, jsonRepresentation, Representation } from './representation.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
+import type { Vintages } from './vintages.js';
 
 export interface AnswerParts {
   readonly snapshots: CurrentSnapshot;
+  readonly vintages: Vintages;
   readonly cache: SharedCache;
   readonly clock: Clock;
   readonly serviceState: () => ServiceState;
@@ -21,16 +24,18 @@ export interface Answer {
 }
 
 /** Not a promise where the answer is at hand: the hot path waits for nothing. */
-export const answerer = (parts: AnswerParts): ((match: RouteMatch) => Answer) => {
+export const answerer = (parts: AnswerParts): ((match: RouteMatch, form: Form) => Answer | Promise<Answer>) => {
   const askService = serviceAsker(parts);
-  return ({ address, input, shape }) => {
+  return ({ address, input, shape, asOf }, form) => {
     const { route } = address;
     if (route.kind === 'service') {
       return { representation: address.shared ? askReplicas(parts, address, route, input) : askService(route, input) };
     }
     const served = parts.snapshots.get();
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
-    return { representation: served.answer({ shape, route, input }), snapshotVersion: served.version };
+    const request = { shape: form === jsonForm ? shape : `${form.name} ${shape}`, route, input, form };
+    if (asOf !== undefined) return parts.vintages.answer(asOf, request);
+    return { representation: served.answer(request), snapshotVersion: served.version };
   };
 };
 

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
+import type { Form } from './form.js';
 import type { Match } from './route-table.js';
 
 /** A status, header pairs (flat) and a body: all that a response consists of beside what every response carries. */
@@ -26,6 +27,8 @@ export class Exchange {
   /** Credentials were sent and are not valid. */
   invalidKey = false;
   decision: Decision | undefined;
+  /** What the answer is written in, where a route answers. */
+  form: Form | undefined;
   reply: Reply | undefined;
   /** For the log: whether the answer was there already. */
   cacheHit = false;

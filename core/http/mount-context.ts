@@ -3,6 +3,7 @@ import type { MountContext } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import type { answerer } from './answers.js';
 import { errorReply } from './error-reply.js';
+import { jsonForm } from './form.js';
 import { newRequestId } from './request-id.js';
 import type { RouteTable } from './route-table.js';
 
@@ -18,7 +19,8 @@ export const mountContext = (
       const match = routes.resolve(`${basePath}${target}`);
       if (match.fault) throw match.fault;
       if (match.input === undefined) throw new Error(`${target} is not a route`);
-      const { identity } = await answer(match).representation;
+      const { representation } = await answer(match, match.form ?? jsonForm);
+      const { identity } = await representation;
       return { status: 200, body: identity.body.toString() };
     } catch (error) {
       const { status, body } = errorReply(error, logger, newRequestId());

@@ -33,9 +33,13 @@ const judgeEncoding = remember((value): Encoding => {
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
   acceptEncoding === undefined ? 'identity' : judgeEncoding(acceptEncoding);
 
-/** Judges `Accept` against what an endpoint offers: the best type, or undefined where all are excluded. */
-export const mediaTypeChooser = (offers: readonly string[]) => {
-  const judge = remember((value) => new Negotiator({ headers: { accept: value } }).mediaTypes([...offers])[0] ?? null);
-  return (accept: string | undefined): string | undefined =>
+/** Judges `Accept` against what an endpoint offers: the best offer, or undefined where all are excluded. */
+export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(offers: readonly Offer[]) => {
+  const types = offers.map(({ mediaType }) => mediaType);
+  const judge = remember((value) => {
+    const [best] = new Negotiator({ headers: { accept: value } }).mediaTypes(types);
+    return offers.find(({ mediaType }) => mediaType === best) ?? null;
+  });
+  return (accept: string | undefined): Offer | undefined =>
     accept === undefined ? offers[0] : (judge(accept) ?? undefined);
 };

@@ -17,7 +17,7 @@ import type { MountContext } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import type { KeyRing } from '../keys/key-ring.js';
-import { type AnswerParts, answerer } from './answers.js';
+import { type Answer, type AnswerParts, answerer } from './answers.js';
 import type { CallerAddress } from './caller-address.js';
 import { errorReply } from './error-reply.js';
 import { type Caller, Exchange, type Reply } from './exchange.js';
@@ -138,7 +138,7 @@ const checkRequest = ({ headers }: PipelineParts): Middleware => {
   return (ctx, next) => {
     const { exchange } = ctx;
     const { request, response } = exchange;
-    const { address, fault } = exchange.match;
+    const { address, fault, form } = exchange.match;
     const method = request.method ?? '';
     const body = hasBody(request);
     // A body that nobody reads would be taken for the next request.
@@ -155,7 +155,10 @@ const checkRequest = ({ headers }: PipelineParts): Middleware => {
       throw new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
     }
     if (fault) throw fault;
-    if (!address.mount && !address.chooseMediaType(request.headers.accept)) throw new ApiError(errors.not_acceptable);
+    if (!address.mount) {
+      exchange.form = form ?? address.chooseForm(request.headers.accept);
+      if (!exchange.form) throw new ApiError(errors.not_acceptable);
+    }
     return next();
   };
 };
@@ -173,9 +176,12 @@ const answer = (parts: PipelineParts): Middleware => {
   const answerRoute = answerer(parts);
   const respond: Middleware = (ctx) => {
     const { exchange } = ctx;
-    const { match } = exchange;
-    if (match.input === undefined) return undefined;
-    const { representation, snapshotVersion } = answerRoute(match);
+    const { match, form } = exchange;
+    if (match.input === undefined || !form) return undefined;
+    const answered = answerRoute(match, form);
+    return answered instanceof Promise ? answered.then((found) => settle(exchange, found)) : settle(exchange, answered);
+  };
+  const settle = (exchange: Exchange, { representation, snapshotVersion }: Answer): void | Promise<void> => {
     exchange.snapshotVersion = snapshotVersion;
     if (representation instanceof Promise) {
       return representation.then((computed) => negotiate(parts, exchange, computed));

@@ -5,6 +5,9 @@ import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { RegisteredRoute } from '../registry/register-plugins.js';
 import { BoundedMap } from './bounded-map.js';
+import { csvColumns, csvForm } from './csv.js';
+import { type Form, jsonForm } from './form.js';
+import { splitInput } from './framework-parameters.js';
 import { compileInput, type Input } from './input.js';
 import { mediaTypeChooser } from './negotiation.js';
 import { decodePercent, parseTarget } from './query-string.js';
@@ -27,7 +30,10 @@ export interface ServedRoute extends Address {
   readonly mount?: undefined;
   readonly middleware: readonly Middleware[];
   readonly parseInput: ReturnType<typeof compileInput>;
-  readonly chooseMediaType: (accept: string | undefined) => string | undefined;
+  /** Its first answers where the client has no preference. */
+  readonly forms: readonly Form[];
+  /** By `Accept`. */
+  readonly chooseForm: (accept: string | undefined) => Form | undefined;
 }
 
 export interface ServedMount extends Address {
@@ -37,16 +43,26 @@ export interface ServedMount extends Address {
 /** A request that a route can answer: requests of one shape are answered alike. */
 export interface RouteMatch {
   readonly address: ServedRoute;
+  /** For the handler: without what the framework answers itself. */
   readonly input: Input;
   readonly shape: string;
+  /** Where the query names one. */
+  readonly form: Form | undefined;
+  /** The date of the snapshot that is asked for; the current one's where it is undefined. */
+  readonly asOf: string | undefined;
   readonly fault?: undefined;
 }
 
 /** What a URL stands for. Where nothing can answer, `fault` says why. */
 export type Match =
   | RouteMatch
-  | { readonly address: ServedMount; readonly input?: undefined; readonly fault?: undefined }
-  | { readonly address: ServedRoute | undefined; readonly input?: undefined; readonly fault: ApiError };
+  | { readonly address: ServedMount; readonly input?: undefined; readonly form?: undefined; readonly fault?: undefined }
+  | {
+      readonly address: ServedRoute | undefined;
+      readonly input?: undefined;
+      readonly form?: undefined;
+      readonly fault: ApiError;
+    };
 
 const REMEMBERED_URLS = 10_000;
 const REMEMBERED_LENGTH = 500;
@@ -56,6 +72,7 @@ export interface RouteTableOptions {
   readonly basePath: string;
   readonly unknownParameters: 'reject' | 'ignore';
   readonly maxUrlBytes: number;
+  readonly csvFormulaGuard: boolean;
 }
 
 export class RouteTable {
@@ -69,20 +86,25 @@ export class RouteTable {
   constructor(
     routes: readonly RegisteredRoute[],
     mounts: readonly Mount[],
-    { basePath, unknownParameters, maxUrlBytes }: RouteTableOptions,
+    { basePath, unknownParameters, maxUrlBytes, csvFormulaGuard }: RouteTableOptions,
   ) {
     this.#maxUrlBytes = maxUrlBytes;
-    this.routes = routes.map(({ route, middleware }) => ({
-      route,
-      pattern: `${basePath}${route.path}`,
-      methods: READS,
-      needsKey: route.key ?? true,
-      limited: route.kind === 'data' || (route.limited ?? true),
-      shared: route.kind === 'service' && route.sharedSeconds !== undefined,
-      middleware,
-      parseInput: compileInput(route, unknownParameters),
-      chooseMediaType: mediaTypeChooser(['application/json']),
-    }));
+    this.routes = routes.map(({ route, middleware }) => {
+      const columns = csvColumns(route);
+      const forms = columns ? [jsonForm, csvForm(columns, csvFormulaGuard)] : [jsonForm];
+      return {
+        route,
+        pattern: `${basePath}${route.path}`,
+        methods: READS,
+        needsKey: route.key ?? true,
+        limited: route.kind === 'data' || (route.limited ?? true),
+        shared: route.kind === 'service' && route.sharedSeconds !== undefined,
+        middleware,
+        parseInput: compileInput(route, unknownParameters),
+        forms,
+        chooseForm: mediaTypeChooser(forms),
+      };
+    });
     this.#mounts = mounts.map((mount) => ({
       mount,
       pattern: mount.path,
@@ -123,9 +145,11 @@ export class RouteTable {
         throw new ApiError(errors.route_not_found);
       }
       const parameters = new Map(found.parameters.map(([name, raw]) => [name, decodePercent(raw, 'path', name)]));
-      const input = found.served.parseInput(parameters, target.query);
-      const shape = `${found.served.route.operationId} ${JSON.stringify(Object.entries(input).sort())}`;
-      return { address: found.served, input, shape };
+      const { route, parseInput, forms } = found.served;
+      const { input, framework } = splitInput(route, parseInput(parameters, target.query));
+      const shape = `${route.operationId} ${JSON.stringify(Object.entries(input).sort())}`;
+      const form = forms.find(({ name }) => name === framework.format);
+      return { address: found.served, input, shape, form, asOf: framework.asOf };
     } catch (error) {
       if (error instanceof ApiError) return { address, fault: error };
       return { address, fault: new ApiError(errors.internal_error, undefined, { cause: error }) };

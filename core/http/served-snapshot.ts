@@ -1,23 +1,14 @@
 /** The snapshot that requests are answered from, together with the answers kept for it. */
 import { setImmediate } from 'node:timers/promises';
 import type { Collection } from '../contracts/dataset.js';
-import type { DataRoute, SnapshotReader } from '../contracts/plugin.js';
+import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { checkedSnapshot } from '../storage/checked-snapshot.js';
-import type { Input } from './input.js';
-import { jsonRepresentation, type Representation } from './representation.js';
+import { type DataRequest, representData } from './data-request.js';
+import type { Representation } from './representation.js';
 import { ResponseCache } from './response-cache.js';
-
-/** A request that data routes answer alike: the same shape has the same body within a snapshot. */
-export interface DataRequest {
-  readonly shape: string;
-  readonly route: DataRoute;
-  readonly input: Input;
-}
-
-const HEADERS = ['Cache-Control', 'private, no-cache'];
 
 export class ServedSnapshot {
   readonly responses: ResponseCache;
@@ -65,12 +56,9 @@ export class ServedSnapshot {
       }
       this.#readers++;
       try {
-        const data = await request.route.handler(request.input as never, { snapshot: this.reader });
+        const representation = await representData(request, this.reader);
         this.#requests.set(request.shape, request);
-        return jsonRepresentation(data, {
-          lastModified: this.publishedAt,
-          headers: [...HEADERS, 'Snapshot-Version', this.version],
-        });
+        return representation;
       } finally {
         this.#readers--;
         this.#releaseWhenIdle();

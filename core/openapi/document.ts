@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, built from the registered routes so that it cannot drift from them. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
+import { csvColumns, csvForm } from '../http/csv.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import { ComponentSchemas } from './component-schemas.js';
 import { ErrorResponses, errorSchema, isLimited, isShared } from './error-responses.js';
@@ -77,10 +78,23 @@ const operation = ({ route, plugin }: RegisteredRoute, schemas: ComponentSchemas
             schema: schemas.reference(route.response.schema),
             example: route.response.example,
           },
+          ...csvContent(route),
         },
       },
       304: { description: 'The copy that the client has is current.', headers },
       ...errorResponses.of(route),
+    },
+  };
+};
+
+/** The same rows, where the route has them. */
+const csvContent = (route: Route) => {
+  const columns = csvColumns(route);
+  if (!columns) return {};
+  return {
+    'text/csv': {
+      schema: { type: 'string', description: `RFC 4180, with the columns ${columns.join(', ')}.` },
+      example: csvForm(columns, true).write(route.response.example),
     },
   };
 };

@@ -1,5 +1,6 @@
 /** Whether one route is declared as the contract asks. */
 import type { Parameter, Route } from '../contracts/plugin.js';
+import { frameworkParameters } from '../http/framework-parameters.js';
 import { compileSchema } from '../schema.js';
 
 const TEMPLATE = /^(\/([A-Za-z0-9._-]+|\{[a-z][a-z0-9_]*\}))+$/;
@@ -24,6 +25,7 @@ export const routeFaults = (route: Route): string[] => {
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(route.operationId ?? '')) fault('operationId must be an identifier');
   if (!route.summary) fault('summary is missing');
 
+  const provided = frameworkParameters(route);
   const inPath = templateParameters(route.path);
   const declared = Object.keys(route.parameters?.path ?? {});
   for (const name of inPath) if (!declared.includes(name)) fault(`path parameter "${name}" is not declared`);
@@ -31,6 +33,7 @@ export const routeFaults = (route: Route): string[] => {
   for (const [name, parameter] of Object.entries({ ...route.parameters?.path, ...route.parameters?.query })) {
     const problem = parameterFault(parameter);
     if (problem) fault(`parameter "${name}": ${problem}`);
+    if (Object.hasOwn(provided, name)) fault(`parameter "${name}" is one that the framework adds to such routes`);
   }
   if (!route.response?.schema) fault('response.schema is missing');
   else {

@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import type { Collection } from '../contracts/dataset.js';
 import type { Mount, Plugin, Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
+import { withFrameworkParameters } from '../http/framework-parameters.js';
 import { nearest } from '../nearest.js';
 import { checkCollection } from '../storage/check-collection.js';
 import { routeFaults, templateShape } from './check-route.js';
@@ -15,6 +16,7 @@ export interface LoadedPlugin {
 }
 
 export interface RegisteredRoute {
+  /** With the parameters that the framework adds. */
   readonly route: Route;
   readonly plugin: Plugin;
   readonly middleware: readonly Middleware[];
@@ -101,7 +103,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
           );
         }
       }
-      routes.push({ route, plugin, middleware });
+      routes.push({ route: withFrameworkParameters(route), plugin, middleware });
     }
   }
 

@@ -64,10 +64,14 @@ describe('plugin markets', () => {
     expect(text).to.equal('{"data":[]}');
   });
 
-  it('GET /markets?limit=5 is a 400 unknown_parameter', async () => {
-    const { status, json } = await service.get('/markets?limit=5');
-    expect(status).to.equal(400);
-    expect(json.code).to.equal('unknown_parameter');
-    expect(json.error).to.contain('takes no query parameters');
-  });
+  for (const [target, advice] of [
+    ['/markets?limit=5', 'It has: format.'],
+    ['/markets/12060?limit=5', 'takes no query parameters'],
+  ] as const) {
+    it(`GET ${target} is a 400 unknown_parameter`, async () => {
+      const { status, json } = await service.get(target);
+      expect([status, json.code]).to.deep.equal([400, 'unknown_parameter']);
+      expect(json.error).to.contain(advice);
+    });
+  }
 });
