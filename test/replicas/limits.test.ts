@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { writeVersions } from '../support/dataset-version.js';
 import { request } from '../support/http-client.js';
 import { type Answer, askAll, LoadClient } from '../support/load-client.js';
+import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 
 const WINDOW_MS = 60_000;
@@ -124,18 +125,7 @@ describe('limits over three replicas, the clock of one being 30 seconds ahead', 
   /** A key that every replica knows, and its first requests: one at each replica. */
   const newKey = async (limit?: number) => {
     const { id, key } = await service.createKey(limit);
-    const first: Answer[] = [];
-    for (const { url } of service.replicas) {
-      const client = new LoadClient(url, key, 1);
-      let answer = await client.get('/markets');
-      for (let tries = 0; answer.status === 401; tries++) {
-        assert.isBelow(tries, 100, 'a replica does not learn of the key');
-        await delay(50);
-        answer = await client.get('/markets');
-      }
-      first.push(answer);
-      client.close();
-    }
+    const first = await untilKnown(service, key);
     const callers = Array.from({ length: 4 }, () => new LoadClient(service.url, key, 12));
     clients.push(...callers);
     return { callers, first, window: new RedisWindow(redis, id) };

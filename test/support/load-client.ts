@@ -93,3 +93,7 @@ export const askAll = async (
   await Promise.all(Array.from({ length: atOnce }, worker));
   return answers;
 };
+
+/** The longest wait, in whole milliseconds. */
+export const longest = (answers: readonly Answer[]): number =>
+  Math.ceil(Math.max(0, ...answers.map(({ sent, received }) => received - sent)));
