@@ -16,5 +16,15 @@ export const createAjv = (options: Options = {}): Ajv2020 => {
   return ajv;
 };
 
-export const compileSchema = <T = unknown>(schema: AnySchemaObject, options?: Options): ValidateFunction<T> =>
-  createAjv(options).compile<T>(schema);
+const shared = new Map<string, Ajv2020>();
+
+/** Compilers of the same options are one: each new one would compile the draft's own schema again, some 40 ms. */
+export const compileSchema = <T = unknown>(schema: AnySchemaObject, options: Options = {}): ValidateFunction<T> => {
+  const name = JSON.stringify(options);
+  const ajv = shared.get(name) ?? createAjv(options);
+  shared.set(name, ajv);
+  const validate = ajv.compile<T>(schema);
+  // Another schema may have the same id, in another service of this process.
+  ajv.removeSchema(schema);
+  return validate;
+};

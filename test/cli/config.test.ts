@@ -39,8 +39,8 @@ describe('metro-forecast config', () => {
       METRO__AUTH__KEYS: '{"use":"file","options":{"pth":1}}',
     });
     expect(error?.message)
-      .to.include('auth.keys.options.pth: there is no such setting; did you mean "path"?')
-      .and.include('auth.keys.options.path: is missing');
+      .to.include('auth.keys.options.pth (from METRO__AUTH__KEYS): there is no such setting; did you mean "path"?')
+      .and.include('auth.keys.options.path (from METRO__AUTH__KEYS): is missing');
   });
 
   it('gives MONGODB_URI to the adapter and the key store where they are "mongo"', async () => {
