@@ -14,7 +14,7 @@ export type Route = (typeof ROUTES)[number];
 export const ROUTE_TITLES: Readonly<Record<Route, string>> = {
   market: 'One market',
   list: 'List of 410 markets',
-  history: "One market's history (204 quarters)",
+  history: 'History of one market',
 };
 
 export interface Contender {

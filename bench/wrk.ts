@@ -14,6 +14,7 @@ export interface WrkOptions {
 
 export interface WrkResult {
   readonly requestsPerSecond: number;
+  readonly requests: number;
   /** Microseconds. */
   readonly p50: number;
   readonly refused: number;
@@ -39,5 +40,10 @@ export const runWrk = async (options: WrkOptions): Promise<WrkResult> => {
   }
   if (refused > 0 && !refusals) throw new Error(`${refused} answers of ${url} were errors.`);
   if (requestsPerSecond === 0) throw new Error(`${url} answered nothing:\n${text}`);
-  return { requestsPerSecond, p50: Number(p50) * (MICROSECONDS[unit ?? ''] ?? Number.NaN), refused };
+  return {
+    requestsPerSecond,
+    requests: numberAfter(text, /(\d+) requests in /),
+    p50: Number(p50) * (MICROSECONDS[unit ?? ''] ?? Number.NaN),
+    refused,
+  };
 };

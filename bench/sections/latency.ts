@@ -24,7 +24,10 @@ export const latency = (bench: Bench): Promise<SectionReport> => {
       entrants.map(({ contender, url }) => ({ name: contender.name, url: url('market'), connections: 32 })),
     );
     const rate = Math.floor(capacity.get(SERVICE)!.requestsPerSecond / 2);
-    const able = entrants.filter(({ contender }) => capacity.get(contender.name)!.requestsPerSecond >= rate * HEADROOM);
+    const able = entrants.filter(
+      ({ contender: { name } }) =>
+        name === BARE || name === SERVICE || capacity.get(name)!.requestsPerSecond >= rate * HEADROOM,
+    );
     const unable = entrants.filter((entrant) => !able.includes(entrant)).map(({ contender }) => contender.name);
     bench.say(`Latency: ${rate} requests/s`);
     const results = new Map(able.map(({ contender }) => [contender.name, [] as ArrivalResult[]]));
