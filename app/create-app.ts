@@ -6,6 +6,7 @@ import type { DependencyContainer } from 'tsyringe';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { Plugin, ServiceState } from '../core/contracts/plugin.js';
 import type { Health } from '../core/contracts/runtime.js';
+import { Admission, admitting } from '../core/http/admission.js';
 import { answerer } from '../core/http/answers.js';
 import { callerAddress } from '../core/http/caller-address.js';
 import { commonHeaders } from '../core/http/headers.js';
@@ -22,6 +23,7 @@ import { createContainer, type Overrides, resolve } from './container.js';
 import { documentInfo } from './document-info.js';
 import { loadConfig } from './load-config.js';
 import { loadModules } from './load-modules.js';
+import { createMetrics } from './metrics.js';
 
 export interface AppOverrides extends Overrides {
   /** Plugins of the embedding program, registered after those of the config. */
@@ -34,8 +36,8 @@ export interface App {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Calls the service without a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
-  /** Listens as the config says; rejects when the port is taken. */
-  listen(): Promise<{ host: string; port: number; url: string }>;
+  /** Listens as the config says, for metrics too if it wants them; rejects when a port is taken. */
+  listen(): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
   /** From now on `/health` fails and connections close after their response. */
   drain(): void;
   /** Ends running requests, then the stores. Safe to call twice. */
@@ -85,6 +87,13 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     pingStorage: () => adapter.ping(),
   });
 
+  const admission = server.overload && new Admission({ ...server.overload, clock, logger });
+  const metrics = createMetrics(loaded.config.metrics, {
+    state: serviceState,
+    responses: () => snapshots.get()?.responses,
+    admission,
+  });
+
   const headers = commonHeaders(http.cors);
   const routes = new RouteTable(modules.registry.routes, modules.registry.mounts, {
     basePath: server.basePath,
@@ -93,6 +102,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     csvFormulaGuard: http.csvFormulaGuard,
   });
   const answerParts = { snapshots, vintages, cache, clock, serviceState };
+  const log = requestLog(logger);
   const koa = new Koa();
   koa.use(
     pipeline({
@@ -104,18 +114,26 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
       headers,
       addressOf: callerAddress(server.trustProxy),
       mountContext: mountContext(routes, answerer(answerParts), server.basePath, logger),
-      observe: requestLog(logger),
+      observe: metrics
+        ? (exchange, status) => {
+            log(exchange, status);
+            metrics.observeRequest(exchange, status);
+          }
+        : log,
       requestsPerMinute: limits.requestsPerMinute,
       realm: auth.realm,
       compression: http.compression,
     }),
   );
   koa.on('error', (error) => logger.error({ err: error }, 'a response could not be written'));
-  const handle = koa.callback();
-  const listener = new HttpServer(server, headers, handle);
+  const answered = koa.callback();
+  const unlimited = routes.routes.filter(({ limited }) => !limited).map(({ pattern }) => pattern);
+  const handle = admission ? admitting(admission, new Set(unlimited), headers, answered) : answered;
+  const listener = new HttpServer(server, headers, handle, (event) => metrics?.observeEdge(event));
 
   const closeStores = async (): Promise<void> => {
     snapshots.close();
+    await metrics?.close();
     await Promise.all([adapter.close(), keyStore.close(), limiter.close(), cache.close()]);
     await resolve(container, 'redis')?.close();
   };
@@ -134,8 +152,10 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     handle,
     inject: (request) => inject(handle as Parameters<typeof inject>[0], request as InjectOptions),
     listen: async () => {
+      const metricsUrl = metrics ? await metrics.listen() : null;
       const { host, port } = await listener.listen();
-      return { host, port, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${server.basePath}` };
+      const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${server.basePath}`;
+      return { host, port, url, metricsUrl };
     },
     drain() {
       draining = true;

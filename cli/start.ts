@@ -1,8 +1,10 @@
 /** `metro-forecast start`: serves until a signal ends it. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { resolve as resolvePart } from '../app/container.js';
 import { type App, createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
+import type { Config, ServerConfig } from '../core/config/schema.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import { OperatorError } from '../core/errors.js';
 import { createKey } from '../core/keys/key-format.js';
@@ -20,6 +22,9 @@ Examples:
   metro-forecast start --config api.json     a configuration of your own
   PORT=9000 metro-forecast start             another port
 
+SIGTERM makes /health fail at once; after server.drainDelayMs the service stops listening, ends the running requests
+within server.drainMs and closes its stores. SIGINT does so without the delay; a second signal ends it at once.
+
 Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 for a wrong command line.`,
     )
     .action(async (_options: object, command: Command) => {
@@ -33,15 +38,16 @@ const start = async (path: string | undefined): Promise<void> => {
   const { keys, tiers } = loaded.config.auth;
   const demo = loaded.embedded && keys.use === 'memory' ? await demoKeyStore(tiers[0]!) : undefined;
   const app = await createApp(loaded, demo ? { keyStore: demo.store } : {});
-  const stop = stopOnSignals(app);
+  const stop = stopOnSignals(app, loaded.config.server);
   let url: string;
+  let metricsUrl: string | null;
   try {
-    ({ url } = await app.listen());
+    ({ url, metricsUrl } = await app.listen());
   } catch (error) {
     await stop();
-    throw listenFault(error as NodeJS.ErrnoException, loaded.config.server);
+    throw listenFault(error as ListenError, loaded.config);
   }
-  resolvePart(app.container, 'logger').info({ url, config: loaded.path }, 'listening');
+  resolvePart(app.container, 'logger').info({ url, metricsUrl, config: loaded.path }, 'listening');
   process.stdout.write(`Listening on ${url}\n`);
   if (demo) {
     process.stdout.write(
@@ -66,15 +72,25 @@ const demoKeyStore = async (tier: string): Promise<{ store: KeyStore; key: strin
   return { store, key };
 };
 
+/** Stores have this long to say goodbye. They hold nothing that would be lost. */
+const CLOSE_STORES_MS = 2000;
+
 /** The first signal lets running requests finish, a second one ends at once. */
-const stopOnSignals = (app: App): (() => Promise<void>) => {
+const stopOnSignals = (app: App, { drainDelayMs, drainMs }: ServerConfig): (() => Promise<void>) => {
   const logger = resolvePart(app.container, 'logger');
+  const shutDown = async (delayMs: number): Promise<void> => {
+    app.drain();
+    await delay(delayMs);
+    const closed = await Promise.race([app.close(), delay(drainMs + CLOSE_STORES_MS, 'late', { ref: false })]);
+    if (closed === 'late') logger.warn('the stores did not close in time');
+  };
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals) => {
     if (stopping) process.exit(1);
     stopping = true;
     logger.info({ signal }, 'shutting down');
-    app.close().then(
+    // Whoever interrupts at a terminal has no load balancer to wait for.
+    shutDown(signal === 'SIGTERM' ? drainDelayMs : 0).then(
       () => process.exit(0),
       (error: unknown) => {
         logger.fatal({ err: error }, 'the shutdown failed');
@@ -86,12 +102,21 @@ const stopOnSignals = (app: App): (() => Promise<void>) => {
   return () => app.close();
 };
 
-const listenFault = (error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): Error => {
+interface ListenError extends NodeJS.ErrnoException {
+  readonly port?: number;
+}
+
+const listenFault = (error: ListenError, { server, metrics }: Config): Error => {
+  const ofMetrics = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
+  const { host, port } = ofMetrics ? metrics : server;
+  const [setHost, setPort] = ofMetrics
+    ? ['metrics.host', 'metrics.port']
+    : ['HOST or server.host', 'PORT or server.port'];
   const reasons: Record<string, string> = {
-    EADDRINUSE: `port ${port} is taken; set PORT or server.port to another one, or to 0 for any free one`,
-    EACCES: `this user may not listen on port ${port}; set PORT or server.port to one above 1023`,
-    EADDRNOTAVAIL: `this machine has no address ${host}; set HOST or server.host to one that it has`,
-    ENOTFOUND: `"${host}" is no address of this machine; set HOST or server.host to one that it has`,
+    EADDRINUSE: `port ${port} is taken; set ${setPort} to another one, or to 0 for any free one`,
+    EACCES: `this user may not listen on port ${port}; set ${setPort} to one above 1023`,
+    EADDRNOTAVAIL: `this machine has no address ${host}; set ${setHost} to one that it has`,
+    ENOTFOUND: `"${host}" is no address of this machine; set ${setHost} to one that it has`,
   };
   const reason = reasons[error.code ?? ''];
   return reason ? new OperatorError(`Cannot listen on ${host}:${port}: ${reason}.`, [], { cause: error }) : error;

@@ -14,13 +14,28 @@ export interface ServerConfig {
   readonly basePath: string;
   readonly trustProxy: number;
   readonly workers: number;
+  readonly drainDelayMs: number;
   readonly drainMs: number;
   readonly maxUrlBytes: number;
   readonly maxHeaderBytes: number;
+  readonly maxHeaders: number;
   readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
+  readonly stallTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  readonly overload: OverloadConfig | null;
+}
+
+export interface OverloadConfig {
+  readonly maxInFlight: number;
+  readonly maxEventLoopDelayMs: number;
+}
+
+export interface MetricsConfig {
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface CorsConfig {
@@ -63,6 +78,7 @@ export interface Config {
   readonly limits: LimitsConfig;
   readonly redis: RedisConfig | null;
   readonly log: LogConfig;
+  readonly metrics: MetricsConfig | null;
 }
 
 const section = (description: string, properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
@@ -128,15 +144,43 @@ export const configSchema = {
         0,
       ),
       workers: count('Processes that share the port; 0: one for each CPU.', 0, 256, 1),
+      drainDelayMs: count(
+        'How long /health fails before the service stops listening at SIGTERM, so that load balancers see it first: their interval times the failures that they wait for. Connections close after their next answer meanwhile. In milliseconds.',
+        0,
+        600_000,
+        1000,
+      ),
       drainMs: milliseconds('How long running requests may take to finish at shutdown.', 10_000),
       maxUrlBytes: count('Longest request target, in bytes.', 64, 65_536, 8192),
       maxHeaderBytes: count('Largest head of a request, in bytes.', 1024, 1_048_576, 16_384),
+      maxHeaders: count('Most header fields of a request.', 16, 10_000, 100),
       maxConnections: count('Most sockets open at once.', 1, 1_000_000, 10_000),
+      maxConnectionsPerAddress: count(
+        "Most sockets open at once from one IPv4 address or IPv6 /64 network; not applied where trustProxy is above 0, since they all are the proxy's then.",
+        1,
+        1_000_000,
+        2000,
+      ),
       headersTimeoutMs: milliseconds("How long a request's headers may take to arrive.", 10_000),
       requestTimeoutMs: milliseconds('How long a whole request may take to arrive.', 15_000),
+      stallTimeoutMs: milliseconds(
+        'How long a connection may stand still during a request, or while its client does not read the answer.',
+        10_000,
+      ),
       keepAliveTimeoutMs: milliseconds(
         'How long an idle connection is kept; longer than the load balancer before it keeps one (often 60 s).',
         75_000,
+      ),
+      overload: section(
+        'When requests are refused with 503 so that the others keep their latency; null: never.',
+        {
+          maxInFlight: count('Most requests being answered at once.', 1, 1_000_000, 2000),
+          maxEventLoopDelayMs: milliseconds(
+            'How long requests may wait for the event loop, once they have waited longer for a quarter of a second.',
+            20,
+          ),
+        },
+        { type: ['object', 'null'] },
       ),
     }),
     http: section('What requests may ask, and how answers travel.', {
@@ -223,5 +267,13 @@ export const configSchema = {
         default: 'auto',
       },
     }),
+    metrics: section(
+      'Prometheus metrics at /metrics of a socket of their own; null: none. They are for operators: keep the port private.',
+      {
+        host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
+        port: count('Port to listen on; 0 takes a free one.', 0, 65_535, 9464),
+      },
+      { type: ['object', 'null'], default: null },
+    ),
   },
 } as const satisfies JsonSchema;

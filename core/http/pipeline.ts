@@ -202,6 +202,8 @@ const answer = (parts: PipelineParts): Middleware => {
     for (const [name, value] of commonPairs(exchange, parts.headers)) ctx.append(name, value);
     const { contentSecurityPolicy } = address.mount;
     if (contentSecurityPolicy) ctx.set('Content-Security-Policy', contentSecurityPolicy);
+    // The server leaves it to whoever takes the body.
+    if (exchange.request.headers.expect?.toLowerCase() === '100-continue') exchange.response.writeContinue();
     return address.mount.handler(ctx, parts.mountContext);
   };
 };

@@ -1,6 +1,7 @@
 /** One log line a request. It names the key by its id, and carries nothing of the query but its route. */
 import type { Logger } from '../contracts/runtime.js';
 import type { Exchange } from './exchange.js';
+import { traceId } from './trace-context.js';
 
 export const requestLog =
   (logger: Logger) =>
@@ -16,6 +17,7 @@ export const requestLog =
         key: caller?.key?.id ?? null,
         snapshot: snapshotVersion ?? null,
         cached: cacheHit,
+        trace: traceId(request.headers['traceparent']) ?? null,
       },
       'request',
     );

@@ -1,56 +1,121 @@
 /** The HTTP server around the pipeline: its limits, its answers to what is not HTTP, and its drain. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { ApiError, type ErrorKind, errors } from '../errors.js';
-import { errorBody } from './error-reply.js';
-import { allowOf, type CommonHeaders } from './headers.js';
-import { JSON_TYPE } from './representation.js';
-import { newRequestId } from './request-id.js';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { limitConnections } from './connection-limit.js';
+import type { CommonHeaders } from './headers.js';
+import { hostFault } from './host-header.js';
+import { refusal, socketRefusals } from './refusals.js';
 
 export interface ServerOptions {
   readonly host: string;
   readonly port: number;
+  readonly trustProxy: number;
   readonly maxUrlBytes: number;
   readonly maxHeaderBytes: number;
+  readonly maxHeaders: number;
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
+  readonly stallTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
   readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
 }
+
+/** What happened before the pipeline, for the metrics. */
+export type EdgeEvent = 'malformed' | 'timeout' | 'too_many_connections' | 'too_many_connections_of_address';
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A request that was on its way when the listener closed has this long to arrive. */
+const LAST_REQUESTS_MS = 250;
 
 export class HttpServer {
   readonly #server: Server;
   readonly #options: ServerOptions;
+  readonly #headers: CommonHeaders;
+  readonly #handle: Handle;
+  readonly #observe: (event: EdgeEvent) => void;
+  /** The last request of each connection. */
+  readonly #responses = new WeakMap<Socket, ServerResponse>();
   #draining = false;
 
-  constructor(
-    options: ServerOptions,
-    headers: CommonHeaders,
-    handle: (request: IncomingMessage, response: ServerResponse) => void,
-  ) {
+  constructor(options: ServerOptions, headers: CommonHeaders, handle: Handle, observe: (event: EdgeEvent) => void) {
     this.#options = options;
-    this.#server = createServer(
-      {
-        // The target counts towards Node's limit, and has one of its own.
-        maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
-        headersTimeout: options.headersTimeoutMs,
-        requestTimeout: options.requestTimeoutMs,
-        keepAliveTimeout: options.keepAliveTimeoutMs,
-        connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
-        noDelay: true,
-      },
-      (request, response) => {
-        if (this.#draining) response.shouldKeepAlive = false;
-        handle(request, response);
-      },
-    );
-    this.#server.maxConnections = options.maxConnections;
-    const { refuse, onClientError } = socketRefuser(headers);
-    this.#server.on('clientError', (error, socket) => onClientError(error, socket as Socket));
-    // Without listeners Node would answer these itself, each in its own way. Nothing is upgraded to here, and
-    // RFC 9110 7.8 lets a server go on as if the header were not there.
-    this.#server.on('checkExpectation', handle);
-    this.#server.on('connect', (_request, socket) => refuse(socket as Socket, errors.method_not_allowed));
+    this.#headers = headers;
+    this.#handle = handle;
+    this.#observe = observe;
+    this.#server = createServer({
+      // The target counts towards Node's limit, and has one of its own.
+      maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
+      headersTimeout: options.headersTimeoutMs,
+      requestTimeout: options.requestTimeoutMs,
+      keepAliveTimeout: options.keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+      noDelay: true,
+      // Node would answer without a body: see `hostFault`.
+      requireHostHeader: false,
+    });
+    this.#configure();
+  }
+
+  #configure(): void {
+    const { maxConnections, maxConnectionsPerAddress, maxHeaders, stallTimeoutMs, trustProxy } = this.#options;
+    const server = this.#server;
+    server.maxConnections = maxConnections;
+    server.on('drop', () => this.#observe('too_many_connections'));
+    if (trustProxy === 0) {
+      limitConnections(server, maxConnectionsPerAddress, () => this.#observe('too_many_connections_of_address'));
+    }
+    // A socket of which no byte moves is destroyed; between requests the keep-alive timeout holds instead.
+    server.timeout = stallTimeoutMs;
+    // Node drops the fields beyond its limit in silence; one more is kept than is allowed, to be seen.
+    server.maxHeadersCount = maxHeaders + 1;
+    const refusals = socketRefusals(this.#headers);
+    const accept = this.#acceptor(refusals.headersTooLarge);
+    server.on('request', accept);
+    // Without listeners Node would answer these itself: it would ask for the body, or refuse without one. Nothing is
+    // upgraded to here, and RFC 9110 7.8 lets a server go on as if the header were not there.
+    server.on('checkContinue', accept);
+    server.on('checkExpectation', accept);
+    server.on('connect', (_request, socket) => refusals.connect.toSocket(socket as Socket));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
+  }
+
+  #acceptor(headersTooLarge: ReturnType<typeof refusal>): Handle {
+    const { maxHeaders } = this.#options;
+    const handle = this.#handle;
+    return (request, response) => {
+      if (this.#draining) response.shouldKeepAlive = false;
+      this.#responses.set(request.socket, response);
+      const fault = hostFault(request);
+      if (request.rawHeaders.length > 2 * maxHeaders) headersTooLarge.toRequest(request, response);
+      else if (fault) {
+        this.#observe('malformed');
+        refusal(fault, this.#headers).toRequest(request, response);
+      } else handle(request, response);
+    };
+  }
+
+  /** A client that is too slow, or gone, gets no answer. */
+  #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: ReturnType<typeof socketRefusals>): void {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
+    if (!error.code?.startsWith('HPE_') || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    this.#observe('malformed');
+    const before = this.#responses.get(socket);
+    if (before && !before.writableFinished) {
+      // An answer now would be taken for that of a request before it.
+      before.shouldKeepAlive = false;
+      before.once('finish', () => socket.destroySoon());
+    } else if (error.code === 'HPE_HEADER_OVERFLOW') refusals.headersTooLarge.toSocket(socket);
+    else refusals.malformed.toSocket(socket);
+  }
+
+  /** Sockets open now. */
+  connections(): Promise<number> {
+    return new Promise((resolve) => this.#server.getConnections((_error, count) => resolve(count ?? 0)));
   }
 
   /** @returns the address that it listens on, with the port that the system chose for port 0 */
@@ -74,46 +139,14 @@ export class HttpServer {
   async close(deadlineMs: number): Promise<void> {
     this.drain();
     if (!this.#server.listening) return;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
+    // Not http's own `close`: it would cut idle connections at once, with a request on its way in some of them.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    const lastRequests = setTimeout(() => this.#server.closeIdleConnections(), Math.min(LAST_REQUESTS_MS, deadlineMs));
+    const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
     await closed;
-    clearTimeout(timer);
+    clearTimeout(lastRequests);
+    clearTimeout(deadline);
+    // The rest of http's own: its check of slow connections.
+    this.#server.close();
   }
 }
-
-const STATUS_TEXT: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  405: 'Method Not Allowed',
-  431: 'Request Header Fields Too Large',
-};
-
-/** Answers, in the form of every other error, what Node's parser refuses; such a connection is then closed. */
-const socketRefuser = (headers: CommonHeaders) => {
-  const refuse = (socket: Socket, kind: ErrorKind, sentence?: string): void => {
-    if (!socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const body = errorBody(new ApiError(kind, sentence));
-    const head = [
-      ...['Content-Type', JSON_TYPE, 'Content-Length', String(body.length), 'Connection', 'close'],
-      ...(kind.status === 405 ? ['Allow', allowOf(['GET', 'HEAD'])] : []),
-      ...['X-Request-Id', newRequestId()],
-      ...headers.always(undefined),
-    ];
-    const lines = head.flatMap((name, index) => (index % 2 === 0 ? `${name}: ${head[index + 1]}` : []));
-    socket.end(`HTTP/1.1 ${kind.status} ${STATUS_TEXT[kind.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-  };
-  return {
-    refuse,
-    onClientError: (error: NodeJS.ErrnoException, socket: Socket): void => {
-      if (error.code === 'HPE_HEADER_OVERFLOW') refuse(socket, errors.headers_too_large);
-      else if (error.code?.startsWith('HPE_')) {
-        refuse(socket, errors.invalid_parameter, 'The request is not valid HTTP/1.1.');
-      }
-      // A client that is too slow, or gone, gets no answer.
-      else socket.destroy();
-    },
-  };
-};

@@ -1,0 +1,39 @@
+/** Puts the service's metrics together and serves them, where the config says so. */
+import type { MetricsConfig } from '../core/config/schema.js';
+import type { Exchange } from '../core/http/exchange.js';
+import type { EdgeEvent } from '../core/http/server.js';
+import type { Metric } from '../core/metrics/metric.js';
+import { processMetrics } from '../core/metrics/process-metrics.js';
+import { RequestMetrics } from '../core/metrics/request-metrics.js';
+import { type MetricsServer, serveMetrics } from '../core/metrics/server.js';
+import { edgeMetrics, type ServiceMetricsOptions, serviceMetrics } from '../core/metrics/service-metrics.js';
+
+export interface Metrics {
+  observeRequest(exchange: Exchange, status: number): void;
+  observeEdge(event: EdgeEvent): void;
+  /** @returns where they are served; rejects when the port is taken */
+  listen(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Null where the config wants none: then nothing is counted either. */
+export const createMetrics = (config: MetricsConfig | null, service: ServiceMetricsOptions): Metrics | null => {
+  if (!config) return null;
+  const requests = new RequestMetrics();
+  const edge = edgeMetrics();
+  const ofProcess = processMetrics();
+  const all: readonly Metric[] = [...requests.metrics, edge.metric, ...serviceMetrics(service), ...ofProcess.metrics];
+  let server: MetricsServer | undefined;
+  return {
+    observeRequest: requests.observe,
+    observeEdge: edge.observe,
+    async listen() {
+      server = await serveMetrics(config, all);
+      return server.url;
+    },
+    async close() {
+      ofProcess.stop();
+      await server?.close();
+    },
+  };
+};

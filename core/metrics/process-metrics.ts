@@ -1,0 +1,49 @@
+/** What is known of the process: time, memory, handles, and how long its event loop makes callbacks wait. */
+import { readdirSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { type Metric, Reader } from './metric.js';
+
+const NANOSECONDS = 1e9;
+const MICROSECONDS = 1e6;
+/** The monitor's own grain: it measures how late a timer of this many milliseconds is. */
+const RESOLUTION_MS = 10;
+
+const openFiles = (): number | undefined => {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    // Only Linux has it.
+    return undefined;
+  }
+};
+
+/** @returns the metrics, and what ends the measuring */
+export const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delay.enable();
+  const startedAt = Date.now() / 1000 - process.uptime();
+  const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
+  return {
+    metrics: [
+      gauge('nodejs_eventloop_delay_seconds', 'How late timers were since the last scrape, at quantiles.', () => {
+        if (delay.count === 0) return undefined;
+        const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
+        const readings = [0.5, 0.9, 0.99].map(
+          (q) => [{ quantile: String(q) }, late(delay.percentile(q * 100))] as const,
+        );
+        const all = [...readings, [{ quantile: '1' }, late(delay.max)] as const];
+        delay.reset();
+        return all;
+      }),
+      new Reader('counter', 'process_cpu_seconds_total', 'User and system time.', () => {
+        const { user, system } = process.cpuUsage();
+        return (user + system) / MICROSECONDS;
+      }),
+      gauge('process_start_time_seconds', 'When the process started, in seconds since 1970.', () => startedAt),
+      gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
+      gauge('nodejs_heap_used_bytes', 'Used JavaScript heap.', () => process.memoryUsage().heapUsed),
+      gauge('process_open_fds', 'Open file descriptors.', openFiles),
+    ],
+    stop: () => delay.disable(),
+  };
+};

@@ -1,0 +1,42 @@
+/** Answers Prometheus on a socket of its own, which needs no key and is not for the public. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exposition, type Metric } from './metric.js';
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface MetricsServer {
+  /** With the port that the system chose for port 0. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Rejects when the port is taken. */
+export const serveMetrics = async (
+  { host, port }: { readonly host: string; readonly port: number },
+  metrics: readonly Metric[],
+): Promise<MetricsServer> => {
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics') response.writeHead(404, { 'Content-Type': 'text/plain' }).end('See /metrics.\n');
+    else if (request.method !== 'GET') response.writeHead(405, { Allow: 'GET' }).end();
+    else response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(exposition(metrics));
+  });
+  server.maxConnections = 100;
+  server.timeout = 10_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}/metrics`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};

@@ -1,0 +1,56 @@
+/** What is known of the service's parts when it is scraped. */
+import type { ServiceState } from '../contracts/plugin.js';
+import type { Admission } from '../http/admission.js';
+import type { ResponseCache } from '../http/response-cache.js';
+import type { EdgeEvent } from '../http/server.js';
+import { Counter, type Metric, Reader } from './metric.js';
+
+export interface ServiceMetricsOptions {
+  readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
+  /** Of the current snapshot. */
+  readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
+  /** Null where nothing is ever refused for overload. */
+  readonly admission: Admission | null;
+}
+
+export const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {
+  const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
+  return [
+    gauge('part_up', 'Whether storage, limiter, cache and keys work as configured; the limiter falls back at 0.', () =>
+      Object.entries(state().health).map(([part, { ok }]) => [{ part }, Number(ok)] as const),
+    ),
+    gauge('snapshot_info', 'The version that is served.', () => {
+      const { snapshot } = state();
+      return snapshot ? [[{ version: snapshot.version }, 1] as const] : [];
+    }),
+    gauge('snapshot_age_seconds', 'Since the served snapshot was published.', () => {
+      const { snapshot, now } = state();
+      return snapshot && (now.getTime() - snapshot.publishedAt.getTime()) / 1000;
+    }),
+    gauge('response_cache_bytes', 'Size of the answers kept ready.', () => responses()?.bytes),
+    gauge('response_cache_entries', 'Answers kept ready.', () => responses()?.size),
+    gauge('http_requests_in_flight', 'Requests being answered.', () => admission?.inFlight),
+    new Reader('counter', 'overload_refused_requests_total', 'Requests refused with 503, by what was exceeded.', () =>
+      Object.entries(admission?.refused ?? {}).map(([overload, count]) => [{ overload }, count] as const),
+    ),
+    gauge('service_draining', 'Whether the service is shutting down.', () => Number(state().draining)),
+  ];
+};
+
+const EDGE_EVENTS: readonly EdgeEvent[] = [
+  'malformed',
+  'timeout',
+  'too_many_connections',
+  'too_many_connections_of_address',
+];
+
+/** Connections and requests that never reached a route. */
+export const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): void } => {
+  const metric = new Counter(
+    'http_edge_refusals_total',
+    'Requests and connections refused before any route, by reason.',
+  );
+  // All of them from the start: a rate needs the zero before the first.
+  const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));
+  return { metric, observe: (event) => counts.get(event)?.add() };
+};
