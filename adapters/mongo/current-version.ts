@@ -52,6 +52,11 @@ export class CurrentVersion {
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
+  /** Every move of the pointer up to what is served, oldest first. Throws `unavailable` while that is not known. */
+  get moves(): readonly Publication[] {
+    return this.#served || this.#problem ? this.served.moves : [];
+  }
+
   /** Resolves after the first look, whatever it found. */
   async start(): Promise<void> {
     this.#watch = watchChanges(

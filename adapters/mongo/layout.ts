@@ -4,6 +4,7 @@
  * - `catalog`: one document that says which versions there are and which is current (see `catalog.ts`).
  * - `versions`: a document per version with its manifest and what each collection holds.
  * - `replicas`: what each running replica holds (see `holds.ts`).
+ *   A replica needs the role readWrite for them, or it cannot serve.
  * - `data.<id>.<collection>`: the rows of one collection of one version, as `{ _id: <row number>, d: <row> }`.
  *
  * A MongoDB collection per version, rather than one with a version field: deleting a version is a drop, which

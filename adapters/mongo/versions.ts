@@ -80,8 +80,7 @@ export class MongoVersions implements Versions {
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
     // By this replica's own history: what it does not serve yet has not happened yet.
-    const { moves } = this.#context.current.served;
-    const publication = moves.findLast(({ publishedAt }) => publishedAt <= time);
+    const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
     // Where it has been pruned there is no answer; the version before it was not current.
     const held = await this.#context.held.acquire(publication.id);
