@@ -1,8 +1,9 @@
 /** The OpenAPI document says what the service does, and the service does what it says. */
 import { expect } from 'chai';
-import { compileSchema } from '../../../core/schema.js';
 import { resolve } from '../../../app/container.js';
 import { errors } from '../../../core/errors.js';
+import { compileSchema } from '../../../core/schema.js';
+import { parseCsv } from '../../support/csv-parser.js';
 import { ATLANTA } from '../../support/fixture.js';
 import { request, type TestResponse } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -82,6 +83,8 @@ describe('GET /openapi.json', () => {
         const validate = validator(schema);
         const values = example === undefined ? Object.values<Json>(examples).map(({ value }) => value) : [example];
         expect(values).to.not.be.empty;
+        const csv = content['text/csv'];
+        if (csv) expect(parseCsv(csv.example), path).to.have.length(example.data.length + 1);
         for (const value of values) {
           expect(validate(value), `${path} ${status} ${JSON.stringify(validate.errors)}`).to.equal(true);
         }
@@ -113,8 +116,11 @@ describe('GET /openapi.json', () => {
       if (known.has(name)) expect(promised, `${path} ${response.status} documents ${name}`).to.include(name);
     }
     if (!described.content) return;
-    const validate = validator(described.content['application/json'].schema);
-    expect(validate(response.json), `${path} ${JSON.stringify(validate.errors)}`).to.equal(true);
+    const type = response.headers['content-type']!.split(';')[0]!;
+    expect(described.content, `${path} ${response.status}`).to.have.property(type);
+    const validate = validator(described.content[type].schema);
+    const body = type === 'application/json' ? response.json : response.text;
+    expect(validate(body), `${path} ${JSON.stringify(validate.errors)}`).to.equal(true);
   };
 
   const target = (path: string, operation: Json): string => {
@@ -133,7 +139,38 @@ describe('GET /openapi.json', () => {
       const again = await service.get(url, { headers: { 'If-None-Match': answer.headers.etag! } });
       expect(again.status, url).to.equal(304);
       expectDocumented(path, operation, again);
+      const csv = await service.get(url, { headers: { Accept: 'text/csv' } });
+      expect(csv.status, url).to.equal(operation.responses[200].content['text/csv'] ? 200 : 406);
+      expectDocumented(path, operation, csv);
     }
+  });
+
+  it('offers CSV, and the parameter `format`, for every list and for nothing else', () => {
+    for (const { path, operation } of operations()) {
+      const { content } = operation.responses[200];
+      const isList = content['application/json'].schema.properties?.data?.type === 'array';
+      const columns = content['text/csv'] && parseCsv(content['text/csv'].example)[0];
+      const parameter = (operation.parameters ?? []).find(({ name }: Json) => name === 'format');
+      expect([Boolean(columns), Boolean(parameter)], path).to.deep.equal([isList, isList]);
+      if (!isList) continue;
+      expect(parameter.schema.enum).to.deep.equal(['json', 'csv']);
+      const rows = dereferenced(content['application/json'].schema.properties.data.items);
+      expect(columns, path).to.deep.equal(Object.keys(rows.properties));
+    }
+  });
+
+  it('has the parameter `as_of` for history, observations, forecasts and signals', () => {
+    const withVintages = operations().filter(({ operation }) =>
+      (operation.parameters ?? []).some(({ name }: Json) => name === 'as_of'),
+    );
+    expect(withVintages.map(({ path }) => path)).to.have.members([
+      '/markets/{cbsa}/history',
+      '/markets/{cbsa}/forecast-track',
+      '/observations',
+      '/forecasts',
+      '/forecasts/{cbsa}/history',
+      '/signals',
+    ]);
   });
 
   it('describes the errors of every operation', async () => {
