@@ -1,51 +1,15 @@
-/**
- * The fault table: what callers notice, through nginx, while parts of the service die, hang and come back.
- *
- * Two loads run all the time: answers that each replica keeps, and answers that must be read from storage.
- */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { assert } from 'chai';
-import { Redis } from 'ioredis';
+/** What callers notice while parts of the service die, hang, come back, or change places. */
 import { MongoClient } from 'mongodb';
-import { writeVersions } from '../support/dataset-version.js';
-import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
-import { untilKnown } from '../support/replica-state.js';
-import { type Replicas, startReplicas } from '../support/replicas.js';
+import {
+  beginMigration,
+  type ClusterNode,
+  finishMigration,
+  startCluster,
+  startSentinels,
+} from '../support/redis-topologies.js';
+import type { Replicas } from '../support/replicas.js';
 import type { Server } from '../support/services.js';
-
-const KEPT = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
-const KEPT_PER_SECOND = 150;
-const READ_PER_SECOND = 30;
-/** From when storage has failed, an answer that needs it is a 503 within two seconds; the rest is this machine's. */
-const BOUND_MS = 2500;
-/** A replica's own part of this takes two at most, which its limiter's and its adapter's tests prove. */
-const RECOVERY_MS = 5000;
-
-/** A path that nobody has asked for yet. */
-let day = Date.parse('1500-01-01');
-const unread = (): string => {
-  day += 86_400_000;
-  return `/observations?series_id=metro_hpi&since=${new Date(day).toISOString().slice(0, 10)}`;
-};
-
-interface Fault {
-  readonly name: string;
-  /** Which answers may be 503 meanwhile. */
-  readonly affects: 'redis' | 'mongo' | 'replica';
-  begin(service: Replicas): unknown;
-  /** Absent: it ends by itself. */
-  end?(service: Replicas): unknown;
-  /** Whether anybody but callers can tell: then `/status` must. */
-  readonly visible: boolean;
-}
-
-const withRedis = async (service: Replicas, work: (redis: Redis) => Promise<unknown>): Promise<void> => {
-  const redis = new Redis(service.redis.url);
-  await work(redis);
-  redis.disconnect();
-};
+import { describeFaults, type Fault, withRedis } from './fault-table.js';
 
 const stepDown = async ({ mongo }: Replicas): Promise<void> => {
   const client = new MongoClient(mongo.url, { directConnection: true, serverSelectionTimeoutMS: 2000 });
@@ -98,123 +62,64 @@ const FAULTS: readonly Fault[] = [
     begin: ({ replicas }) => (replicas[0] as Server).kill(),
     end: ({ replicas }) => (replicas[0] as Server).restart(),
   },
+  {
+    name: 'a replica replaced (SIGTERM)',
+    affects: 'replica',
+    visible: false,
+    begin: ({ replicas }) => (replicas[0] as Server).kill('SIGTERM'),
+    end: ({ replicas }) => (replicas[0] as Server).restart(),
+  },
 ];
 
-const count = (answers: readonly Answer[]): string => {
-  const failed = answers.filter(({ status }) => status !== 200);
-  const kinds = new Map<number, number>();
-  for (const { status } of failed) kinds.set(status, (kinds.get(status) ?? 0) + 1);
-  const detail = [...kinds].map(([status, n]) => `${n} x ${status}`).join(', ');
-  return `${failed.length} of ${answers.length}${detail ? ` (${detail})` : ''}`;
-};
+describeFaults(
+  'of each part by itself',
+  FAULTS.map(({ name }) => name),
+  async () => ({ faults: FAULTS }),
+);
 
-describe('the fault table', () => {
-  let service: Replicas;
-  let key: string;
-  let versions: Awaited<ReturnType<typeof writeVersions>>;
-  const rows: string[][] = [
-    ['fault', 'kept answers failed', 'longest', 'read answers failed', 'longest', 'recovered', '/status said', 'in'],
-  ];
-
-  before(async function () {
-    this.timeout(60_000);
-    versions = await writeVersions([1]);
-    service = await startReplicas({ dataset: versions.directories[0] as string });
-    ({ key } = await service.createKey(1_000_000));
-  });
-
-  after(async () => {
-    await service?.stop();
-    await versions?.remove();
-    for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
-  });
-
-  const askEach = async (path: string): Promise<Answer[]> =>
-    Promise.all(
-      service.replicas.map(async ({ url }) => {
-        const client = new LoadClient(url, key, 1);
-        const answer = await client.get(path);
-        client.close();
-        return answer;
-      }),
-    );
-
-  /** Replicas that remember no `/status`, and have the kept answers. */
-  const begin = async (): Promise<void> => {
-    await withRedis(service, (redis) => redis.flushall());
-    await Promise.all(service.replicas.map((replica) => replica.restart()));
-    await untilKnown(service, key);
-    for (const path of KEPT) for (const { status } of await askEach(path)) assert.equal(status, 200, path);
+const FAILOVER = 'Redis Sentinel fails over';
+describeFaults('behind Redis Sentinel', [FAILOVER], async () => {
+  const { name, nodes, primary, stop } = await startSentinels();
+  return {
+    redisEnv: { METRO__REDIS__SENTINEL: JSON.stringify({ name, nodes }) },
+    faults: [
+      // Soon, since the Sentinels need little over half a second.
+      { name: FAILOVER, affects: 'redis', visible: true, begin: () => primary.kill(), end: () => {}, outageMs: 200 },
+    ],
+    stop,
   };
+});
 
-  /** Whether the limiter of every replica has said last that Redis is there. */
-  const limitersAreBack = (): boolean =>
-    service.replicas.every(({ folder }) => {
-      const lines = readFileSync(join(folder, 'stderr'), 'utf8').split('\n');
-      const last = lines.findLast((line) => line.includes('limiter: the shared store is'));
-      return !last?.includes('is away');
-    });
-
-  /** Resolves when every replica reads, counts and is ready, with how long that took in milliseconds. */
-  const recovered = async (): Promise<number> => {
-    const since = performance.now();
-    for (;;) {
-      const answers = [...(await askEach(unread())), ...(await askEach('/health'))];
-      if (answers.every(({ status }) => status === 200) && limitersAreBack()) {
-        return Math.round(performance.now() - since);
-      }
-      if (performance.now() - since > RECOVERY_MS) throw new Error(`Not back: ${answers.map(({ body }) => body)}`);
-      await delay(20);
-    }
+const MIGRATION = 'a slot of Redis Cluster moves';
+describeFaults('on a Redis Cluster of three', [MIGRATION], async () => {
+  const { nodes, stop } = await startCluster();
+  /** The slot of the key's window, the node that has it, and another. */
+  const move = async (keyId: string) => {
+    const [first] = nodes as [ClusterNode];
+    const slot = await first.admin.cluster('KEYSLOT', `api:{key:${keyId}}:window`);
+    const owner = nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3));
+    return { slot, from: nodes[owner] as ClusterNode, to: nodes[(owner + 1) % 3] as ClusterNode };
   };
-
-  const apiComponent = (answer: Answer) => JSON.parse(answer.body).components[0];
-
-  for (const fault of FAULTS) {
-    it(`${fault.name}: no 429, no 500, kept answers go on, and all recovers by itself`, async function () {
-      this.timeout(60_000);
-      await begin();
-      const clients = [new LoadClient(service.url, key, 64), new LoadClient(service.url, key, 256)] as const;
-      let next = 0;
-      const kept = keepAsking(clients[0], KEPT_PER_SECOND, () => KEPT[next++ % KEPT.length] as string);
-      const read = keepAsking(clients[1], READ_PER_SECOND, unread);
-      await delay(500);
-      await fault.begin(service);
-      let status: Answer[] = [];
-      if (fault.end) {
-        await delay(1500);
-        if (fault.affects !== 'replica') status = await askEach('/status');
-        if (fault.affects === 'mongo') {
-          for (const health of await askEach('/health')) assert.equal(health.status, 503, health.body);
-        }
-        await delay(1000);
-        await fault.end(service);
-      }
-      const recovery = await recovered();
-      await delay(500);
-      const [keptAnswers, readAnswers] = await Promise.all([kept.stop(), read.stop()]);
-      for (const client of clients) client.close();
-      if (status.length === 0) status = await askEach('/status');
-      const said = new Set(status.map((each) => `${apiComponent(each).status}: ${apiComponent(each).message ?? '-'}`));
-      rows.push([
-        fault.name,
-        count(keptAnswers),
-        `${longest(keptAnswers)} ms`,
-        count(readAnswers),
-        `${longest(readAnswers)} ms`,
-        `${recovery} ms`,
-        [...said].join(' / '),
-        `${longest(status)} ms`,
-      ]);
-
-      assert.deepEqual([...new Set(keptAnswers.map((answer) => answer.status))], [200]);
-      const allowed = fault.affects === 'mongo' ? [200, 503] : [200];
-      assert.includeMembers(allowed, [...new Set(readAnswers.map((answer) => answer.status))]);
-      assert.isBelow(longest([...keptAnswers, ...readAnswers]), BOUND_MS);
-      for (const answer of status) {
-        assert.equal(answer.status, 200);
-        assert.equal(apiComponent(answer).status, fault.visible ? 'degraded' : 'operational', answer.body);
-      }
-    });
-  }
+  return {
+    redisEnv: {
+      METRO__REDIS__CLUSTER: JSON.stringify({ nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`) }),
+    },
+    faults: [
+      {
+        name: MIGRATION,
+        affects: 'redis',
+        visible: false,
+        begin: async (_, keyId) => {
+          const { slot, from, to } = await move(keyId);
+          await beginMigration(slot, from, to);
+        },
+        end: async (_, keyId) => {
+          const { slot, from, to } = await move(keyId);
+          await finishMigration(slot, from, to, nodes);
+        },
+        outageMs: 1000,
+      },
+    ],
+    stop,
+  };
 });

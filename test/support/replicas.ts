@@ -12,6 +12,8 @@ export interface ReplicasOptions {
   readonly dataset?: string;
   /** A MongoDB without change streams: replicas notice changes by polling alone. */
   readonly standalone?: boolean;
+  /** Variables that name another Redis than one single server, which is then left alone. */
+  readonly redisEnv?: Readonly<Record<string, string>> | undefined;
   /** Variables for replicas and commands. */
   readonly env?: Readonly<Record<string, string>>;
   /** Further variables of each replica, numbered from 0. */
@@ -63,7 +65,7 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
       begin(startRedis()),
       begin(startMongo({ replicaSet: !options.standalone })),
     ]);
-    const env = { REDIS_URL: redis.url, MONGODB_URI: mongo.url, ...options.env };
+    const env = { ...(options.redisEnv ?? { REDIS_URL: redis.url }), MONGODB_URI: mongo.url, ...options.env };
     const command = (...args: string[]) => runProcess(['--config', replicasConfig, ...args], env);
     if (options.dataset) await command('publish', options.dataset);
     const replicas = await Promise.all(
