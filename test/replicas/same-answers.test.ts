@@ -19,8 +19,15 @@ const SERIES = ['UNRATE', 'metro_hpi', 'EMPTY', 'unrate', 'NOPE', '', 'a%20b', '
 const LISTS = ['/markets', '/movers', '/forecast-backtest', '/forecasts', '/forecast-runs', '/series', '/signals'];
 const OTHERS = ['/status', '/health', '/openapi.json'];
 
+/** In other forms. Of `as_of` only what no store can answer: whether there are earlier versions is up to the store. */
+const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
+
 const entries: readonly Entry[] = [
   ...LISTS,
+  ...[...LISTS, '/markets/12060', '/markets/12060/history', '/forecasts/12060/history', '/status'].flatMap((target) =>
+    FORMS.map((form) => `${target}?${form}`),
+  ),
+  ...FORMS.map((form) => `/observations?series_id=metro_hpi&${form}`),
   ...OTHERS,
   ...CODES.flatMap((code) => [
     `/markets/${code}`,
@@ -62,6 +69,7 @@ const entries: readonly Entry[] = [
       [target, { headers: { Authorization: '' } }],
       [target, { headers: { Authorization: 'Bearer nonsense' } }],
       [target, { headers: { Accept: 'text/html' } }],
+      [target, { headers: { Accept: 'text/csv' } }],
       [target, { headers: { 'Accept-Encoding': 'gzip' } }],
       [target, { headers: { 'Accept-Encoding': 'br' } }],
       [target, { headers: { 'If-None-Match': '*' } }],
