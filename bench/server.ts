@@ -60,8 +60,20 @@ export const startServer = async (options: ServerCommand): Promise<RunningServer
     return { origin, pid: child.pid!, startMs: performance.now() - began, stop: () => stopProcess(child) };
   } catch (cause) {
     await stopProcess(child);
-    throw new Error(`A server did not start. To see why, run:\n  ${command.map(quote).join(' ')}`, { cause });
+    throw new Error(`${command.join(' ')} did not start: ${await lastWords(cores, command)}`, { cause });
   }
 };
 
-const quote = (word: string): string => (/^[\w./:=@-]+$/.test(word) ? word : `'${word}'`);
+const LAST_WORDS_MS = 20_000;
+
+/** What a server that did not start says on standard error, which is not kept while it is measured: it is tried again. */
+const lastWords = async (cores: string, command: readonly string[]): Promise<string> => {
+  const child = spawnPinned(cores, command, 'pipe');
+  const words: Buffer[] = [];
+  child.stderr?.on('data', (chunk: Buffer) => words.push(chunk));
+  child.stdout?.resume();
+  const timer = setTimeout(() => child.kill('SIGKILL'), LAST_WORDS_MS);
+  await once(child, 'close');
+  clearTimeout(timer);
+  return Buffer.concat(words).toString().trim().slice(-2000) || 'it says nothing.';
+};
