@@ -5,11 +5,13 @@ import { defaultForecastOptions } from '../metro/forecast/model.js';
 import { defaultModel, models } from '../metro/forecast/models/index.js';
 import { defaultRules } from '../metro/forecast/rules.js';
 import { defaultSpan } from '../metro/forecast/runs.js';
+import { createdOption } from './created-option.js';
 import { type ForecastArguments, parseForecastArguments } from './forecast-options.js';
 import { forecastReport, forecastSummary } from './forecast-summary.js';
 import { createProgress } from './progress.js';
 
 interface Options extends ForecastArguments {
+  readonly created?: Date;
   readonly json?: boolean;
 }
 
@@ -32,6 +34,7 @@ export const register = (program: Command): void => {
       '--grades <a,b,c,d>',
       `probabilities of a decline below which the grade is A, B, C and D (default: ${defaultRules.grades.join(',')})`,
     )
+    .addOption(createdOption('the forecast'))
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(
       'after',
@@ -46,16 +49,18 @@ ${modelList}
 Examples:
   $ metro-forecast forecast data
   $ metro-forecast forecast data --from 2005Q4 --to 2024Q4
+  $ metro-forecast forecast data --created 2024-11-26T14:00:00Z
   $ metro-forecast forecast data --model persistence --runs 16 --expand-point 3
 
 Exit codes: 0 forecast, 1 failure (nothing changed), 2 wrong usage.`,
     )
-    .action(async (directory: string, { json, ...given }: Options) => {
+    .action(async (directory: string, { json, created, ...given }: Options) => {
       const input = parseForecastArguments(given);
       const progress = createProgress();
       try {
         const { version, made } = await forecastDirectory(directory, {
           ...input,
+          time: created,
           onRead: (rows) => progress.update('reading hpi', rows),
         });
         progress.finish();

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ImportReport, importInto } from '../metro/import/import.js';
 import { isDay } from '../metro/periods.js';
+import { createdOption } from './created-option.js';
 import { createProgress } from './progress.js';
 
 interface Options {
@@ -48,13 +49,6 @@ const parseDay = (text: string): string => {
   return text;
 };
 
-const parseTime = (text: string): Date => {
-  const time = new Date(text);
-  if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It must be a time in UTC like 2026-03-01T12:00:00Z.');
-  return time;
-};
-
 export const register = (program: Command): void => {
   program
     .command('import')
@@ -62,7 +56,7 @@ export const register = (program: Command): void => {
     .argument('<source...>', 'files, directories (all below them is looked at) or http(s) URLs')
     .requiredOption('--to <dir>', 'the dataset directory; made where there is none')
     .option('--vintage <date>', "the date up to which the data was known (default: the index's last day)", parseDay)
-    .option('--created <time>', 'the time of the import, for builds that repeat (default: now)', parseTime)
+    .addOption(createdOption('the import'))
     .option('--skip-bad-rows', 'leave bad rows out and count them, instead of failing')
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(

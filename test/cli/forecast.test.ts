@@ -43,9 +43,11 @@ describe('metro-forecast forecast', function () {
     expect(stdout).to.include('\nBacktest: ').and.to.include(`is now version ${manifest.version}.\n`);
   });
 
-  it('DIR --json reports for machines, on standard output alone', async () => {
-    const { code, stdout } = await run(directory, '--json', '--runs', '2', '--model', 'persistence');
+  it('DIR --json reports for machines, on standard output alone, and --created dates the dataset', async () => {
+    const options = ['--json', '--runs', '2', '--model', 'persistence', '--created', '2026-10-02T03:04:05Z'];
+    const { code, stdout } = await run(directory, ...options);
     expect(code).to.equal(0);
+    expect((await openDirectory(directory)).manifest.created).to.equal('2026-10-02T03:04:05.000Z');
     const report = JSON.parse(stdout);
     expect(report).to.deep.include({ runs: 2, without_bounds: 0, backtest: null });
     expect(report.model_version).to.equal(modelVersion(models[1] ?? defaultModel));
