@@ -20,6 +20,8 @@ export {
   type DataRoute,
   dataRoute,
   definePlugin,
+  type Mount,
+  type MountContext,
   type Parameter,
   type Plugin,
   type Route,

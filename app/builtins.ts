@@ -26,4 +26,5 @@ export const plugins: Builtins<Plugin> = {
   observations: () => import('../plugins/observations.js'),
   signals: () => import('../plugins/signals.js'),
   status: () => import('../plugins/status.js'),
+  mcp: any(() => import('../plugins/mcp/index.js')),
 };

@@ -4,7 +4,7 @@ import Koa from 'koa';
 import { type Response as InjectedResponse, type InjectOptions, inject } from 'light-my-request';
 import type { DependencyContainer } from 'tsyringe';
 import type { LoadedConfig } from '../core/config/load.js';
-import type { Plugin, ServiceState } from '../core/contracts/plugin.js';
+import type { MountContext, Plugin, ServiceState } from '../core/contracts/plugin.js';
 import type { Health } from '../core/contracts/runtime.js';
 import { Admission, admitting } from '../core/http/admission.js';
 import { answerer } from '../core/http/answers.js';
@@ -34,6 +34,8 @@ export interface App {
   readonly container: DependencyContainer;
   /** For any Node HTTP server. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** The routes, and their answers without keys and limits: for whoever runs in the same process. */
+  readonly local: MountContext;
   /** Calls the service without a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
   /** Listens as the config says, for metrics too if it wants them; rejects when a port is taken. */
@@ -102,6 +104,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     csvFormulaGuard: http.csvFormulaGuard,
   });
   const answerParts = { snapshots, vintages, cache, clock, serviceState };
+  const local = mountContext(routes, answerer(answerParts), server.basePath, logger);
   const log = requestLog(logger);
   const koa = new Koa();
   koa.use(
@@ -113,7 +116,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
       logger,
       headers,
       addressOf: callerAddress(server.trustProxy),
-      mountContext: mountContext(routes, answerer(answerParts), server.basePath, logger),
+      mountContext: local,
       observe: metrics
         ? (exchange, status) => {
             log(exchange, status);
@@ -150,6 +153,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   return {
     container,
     handle,
+    local,
     inject: (request) => inject(handle as Parameters<typeof inject>[0], request as InjectOptions),
     listen: async () => {
       const metricsUrl = metrics ? await metrics.listen() : null;

@@ -10,6 +10,7 @@ import { maskSecrets } from '../core/config/secrets.js';
 import { OperatorError } from '../core/errors.js';
 import { fileErrorReason } from '../core/file-error.js';
 import { packageRoot } from '../core/package-root.js';
+import { EXIT_CODES } from './report.js';
 
 const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
@@ -95,7 +96,14 @@ Environment variables go over the file:
   MONGODB_URI           options.uri of the adapter and the key store, where they are "mongo"
   METRO__SECTION__NAME  any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,
                         METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500
-An empty variable counts as absent.`,
+An empty variable counts as absent.
+
+Examples:
+  $ metro-forecast config
+  $ METRO__LIMITS__REQUESTS_PER_MINUTE=1200 metro-forecast --config api.json config --json
+  $ metro-forecast config --schema > metro-forecast.schema.json
+
+Exit codes: ${EXIT_CODES}.`,
     )
     .action(showConfig);
 
@@ -104,6 +112,13 @@ An empty variable counts as absent.`,
     .description('write a configuration to begin with; never over an existing file')
     .argument('[file]', 'where to', 'metro-forecast.json')
     .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'dataset')
-    .addHelpText('after', `\nExample:\n  $ metro-forecast init metro-forecast.json --dataset data/fhfa`)
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ metro-forecast init metro-forecast.json --dataset data/fhfa
+
+Exit codes: ${EXIT_CODES}.`,
+    )
     .action(writeStarter);
 };

@@ -7,6 +7,7 @@ import type { LoadedConfig } from '../core/config/load.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
 import { createKeyRecord, formatKeys, limitKey, type NewKey, revokeKey, type ShownKey, shown } from './key-actions.js';
+import { EXIT_CODES } from './report.js';
 
 interface Options {
   readonly config?: string;
@@ -61,9 +62,13 @@ const report = (key: ShownKey, { json }: Options, sentence: string): void => {
 };
 
 const json = ['--json', 'print JSON for machines'] as const;
+const help = (example: string): string => `\nExample:\n  $ ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
 export const register = (program: Command): void => {
-  const keys = program.command('keys').description('manage API keys');
+  const keys = program
+    .command('keys')
+    .description('manage API keys')
+    .addHelpText('after', help('metro-forecast -c my.json keys list'));
 
   keys
     .command('create')
@@ -73,7 +78,7 @@ export const register = (program: Command): void => {
     .option('--limit <n>', 'requests per minute (default: limits.requestsPerMinute)')
     .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h, 2w); default: never')
     .option(...json)
-    .addHelpText('after', '\nExample:\n  $ KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)')
+    .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
       withStore(command, async (store, { config }, { json }) => {
         const { key, ...record } = await createKeyRecord(store, options, config.auth.tiers, Date.now());
@@ -87,6 +92,7 @@ export const register = (program: Command): void => {
     .command('list')
     .description('list keys, without the keys themselves')
     .option(...json)
+    .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
     .action((_: unknown, command: Command) =>
       withStore(command, async (store, _loaded, { json }) => {
         const records = (await store.list()).map(shown);
@@ -101,6 +107,7 @@ export const register = (program: Command): void => {
     .description('refuse a key from now on; running services follow within 5 seconds')
     .argument('<id>', 'as "keys list" shows it')
     .option(...json)
+    .addHelpText('after', help('metro-forecast -c my.json keys revoke key_4fJ8kQ2mXw'))
     .action((id: string, _: unknown, command: Command) =>
       withStore(command, async (store, _loaded, options) => {
         const key = await revokeKey(store, id, Date.now());
@@ -114,6 +121,7 @@ export const register = (program: Command): void => {
     .argument('<id>', 'as "keys list" shows it')
     .argument('<n>', 'requests per minute, or "default"')
     .option(...json)
+    .addHelpText('after', help('metro-forecast -c my.json keys limit key_4fJ8kQ2mXw 6000'))
     .action((id: string, limit: string, _: unknown, command: Command) =>
       withStore(command, async (store, _loaded, options) => {
         const key = await limitKey(store, id, limit);

@@ -72,7 +72,9 @@ interrupted changes nothing.
 
 Examples:
   $ metro-forecast --config replicas.json publish data
-  $ MONGODB_URI=mongodb://db.internal/forecast metro-forecast --config replicas.json publish data --json`,
+  $ MONGODB_URI=mongodb://db.internal/forecast metro-forecast --config replicas.json publish data --json
+
+Exit codes: 0 published, 1 failure (nothing changed), 2 wrong usage.`,
     )
     .action((directory: string, _: unknown, command: Command) =>
       publish(directory, command.optsWithGlobals<Options>()),

@@ -4,6 +4,7 @@ import type { Versions } from '../core/contracts/storage.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { nearest } from '../core/nearest.js';
 import { withPublishedStorage } from './published-storage.js';
+import { EXIT_CODES } from './report.js';
 
 interface Options {
   readonly config?: string;
@@ -70,6 +71,8 @@ const parseKeep = (text: string): number => {
 };
 
 const json = ['--json', 'print JSON for machines'] as const;
+const help = (example: string): string =>
+  `\nExample:\n  $ metro-forecast --config replicas.json snapshots ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
 export const register = (program: Command): void => {
   const snapshots = program
@@ -81,13 +84,16 @@ export const register = (program: Command): void => {
 Examples:
   $ metro-forecast --config replicas.json snapshots
   $ metro-forecast --config replicas.json snapshots activate 2024-09-30-0a1b2c3d4e5f
-  $ metro-forecast --config replicas.json snapshots prune --keep 5`,
+  $ metro-forecast --config replicas.json snapshots prune --keep 5
+
+Exit codes: ${EXIT_CODES}.`,
     );
 
   snapshots
     .command('list', { isDefault: true })
     .description('list the published versions, the newest first')
     .option(...json)
+    .addHelpText('after', help('list --json'))
     .action((_: unknown, command: Command) => list(command));
 
   snapshots
@@ -95,6 +101,7 @@ Examples:
     .description('make a published version the current one; running services follow')
     .argument('<version>', 'as "snapshots list" shows it')
     .option(...json)
+    .addHelpText('after', help('activate 2024-09-30-0a1b2c3d4e5f'))
     .action((version: string, _: unknown, command: Command) => activate(version, command));
 
   snapshots
@@ -102,5 +109,6 @@ Examples:
     .description('delete old versions, but never the current one or one that a running service may still be reading')
     .requiredOption('--keep <n>', 'how many of the newest to keep', parseKeep)
     .option(...json)
+    .addHelpText('after', help('prune --keep 5'))
     .action(({ keep }: { keep: number }, command: Command) => prune(keep, command));
 };

@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { resolve as resolvePart } from '../app/container.js';
 import { type App, createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
-import type { Config, ServerConfig } from '../core/config/schema.js';
+import type { ServerConfig } from '../core/config/schema.js';
 import type { KeyStore } from '../core/contracts/keys.js';
-import { OperatorError } from '../core/errors.js';
 import { createKey } from '../core/keys/key-format.js';
 import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
+import { type ListenError, listenFault } from './listen-fault.js';
 
 export const register = (program: Command): void => {
   program
@@ -100,24 +100,4 @@ const stopOnSignals = (app: App, { drainDelayMs, drainMs }: ServerConfig): (() =
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
   return () => app.close();
-};
-
-interface ListenError extends NodeJS.ErrnoException {
-  readonly port?: number;
-}
-
-const listenFault = (error: ListenError, { server, metrics }: Config): Error => {
-  const ofMetrics = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
-  const { host, port } = ofMetrics ? metrics : server;
-  const [setHost, setPort] = ofMetrics
-    ? ['metrics.host', 'metrics.port']
-    : ['HOST or server.host', 'PORT or server.port'];
-  const reasons: Record<string, string> = {
-    EADDRINUSE: `port ${port} is taken; set ${setPort} to another one, or to 0 for any free one`,
-    EACCES: `this user may not listen on port ${port}; set ${setPort} to one above 1023`,
-    EADDRNOTAVAIL: `this machine has no address ${host}; set ${setHost} to one that it has`,
-    ENOTFOUND: `"${host}" is no address of this machine; set ${setHost} to one that it has`,
-  };
-  const reason = reasons[error.code ?? ''];
-  return reason ? new OperatorError(`Cannot listen on ${host}:${port}: ${reason}.`, [], { cause: error }) : error;
 };

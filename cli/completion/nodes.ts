@@ -1,0 +1,44 @@
+/** The tree of commands as completion needs it: what can follow each command. */
+import type { Command } from 'commander';
+
+export interface Candidate {
+  /** `create`, `--name`. */
+  readonly word: string;
+  readonly description: string;
+}
+
+export interface CommandNode {
+  /** The words from the program's name on, each after a space: ` keys create`; empty for the program itself. */
+  readonly path: string;
+  readonly commands: readonly Candidate[];
+  readonly options: readonly Candidate[];
+  /** Words that an argument may be. */
+  readonly choices: readonly string[];
+  /** Options whose next word is their value. */
+  readonly valued: readonly string[];
+}
+
+/** The program first, then depth first. Options of the program hold for every command. */
+export const commandNodes = (program: Command): CommandNode[] => {
+  const walk = (command: Command, path: string): CommandNode[] => {
+    const help = command.createHelp();
+    const commands = help.visibleCommands(command).filter((one) => one.name() !== 'help');
+    const options = [...help.visibleOptions(command), ...(command === program ? [] : program.options)];
+    const node: CommandNode = {
+      path,
+      commands: commands.map((one) => ({ word: one.name(), description: one.description() })),
+      options: options.flatMap(({ long, description }) => (long ? [{ word: long, description }] : [])),
+      choices: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
+      valued: options.flatMap(({ short, long, required }) => (required ? [short, long].filter(isText) : [])),
+    };
+    return [node, ...commands.flatMap((one) => walk(one, `${path} ${one.name()}`))];
+  };
+  return walk(program, '');
+};
+
+const isText = (value: string | undefined): value is string => value !== undefined;
+
+/** Every option with a value, whatever the command: its value is no command. */
+export const valuedOptions = (nodes: readonly CommandNode[]): string[] => [
+  ...new Set(nodes.flatMap(({ valued }) => valued)),
+];

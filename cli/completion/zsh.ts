@@ -1,0 +1,45 @@
+/** Completion for zsh, with the descriptions. Where a command takes no further words, files are offered. */
+import { type Candidate, type CommandNode, valuedOptions } from './nodes.js';
+
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Colons part the word from its description. */
+const described = ({ word, description }: Candidate): string => quote(`${word}:${description.replaceAll(':', '\\:')}`);
+
+export const zshCompletion = (name: string, nodes: readonly CommandNode[]): string => {
+  const fn = `_${name}`;
+  const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`);
+  const cases = nodes.map(({ path, commands, options, choices }) => {
+    const words = [...commands.map(described), ...choices.map(quote)];
+    return `    "${path}")
+      found=(${words.join(' ')})
+      flags=(${options.map(described).join(' ')}) ;;`;
+  });
+  return `#compdef ${name}
+${fn}() {
+  local at="" i
+  local -a found flags
+  for ((i = 2; i < CURRENT; i++)); do
+    case "\${words[i]}" in
+      ${valuedOptions(nodes).join('|')}) ((i++)); continue ;;
+    esac
+    case "$at \${words[i]}" in
+      ${paths.join('|')}) at="$at \${words[i]}" ;;
+    esac
+  done
+  # The value of an option is a file, if anything.
+  if ((i > CURRENT)); then _files; return; fi
+  case "$at" in
+${cases.join('\n')}
+  esac
+  if [[ "\${words[CURRENT]}" == -* ]]; then
+    _describe -o option flags
+  elif (( \${#found} )); then
+    _describe command found
+  else
+    _files
+  fi
+}
+if [[ "\${funcstack[1]}" == "${fn}" ]]; then ${fn} "$@"; else compdef ${fn} ${name}; fi
+`;
+};

@@ -1,0 +1,62 @@
+/** `metro-forecast doctor`: looks at everything that a service needs, and says what to do where something is amiss. */
+import type { Command } from 'commander';
+import { type Finding, findings } from './doctor/checks.js';
+import { createProgress } from './progress.js';
+
+interface Options {
+  readonly config?: string;
+  readonly json?: boolean;
+}
+
+const MARKS: Readonly<Record<Finding['state'], string>> = {
+  ok: 'ok     ',
+  warning: 'warning',
+  failed: 'FAILED ',
+  skipped: 'skipped',
+};
+
+const line = ({ check, state, message, advice }: Finding): string =>
+  [`${MARKS[state]}  ${check.padEnd(13)}  ${message}`, ...(advice ?? []).map((text) => `${' '.repeat(24)}-> ${text}`)]
+    .join('\n')
+    .concat('\n');
+
+const examine = async ({ config, json }: Options): Promise<boolean> => {
+  const progress = createProgress();
+  const found: Finding[] = [];
+  try {
+    for await (const finding of findings(config, process.env, (rows) =>
+      progress.update('checking the dataset', rows),
+    )) {
+      progress.finish();
+      found.push(finding);
+      if (!json) process.stdout.write(line(finding));
+    }
+  } finally {
+    progress.finish();
+  }
+  const ok = found.every(({ state }) => state !== 'failed');
+  if (json) process.stdout.write(`${JSON.stringify({ ok, checks: found }, null, 2)}\n`);
+  return ok;
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('doctor')
+    .description('check Node, the configuration, storage, every row of the dataset, keys, Redis and the port')
+    .option('--json', 'print the findings as JSON for machines')
+    .addHelpText(
+      'after',
+      `
+Changes nothing, and may be run beside a running service. Each finding is ok, a warning (the service starts, but
+look), FAILED, or skipped because something before it failed.
+
+Examples:
+  $ metro-forecast doctor
+  $ metro-forecast --config api.json doctor --json
+
+Exit codes: 0 nothing failed, 1 something did, 2 wrong usage.`,
+    )
+    .action(async (_: unknown, command: Command) => {
+      if (!(await examine(command.optsWithGlobals<Options>()))) process.exitCode = 1;
+    });
+};

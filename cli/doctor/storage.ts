@@ -1,0 +1,74 @@
+/** Whether storage answers, and whether every row that it would serve keeps the rules. */
+import { resolve } from '../../app/container.js';
+import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
+import { checkDataset } from '../../core/dataset/validate.js';
+import { type Finding, failure, type OnRows, type Patient } from './checks.js';
+
+const count = new Intl.NumberFormat('en-US');
+const MOST_FAULTS = 10;
+
+export interface StorageFinding {
+  readonly finding: Finding;
+  /** Whether there is a snapshot to look into. */
+  readonly readable: boolean;
+  close(): Promise<void>;
+}
+
+/** Opens the adapter, which stays open until `close`. */
+export const checkStorage = async ({ container, loaded }: Patient): Promise<StorageFinding> => {
+  const { use, options } = loaded.config.adapter;
+  let adapter: StorageAdapter | undefined;
+  const close = async () => void (await adapter?.close());
+  try {
+    adapter = resolve(container, 'adapter');
+    await adapter.open();
+    await adapter.ping();
+  } catch (error) {
+    const where = ['uri', 'path'].find((name) => name in options);
+    const advice = [`look at adapter.options${where ? `.${where}` : ''} of the configuration`];
+    return { finding: failure('storage', error, advice), readable: false, close };
+  }
+  try {
+    const snapshot = adapter.snapshot();
+    const { version, publishedAt, manifest } = snapshot;
+    snapshot.release();
+    const message = `${use} serves version ${version}, vintage ${manifest.vintage}, published ${publishedAt.toISOString()}`;
+    const finding: Finding = manifest.synthetic
+      ? { check: 'storage', state: 'ok', message: `${message}; its numbers are made up` }
+      : { check: 'storage', state: 'ok', message };
+    return { finding, readable: true, close };
+  } catch (error) {
+    return { finding: failure('storage', error, ['metro-forecast publish DIR']), readable: false, close };
+  }
+};
+
+/** What storage holds, read back as a dataset. */
+const datasetOf = (snapshot: Snapshot, { modules }: Patient): Dataset => ({
+  manifest: snapshot.manifest,
+  read: (name) => snapshot.find(name, { order: modules.registry.collections.get(name)!.key }),
+});
+
+export const checkDatasetRows = async (patient: Patient, onRows: OnRows): Promise<Finding> => {
+  const { collections } = patient.modules.registry;
+  const rows = new Map<string, number>();
+  const total = () => [...rows.values()].reduce((sum, n) => sum + n, 0);
+  let snapshot: Snapshot | undefined;
+  try {
+    snapshot = resolve(patient.container, 'adapter').snapshot();
+    const faults = await checkDataset(datasetOf(snapshot, patient), collections, {
+      maxFaults: MOST_FAULTS,
+      onProgress(progress) {
+        rows.set(progress.collection, progress.rows);
+        onRows(total());
+      },
+    });
+    const message = `${collections.size} collections, ${count.format(total())} rows`;
+    if (faults.total === 0) return { check: 'dataset', state: 'ok', message };
+    const advice = [...faults.lines(), 'publish a dataset that "metro-forecast validate DIR" finds valid'];
+    return { check: 'dataset', state: 'failed', message: `${message}; faults: ${faults.total}`, advice };
+  } catch (error) {
+    return failure('dataset', error);
+  } finally {
+    snapshot?.release();
+  }
+};

@@ -1,0 +1,24 @@
+/** Says why a service could not listen, and what to set. */
+import type { Config } from '../core/config/schema.js';
+import { OperatorError } from '../core/errors.js';
+
+export interface ListenError extends NodeJS.ErrnoException {
+  readonly port?: number;
+}
+
+/** Other errors are answered as they are. */
+export const listenFault = (error: ListenError, { server, metrics }: Pick<Config, 'server' | 'metrics'>): Error => {
+  const ofMetrics = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
+  const { host, port } = ofMetrics ? metrics : server;
+  const [setHost, setPort] = ofMetrics
+    ? ['metrics.host', 'metrics.port']
+    : ['HOST or server.host', 'PORT or server.port'];
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `port ${port} is taken; set ${setPort} to another one, or to 0 for any free one`,
+    EACCES: `this user may not listen on port ${port}; set ${setPort} to one above 1023`,
+    EADDRNOTAVAIL: `this machine has no address ${host}; set ${setHost} to one that it has`,
+    ENOTFOUND: `"${host}" is no address of this machine; set ${setHost} to one that it has`,
+  };
+  const reason = reasons[error.code ?? ''];
+  return reason ? new OperatorError(`Cannot listen on ${host}:${port}: ${reason}.`, [], { cause: error }) : error;
+};

@@ -1,0 +1,47 @@
+/** What a failed command says, and its exit code. Standard output stays empty: it belongs to results. */
+import { CommanderError } from 'commander';
+import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
+import { FileLockError } from '../core/file-lock.js';
+
+/** The same for every command. */
+export const EXIT_CODES = '0 success, 1 failure, 2 wrong usage';
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+/** Errors whose message was written for the operator. */
+const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, FileLockError];
+
+export interface ReportOptions {
+  /** One JSON object instead of text: `{"error": "...", "faults": ["..."]}`. */
+  readonly json: boolean;
+  /** Shows where an unexpected error came from. */
+  readonly debug: boolean;
+}
+
+export interface Report {
+  /** For standard error. Empty where it has been said already. */
+  readonly text: string;
+  readonly exitCode: number;
+}
+
+/** A message of `faults` lines below its heading, or of one line. */
+export const errorText = (heading: string, faults: readonly string[], { json }: Pick<ReportOptions, 'json'>): string =>
+  json
+    ? `${JSON.stringify({ error: heading, faults })}\n`
+    : `${[heading, ...faults.map((fault) => `  - ${fault}`)].join('\n')}\n`;
+
+export const report = (error: unknown, options: ReportOptions): Report => {
+  // Commander has printed its own message.
+  if (error instanceof CommanderError) return { text: '', exitCode: error.exitCode === 0 ? 0 : WRONG_USAGE };
+  const known = error instanceof Error && KNOWN.some((kind) => error instanceof kind);
+  if (known) {
+    const faults = error instanceof OperatorError ? error.faults : [];
+    const heading = faults.length > 0 ? error.message.split('\n', 1)[0]! : error.message;
+    return { text: errorText(heading, faults, options), exitCode: FAILED };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const advice = options.debug
+    ? String(error instanceof Error ? error.stack : error)
+    : 'This is not expected. METRO_DEBUG=1 shows where it came from; report it with that.';
+  return { text: errorText(`Unexpected error: ${message}`, [advice], options), exitCode: FAILED };
+};

@@ -1,0 +1,125 @@
+/**
+ * The storage adapter {{name}}: one JSON file that is replaced as a whole, read into memory.
+ * Put your store in the place of `load`, `save` and `rowsOf`; the conformance suite says whether all still holds.
+ */
+/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api' */
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { compareBy, compareScalars, StorageError } from 'metro-forecast-api';
+
+/** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
+
+/** @type {(file: string) => Promise<Stored>} */
+const load = async (file) => JSON.parse(await readFile(file, 'utf8'));
+
+/** Readers find the old file or the new one, never a part of either. @type {(file: string, stored: Stored) => Promise<void>} */
+const save = async (file, stored) => {
+  await writeFile(`${file}.draft`, JSON.stringify(stored));
+  await rename(`${file}.draft`, file);
+};
+
+/** Core has checked the query. @type {(documents: readonly Document[], query: Query) => readonly Document[]} */
+const rowsOf = (documents, { order, equal = {}, range, descending, limit }) => {
+  const inRange = (/** @type {any} */ value) =>
+    (range?.from === undefined || compareScalars(value, range.from) >= 0) &&
+    (range?.to === undefined || compareScalars(value, range.to) <= 0);
+  const found = documents
+    .filter((row) => Object.entries(equal).every(([field, value]) => row[field] === value))
+    .filter((row) => !range || inRange(row[range.field]))
+    .sort(compareBy(order));
+  if (descending) found.reverse();
+  return found.slice(0, limit);
+};
+
+/** @type {AdapterModule<{ path: string }>} */
+export default {
+  kind: 'adapter',
+  name: '{{name}}',
+  version: '0.1.0',
+  capabilities: { publish: true, versions: false },
+  options: {
+    type: 'object',
+    required: ['path'],
+    additionalProperties: false,
+    properties: { path: { type: 'string', minLength: 1, description: 'The file.' } },
+  },
+  create({ path }, context) {
+    const file = context.resolvePath(path);
+    let current = /** @type {Stored | undefined} */ (undefined);
+    let [closed, publishing] = [false, false];
+    const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
+      if (closed) throw new StorageError('closed', 'The adapter has been closed.');
+      if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
+    };
+    const documentsOf = (/** @type {Stored} */ { collections }, /** @type {string} */ name) => {
+      if (!context.collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
+      return collections[name] ?? [];
+    };
+    return {
+      async open() {
+        assertUsable();
+        if (current || !existsSync(file)) return;
+        current = await load(file).catch((cause) => {
+          throw new StorageError('invalid_dataset', `${file} cannot be read: ${cause.message}`, { cause });
+        });
+      },
+      async close() {
+        closed = true;
+      },
+      ping: async (signal) => assertUsable(signal),
+      snapshot() {
+        assertUsable();
+        const held = current;
+        if (!held) throw new StorageError('unavailable', 'Nothing has been published yet.');
+        return {
+          version: held.manifest.version,
+          publishedAt: new Date(held.publishedAt),
+          manifest: held.manifest,
+          async get(name, key, signal) {
+            assertUsable(signal);
+            const fields = context.collections.get(name)?.key ?? [];
+            return documentsOf(held, name).find((row) => fields.every((field, i) => row[field] === key[i]));
+          },
+          async *find(name, query, signal) {
+            assertUsable(signal);
+            yield rowsOf(documentsOf(held, name), query);
+          },
+          // What is in memory is held for as long as anybody refers to it.
+          release() {},
+        };
+      },
+      async publish({ manifest, read }, { onProgress, signal } = {}) {
+        assertUsable(signal);
+        if (publishing) throw new StorageError('conflict', 'Another publication is under way.');
+        if (current?.manifest.version === manifest.version)
+          throw new StorageError('conflict', `The version "${manifest.version}" is there already.`);
+        publishing = true;
+        try {
+          const collections = /** @type {Record<string, Document[]>} */ ({});
+          for (const name of context.collections.keys()) {
+            const documents = /** @type {Document[]} */ ([]);
+            for await (const batch of read(name)) {
+              assertUsable(signal);
+              for (const document of batch) documents.push(document);
+              onProgress?.({ collection: name, written: documents.length, total: undefined });
+            }
+            collections[name] = documents;
+          }
+          assertUsable(signal);
+          // Publication times rise, also where a dataset was made before the one that it follows.
+          const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
+          const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();
+          const next = { manifest, publishedAt, collections };
+          await save(file, next);
+          current = next;
+        } catch (cause) {
+          await rm(`${file}.draft`, { force: true });
+          throw cause instanceof StorageError ? cause : new StorageError('invalid_dataset', `${cause}`, { cause });
+        } finally {
+          publishing = false;
+        }
+        context.changed();
+      },
+    };
+  },
+};

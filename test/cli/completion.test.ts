@@ -1,0 +1,88 @@
+/** `metro-forecast completion`, run by the shells themselves. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { commandNodes } from '../../cli/completion/nodes.js';
+import { register } from '../../cli/completion.js';
+import { createProgram } from '../../cli/main.js';
+import { runProcess } from '../support/command-process.js';
+import { runCommand } from '../support/run-command.js';
+
+const run = promisify(execFile);
+
+const isInstalled = (shell: string): boolean => {
+  try {
+    execFileSync(shell, ['-c', 'true']);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('metro-forecast completion', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'completion-'));
+    for (const shell of ['bash', 'zsh']) {
+      await writeFile(join(folder, shell), await runProcess(['completion', shell], {}));
+    }
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  /** What bash offers for the last of these words. */
+  const bash = async (...words: string[]): Promise<string[]> => {
+    const script = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _metro_forecast; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout } = await run('bash', ['-c', script, join(folder, 'bash'), 'metro-forecast', ...words]);
+    return stdout.split('\n').filter((word) => word !== '');
+  };
+
+  it('offers the commands of every level in bash, as commander knows them', async function () {
+    this.timeout(60_000);
+    if (!isInstalled('bash')) {
+      console.log('      skipped: bash is not installed');
+      this.skip();
+    }
+    for (const { path, commands, choices, options } of commandNodes(createProgram())) {
+      const words = path.split(' ').filter((word) => word !== '');
+      expect(await bash(...words, ''), path).to.deep.equal([...commands.map(({ word }) => word), ...choices]);
+      expect(await bash(...words, '--'), path).to.have.members(options.map(({ word }) => word));
+    }
+  });
+
+  it('finds the command behind options with values, and offers files for values', async function () {
+    if (!isInstalled('bash')) {
+      console.log('      skipped: bash is not installed');
+      this.skip();
+    }
+    expect(await bash('--config', 'keys', 'snapshots', 'pr')).to.deep.equal(['prune']);
+    expect(await bash('keys', 'create', '--name', 'list', '--ti')).to.deep.equal(['--tier']);
+    expect(await bash('--config', '')).to.deep.equal([]);
+  });
+
+  it('is a script that zsh can read', async function () {
+    if (!isInstalled('zsh')) {
+      console.log('      skipped: zsh is not installed');
+      this.skip();
+    }
+    await run('zsh', ['-n', join(folder, 'zsh')]);
+  });
+
+  it('describes every command to zsh', async () => {
+    const { stdout, error } = await runCommand(register, ['completion', 'zsh']);
+    expect(error).to.equal(undefined);
+    expect(stdout).to.match(/^#compdef metro-forecast\n/);
+    const text = await runProcess(['completion', 'zsh'], {});
+    for (const { path, commands } of commandNodes(createProgram())) {
+      expect(text).to.contain(`"${path}")`);
+      for (const { word } of commands) expect(text).to.contain(`'${word}:`);
+    }
+  });
+
+  it('refuses a shell that it does not know, naming those that it does', async () => {
+    const { error } = await runCommand(register, ['completion', 'fish']);
+    expect(error?.message).to.contain('Allowed choices are bash, zsh');
+  });
+});

@@ -1,0 +1,91 @@
+/** What all commands have in common: help, suggestions, exit codes, and how failures are told. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { Command } from 'commander';
+import { createProgram } from '../../cli/main.js';
+import { packageRoot } from '../../core/package-root.js';
+import { commandArgs } from '../support/command-process.js';
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  promisify(execFile)(process.execPath, commandArgs(args), {
+    cwd: packageRoot,
+    env: { PATH: process.env['PATH'], ...env },
+  }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error: Ended) => error,
+  );
+
+/** What `--help` prints. */
+const helpOf = (command: Command): string => {
+  let text = '';
+  command.configureOutput({
+    writeOut: (part) => {
+      text += part;
+    },
+  });
+  command.outputHelp();
+  return text;
+};
+
+const all = (command: Command, path = ''): [path: string, command: Command][] =>
+  command.commands.flatMap((child) => {
+    const name = `${path} ${child.name()}`.trim();
+    return [[name, child], ...all(child, name)] as [string, Command][];
+  });
+
+describe('the command line', () => {
+  for (const [path, command] of all(createProgram())) {
+    it(`${path} --help has an example and the exit codes`, () => {
+      const help = helpOf(command);
+      expect(help).to.match(/^Examples?:\n {2}\S/m);
+      expect(help).to.match(/^Exit codes: 0 .+, 1 .+, 2 .+\.$/m);
+      expect(command.description(), 'description').to.not.equal('');
+    });
+  }
+
+  for (const [args, near] of [
+    [['strat'], 'start'],
+    [['keys', 'creat'], 'create'],
+    [['validate', '.', '--jsn'], '--json'],
+    [['new', 'pluggin', 'x'], 'plugin'],
+  ] as const) {
+    it(`${args.join(' ')} is wrong usage, with the nearest right name`, async () => {
+      const { code, stdout, stderr } = await run(args);
+      expect([code, stdout]).to.deep.equal([2, '']);
+      expect(stderr).to.contain(`Did you mean ${near}?`);
+    });
+  }
+
+  it('a failure is told on standard error without a stack, and exit code 1', async () => {
+    const { code, stdout, stderr } = await run(['validate', '/nowhere']);
+    expect([code, stdout]).to.deep.equal([1, '']);
+    expect(stderr).to.equal('/nowhere/manifest.json cannot be read: it does not exist, or its folder does not.\n');
+  });
+
+  it('with --json failures and wrong usage are one JSON object each, on standard error', async () => {
+    for (const [args, code] of [
+      [['validate', '/nowhere', '--json'], 1],
+      [['validate', '--json'], 2],
+    ] as const) {
+      const ended = await run(args);
+      expect([ended.code, ended.stdout]).to.deep.equal([code, '']);
+      expect(JSON.parse(ended.stderr)).to.have.all.keys('error', 'faults').and.to.have.property('error').that.is.not
+        .empty;
+    }
+  });
+
+  it('the faults of a configuration are listed one by one, as JSON too', async () => {
+    const { stderr } = await run(['config', '--json'], { METRO__SERVER__PORT: 'x', METRO__LIMITS__REPLICAS: '0' });
+    const { error, faults } = JSON.parse(stderr);
+    expect(error).to.match(/has 2 faults:$/);
+    expect(faults).to.have.length(2);
+    expect(faults.join()).to.contain('server.port').and.to.contain('limits.replicas');
+  });
+});

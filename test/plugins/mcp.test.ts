@@ -1,0 +1,247 @@
+/** The endpoints as tools, asked by the official SDK's own client: over HTTP, and over standard input and output. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { expect } from 'chai';
+import { commandArgs } from '../support/command-process.js';
+import * as fixture from '../support/fixture.js';
+import { request } from '../support/http-client.js';
+import { startTestApp, type TestApp } from '../support/test-app.js';
+
+const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status'];
+
+/** The two ways in which clients begin: with the handshake of old, and without. */
+const NEGOTIATIONS = { 'a handshake': { mode: 'legacy' }, 'no handshake': { mode: 'auto' } } as const;
+
+const connect = async (
+  { origin }: TestApp,
+  key: string | undefined,
+  versionNegotiation: { mode: 'legacy' | 'auto' } = { mode: 'auto' },
+): Promise<Client> => {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation });
+  const headers: Record<string, string> = key ? { Authorization: `Bearer ${key}` } : {};
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp`), { requestInit: { headers } }));
+  return client;
+};
+
+const call = async (client: Client, name: string, given: Record<string, unknown> = {}) => {
+  const { content, isError = false } = await client.callTool({ name, arguments: given });
+  const [first] = content;
+  if (first?.type !== 'text') throw new Error('It answered with something other than text.');
+  return { text: first.text, isError };
+};
+
+describe('the plugin mcp', () => {
+  let app: TestApp;
+  const clients: Client[] = [];
+  const open = async (...args: Parameters<typeof connect>): Promise<Client> => {
+    const client = await connect(...args);
+    clients.push(client);
+    return client;
+  };
+
+  before(async () => {
+    app = await startTestApp({ config: { plugins: [...PLUGINS, 'mcp'] } });
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close();
+  });
+  after(() => app.close());
+
+  for (const [how, negotiation] of Object.entries(NEGOTIATIONS)) {
+    it(`lists every endpoint as a read-only tool, and each answers as its endpoint does, after ${how}`, async () => {
+      const client = await open(app, app.key, negotiation);
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).to.have.members([
+        'list_markets',
+        'get_market',
+        'get_market_history',
+        'get_forecast_track',
+        'list_forecasts',
+        'get_forecast_history',
+        'list_forecast_runs',
+        'get_forecast_backtest',
+        'list_movers',
+        'list_observations',
+        'list_series',
+        'list_signals',
+        'get_status',
+        'get_health',
+      ]);
+      const document = (await app.get('/openapi.json')).json;
+      const paths = Object.entries<{ get: { operationId: string } }>(document.paths);
+      for (const { name, description, inputSchema, annotations } of tools) {
+        expect(annotations, name).to.include({ readOnlyHint: true });
+        expect(description, name).to.be.a('string').that.is.not.empty;
+        const [path] = paths.find(([, { get }]) => toolName(get.operationId) === name)!;
+        const given: Record<string, unknown> = {};
+        for (const required of inputSchema.required ?? []) {
+          given[required] = required === 'cbsa' ? fixture.HOUSTON : 'UNRATE';
+        }
+        const answered = await call(client, name, given);
+        const { cbsa, ...query } = given as Record<string, string>;
+        const target = `${path.replace('{cbsa}', cbsa ?? '')}?${new URLSearchParams(query)}`;
+        const { text } = await app.get(target.replace(/\?$/, ''));
+        expect(withoutTimes(answered), name).to.deep.equal(withoutTimes({ text, isError: false }));
+      }
+    });
+  }
+
+  it('passes arguments of every type on, and leaves out those that are null', async () => {
+    const client = await open(app, app.key);
+    const { text } = await call(client, 'list_movers', { limit: 1 });
+    expect(JSON.parse(text).data).to.have.length(1);
+    const narrowed = { series_id: 'metro_hpi', cbsa: fixture.HOUSTON, since: '2025-08-01' };
+    expect(JSON.parse((await call(client, 'list_observations', narrowed)).text).data).to.have.length(1);
+    const unbounded = await call(client, 'list_observations', { ...narrowed, since: null });
+    expect(JSON.parse(unbounded.text).data).to.have.length(2);
+  });
+
+  for (const [what, tool, given, says] of [
+    ['a value out of range', 'list_movers', { limit: 51 }, /limit.+<= 50.+\(invalid_parameter\)/],
+    ['a code that is none', 'get_market', { cbsa: 'Houston' }, /cbsa.+\(invalid_parameter\)/],
+    ['a path in the place of a code', 'get_market', { cbsa: '26420/history' }, /cbsa.+\(invalid_parameter\)/],
+    ['an object in the place of a code', 'get_market', { cbsa: { code: 1 } }, /cbsa.+\(invalid_parameter\)/],
+    ['a market that there is not', 'get_market', { cbsa: '99999' }, /99999.+\/markets.+\(market_not_found\)/],
+    ['a path argument left out', 'get_market', {}, /"cbsa" is required: .+ Example: "26420"/],
+    ['a query argument left out', 'list_observations', {}, /"series_id" is required.+\(missing_parameter\)/],
+    ['a mistyped argument', 'list_movers', { limt: 3 }, /Did you mean "limit"\?/],
+    ['two wrong ones', 'list_observations', { series_id: 'UNRATE', since: 'soon', cbsa: 'x' }, /- since: .+\n- cbsa: /],
+  ] as const) {
+    it(`answers ${what} with an error that says what to do`, async () => {
+      const { text, isError } = await call(await open(app, app.key), tool, given);
+      expect(isError).to.equal(true);
+      expect(text).to.match(says);
+    });
+  }
+
+  it('refuses a tool that there is not, with the nearest name', async () => {
+    const client = await open(app, app.key);
+    const error = await client.callTool({ name: 'list_market' }).catch((thrown: Error) => thrown);
+    expect(error).to.be.instanceOf(Error).with.property('message').that.includes('did you mean "list_markets"?');
+  });
+
+  it('asks for a narrower call where the answer is too long for a model', async () => {
+    const small = await startTestApp({
+      config: { plugins: [...PLUGINS, { use: 'mcp', options: { path: '/tools/mcp', maxAnswerBytes: 200 } }] },
+    });
+    try {
+      const client = await open({ ...small, origin: `${small.origin}/tools` }, small.key);
+      const long = await call(client, 'list_observations', { series_id: 'metro_hpi' });
+      expect(long.isError).to.equal(true);
+      expect(long.text).to.match(
+        /^The answer has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "cbsa"/,
+      );
+      expect((await call(client, 'get_market', { cbsa: fixture.HOUSTON })).isError).to.equal(false);
+    } finally {
+      await small.close();
+    }
+  });
+
+  it('is refused without a key, or with a wrong one, as any request is', async () => {
+    for (const [key, code] of [
+      [undefined, 'missing_api_key'],
+      ['mfk_wrong', 'invalid_api_key'],
+    ] as const) {
+      const error = await connect(app, key, { mode: 'legacy' }).then(
+        () => undefined,
+        (thrown: Error) => thrown,
+      );
+      expect(error).to.be.instanceOf(Error);
+      const { status, json, headers } = await post(app, key, PING);
+      expect([status, json.code]).to.deep.equal([401, code]);
+      expect(headers['www-authenticate']).to.match(/^Bearer realm=/);
+    }
+  });
+
+  it('counts each POST once against the limit that the key has everywhere', async () => {
+    const { key } = await app.newKey({ limit_per_minute: 5 });
+    const authorized = { headers: { Authorization: `Bearer ${key}` } };
+    for (let left = 4; left >= 2; left--) {
+      const { status, headers } = await post(app, key, LIST_MARKETS);
+      expect(status).to.equal(200);
+      expect(headers['ratelimit']).to.match(new RegExp(`^"default";r=${left};t=`));
+    }
+    expect((await app.get('/markets', authorized)).status).to.equal(200);
+    expect((await post(app, key, LIST_MARKETS)).status).to.equal(200);
+    const refused = await post(app, key, LIST_MARKETS);
+    expect([refused.status, refused.json.code]).to.deep.equal([429, 'rate_limited']);
+    expect(Number(refused.headers['retry-after'])).to.be.within(1, 60);
+    const error = await connect(app, key, { mode: 'legacy' }).then(
+      () => undefined,
+      (thrown: Error) => thrown,
+    );
+    expect(error).to.be.instanceOf(Error).with.property('message').that.includes('rate_limited');
+  });
+
+  it('carries the headers of every response, and refuses other methods and addresses', async () => {
+    const { headers } = await post(app, app.key, LIST_MARKETS);
+    expect(headers['content-type']).to.match(/^application\/json|^text\/event-stream/);
+    expect(headers['x-request-id']).to.be.a('string');
+    const get = await request(`${app.origin}/mcp`, { headers: { Authorization: `Bearer ${app.key}` } });
+    expect([get.status, get.json.code, get.headers['allow']]).to.deep.equal([
+      405,
+      'method_not_allowed',
+      'POST, OPTIONS',
+    ]);
+    const below = await post({ ...app, origin: `${app.origin}/mcp/below` }, app.key, LIST_MARKETS, '');
+    expect([below.status, below.json.code]).to.deep.equal([404, 'route_not_found']);
+  });
+
+  it('refuses a body that is too large, or is none of the protocol', async () => {
+    const large = await post(app, app.key, { ...LIST_MARKETS, params: { name: 'x'.repeat(100_000) } });
+    expect(large.status).to.equal(413);
+    expect((await post(app, app.key, 'no json')).status).to.equal(400);
+    expect((await post(app, app.key, [])).status).to.equal(400);
+    expect((await app.get('/health')).status).to.equal(200);
+  });
+});
+
+describe('metro-forecast mcp', () => {
+  it('serves the tools over standard input and output, and ends with its input', async function () {
+    this.timeout(60_000);
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: commandArgs(['mcp']),
+      env: { PATH: process.env['PATH'] ?? '', METRO__LOG__LEVEL: 'error' },
+      stderr: 'pipe',
+    });
+    let stderr = '';
+    transport.stderr?.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).to.include.members(['list_markets', 'get_status']);
+    const market = await call(client, 'get_market', { cbsa: fixture.HOUSTON });
+    expect(JSON.parse(market.text)).to.include({ cbsa: fixture.HOUSTON });
+    const wrong = await call(client, 'get_market', { cbsa: '1' });
+    expect([wrong.isError, wrong.text.includes('(invalid_parameter)')]).to.deep.equal([true, true]);
+    await client.close();
+    expect(stderr).to.equal('');
+  });
+});
+
+const LIST_MARKETS = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_markets' } };
+const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+/** A request of the protocol by hand. */
+const post = ({ origin }: Pick<TestApp, 'origin'>, key: string | undefined, message: unknown, path = '/mcp') =>
+  request(`${origin}${path}`, {
+    method: 'POST',
+    headers: {
+      ...(key ? { Authorization: `Bearer ${key}` } : {}),
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': '2025-06-18',
+    },
+    body: typeof message === 'string' ? message : JSON.stringify(message),
+  });
+
+const toolName = (operationId: string): string => operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The status says when it was asked. */
+const withoutTimes = ({ text, isError }: { text: string; isError: boolean }) => ({
+  isError,
+  body: JSON.parse(text.replace(/"(generated_at|updated_at|age_seconds)":("[^"]*"|\d+)/g, '"$1":null')),
+});
