@@ -55,6 +55,12 @@ export const errors = {
     'There is nothing at this address. The list of endpoints is in openapi.json.',
     'The path is not one of the service.',
   ),
+  snapshot_not_found: kind(
+    'snapshot_not_found',
+    404,
+    'There is no snapshot of this date. Leave "as_of" out for the current one.',
+    'The store keeps no snapshot that was current at the date `as_of`, or keeps the current snapshot only.',
+  ),
   method_not_allowed: kind(
     'method_not_allowed',
     405,

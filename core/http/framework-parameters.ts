@@ -16,7 +16,7 @@ const format: Parameter = {
 const asOf: Parameter = {
   description:
     'Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. ' +
-    'Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400.',
+    'Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404.',
   schema: { type: 'string', format: 'date' },
   example: '2026-06-30',
 };

@@ -33,7 +33,7 @@ export class Vintages {
    * The store is asked each time, so that what it publishes or prunes counts at once; bodies are kept, and computed
    * once however many ask.
    * @param date a calendar date in UTC: what was current when it ended counts
-   * @throws ApiError `invalid_parameter` where the store has no such snapshot, or keeps none
+   * @throws ApiError `snapshot_not_found`, also where the store keeps no earlier snapshots at all
    */
   async answer(
     date: string,
@@ -57,9 +57,9 @@ export class Vintages {
 
   async #snapshotOf(date: string): Promise<Snapshot> {
     const { versions } = this.#adapter;
-    if (!versions) throw refused('cannot be used here: this store keeps no earlier versions, only the current one');
+    if (!versions) throw notFound(date, 'this store keeps no earlier versions');
     const snapshot = await versions.asOf(endOf(date));
-    if (!snapshot) throw refused(`has no snapshot at ${date}: none had been published, or it has been removed since`);
+    if (!snapshot) throw notFound(date, 'nothing had been published by then, or it has been removed since');
     return snapshot;
   }
 }
@@ -67,7 +67,8 @@ export class Vintages {
 /** The last millisecond of the day, in UTC. */
 const endOf = (date: string): Date => new Date(Date.parse(date) + 24 * 3600 * 1000 - 1);
 
-const refused = (issue: string): ApiError =>
-  new ApiError(errors.invalid_parameter, `The query parameter "${AS_OF}" ${issue}.`, {
-    details: [{ in: 'query', name: AS_OF, issue }],
-  });
+const notFound = (date: string, reason: string): ApiError =>
+  new ApiError(
+    errors.snapshot_not_found,
+    `There is no snapshot as of ${date}: ${reason}. Leave "${AS_OF}" out for the current one.`,
+  );

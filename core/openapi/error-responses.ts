@@ -48,6 +48,7 @@ const kindsOf = (route: Route): ErrorKind[] => {
     errors.invalid_parameter,
     errors.unknown_parameter,
     ...(route.key === false ? [] : [errors.missing_api_key, errors.invalid_api_key]),
+    ...(route.kind === 'data' && route.vintages ? [errors.snapshot_not_found] : []),
     errors.method_not_allowed,
     errors.not_acceptable,
     errors.uri_too_long,

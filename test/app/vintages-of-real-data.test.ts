@@ -95,7 +95,7 @@ describe("as_of on FHFA's 2024Q3 and 2025Q4 vintages", function () {
             if ((await service.get('/signals')).headers['snapshot-version'] === manifest.version) break;
             await new Promise((next) => setTimeout(next, 50));
           }
-          expect((await service.get('/signals?as_of=2024-11-25')).status).to.equal(400);
+          expect((await service.get('/signals?as_of=2024-11-25')).json.code).to.equal('snapshot_not_found');
           for (const date of ['2024-11-26', '2026-02-23']) await expectVintage(0, date);
           for (const date of ['2026-02-24', '2100-01-01']) await expectVintage(index, date);
         }

@@ -87,10 +87,10 @@ for (const [name, adapter] of Object.entries(adapters)) {
       }
     });
 
-    it('as_of before the first snapshot is a 400 that says so', async () => {
+    it('as_of before the first snapshot is a 404 that says so', async () => {
       const { status, json } = await service.get(at('/signals', '2026-03-09'));
-      expect([status, json.code, json.details[0].name]).to.deep.equal([400, 'invalid_parameter', 'as_of']);
-      expect(json.error).to.contain('no snapshot at 2026-03-09');
+      expect([status, json.code]).to.deep.equal([404, 'snapshot_not_found']);
+      expect(json.error).to.contain('no snapshot as of 2026-03-09: nothing had been published');
     });
 
     for (const value of ['', 'yesterday', '2026-02-30', '2026-03-10T00:00:00Z']) {
@@ -100,7 +100,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
       });
     }
 
-    it('/markets/99999/history?as_of= of no market then is a 404', async () => {
+    it('/markets/99999/history?as_of= of no market then is a 404 of the market', async () => {
       expect((await service.get(at('/markets/99999/history', '2026-03-15'))).json.code).to.equal('market_not_found');
     });
 
@@ -131,9 +131,9 @@ describe('as_of on json', () => {
   after(() => service.close());
 
   for (const target of TARGETS) {
-    it(`GET ${at(target, '2026-03-15')} is a 400 that says that this store keeps no earlier versions`, async () => {
+    it(`GET ${at(target, '2026-03-15')} is a 404 that says that this store keeps no earlier versions`, async () => {
       const { status, json } = await service.get(at(target, '2026-03-15'));
-      expect([status, json.code, json.details[0].name]).to.deep.equal([400, 'invalid_parameter', 'as_of']);
+      expect([status, json.code]).to.deep.equal([404, 'snapshot_not_found']);
       expect(json.error).to.contain('keeps no earlier versions');
     });
   }

@@ -149,7 +149,7 @@ describe('Vintages', () => {
                         lastModified: Math.floor(current.publishedAt / 1000) * 1000,
                         body: JSON.stringify({ data: [{ id: 'a', value: current.value }] }),
                       }
-                    : 'invalid_parameter',
+                    : 'snapshot_not_found',
                 );
               }
             } finally {
@@ -174,7 +174,7 @@ describe('Vintages', () => {
           expect(answers.map((answer) => (answer as { version: string }).version)).to.deep.equal(Array(21).fill('old'));
           expect(calls()).to.equal(1);
           expect(await adapter.versions.prune(1)).to.deep.equal(['old']);
-          expect(await ask()).to.equal('invalid_parameter');
+          expect(await ask()).to.equal('snapshot_not_found');
         } finally {
           await adapter.close();
         }
