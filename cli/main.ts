@@ -13,6 +13,7 @@ import { register as registerPublish } from './publish.js';
 import { EXIT_CODES, errorText, report } from './report.js';
 import { register as registerSnapshots } from './snapshots.js';
 import { register as registerStart } from './start.js';
+import { register as registerTypes } from './types.js';
 import { register as registerValidate } from './validate.js';
 
 const COMMANDS = [
@@ -26,6 +27,7 @@ const COMMANDS = [
   registerSnapshots,
   registerDoctor,
   registerNew,
+  registerTypes,
   registerMcp,
   registerCompletion,
 ];

@@ -1,0 +1,375 @@
+/** Types of the Metro Forecast API 1.0.0, written by `metro-forecast types` from its OpenAPI document. */
+
+export type Backtest = {
+  /** When the backtest was computed. */
+  readonly as_of: string;
+  readonly model_version: string;
+  readonly horizon_months: number;
+  /** First target scored. */
+  readonly window_start: string;
+  /** Last target scored. */
+  readonly window_end: string;
+  /** Scored forecasts. */
+  readonly n: number;
+  readonly n_metros: number;
+  readonly n_runs: number;
+  /** Mean absolute error. */
+  readonly mae_pp: number;
+  /** Root mean squared error. */
+  readonly rmse_pp: number;
+  /** Mean of realized - point, in percentage points. */
+  readonly bias_pp: number;
+  /** Share of realized values inside the 80% interval. */
+  readonly coverage_80: number;
+  /** Mean of the width + 10 times the miss. */
+  readonly interval_score_80: number;
+  /** Share of forecasts with the sign of the realized change. */
+  readonly direction_hit_rate: number;
+  /** Persistence: the last 12-month change known at run time, on the same pairs. */
+  readonly benchmark: {
+    readonly name: string;
+    /** In percentage points. */
+    readonly mae_pp: number;
+  };
+  /** 1 - mae_pp / benchmark.mae_pp. */
+  readonly skill_mae: number;
+  /** Vintage of the realized values. */
+  readonly realized_vintage: string;
+};
+
+export type Error = {
+  /** A sentence that says what is wrong and what to do. */
+  readonly error: string;
+  /** A stable code. */
+  readonly code: string;
+  /** Every fault of the request. On status 400 only. */
+  readonly details?: readonly {
+    readonly in: 'path' | 'query' | 'header' | 'body';
+    readonly name: string;
+    readonly issue: string;
+  }[];
+};
+
+export type ForecastHistory = {
+  /** When the run was made. */
+  readonly run_at: string;
+  /** Identifier of the model version. */
+  readonly model_version: string;
+  /** Forecast horizon in months. */
+  readonly horizon_months: number;
+  /** First day of the quarter whose 12-month change is forecast. */
+  readonly target_period: string;
+  /** Point forecast, in percent. */
+  readonly point: number;
+  /** Lower bound of the 80% interval, in percent. */
+  readonly lower_80: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80: number | null;
+};
+
+export type ForecastRun = {
+  readonly id: number;
+  readonly model_version: string;
+  readonly run_at: string;
+  /** Feature set of the run. */
+  readonly features: readonly string[] | null;
+  readonly notes: string | null;
+  readonly horizon_months: number;
+};
+
+export type ForecastTrack = {
+  /** When the run was made. */
+  readonly run_at: string;
+  /** Identifier of the model version. */
+  readonly model_version: string;
+  /** Forecast horizon in months. */
+  readonly horizon_months: number;
+  /** First day of the quarter whose 12-month change is forecast. */
+  readonly target_period: string;
+  /** Point forecast, in percent. */
+  readonly point: number;
+  /** Lower bound of the 80% interval, in percent. */
+  readonly lower_80: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80: number | null;
+  readonly run_id: number;
+  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  /** The published 12-month change at `target_period`, in percent. */
+  readonly realized: number | null;
+  /** `realized` - `point`, in percentage points. */
+  readonly error_pp: number | null;
+  /** Whether `realized` lies in the 80% interval. */
+  readonly within_80: boolean | null;
+  /** The vintage that `realized` was read from. */
+  readonly realized_as_of: string | null;
+};
+
+export type Health = {
+  readonly status: 'ok';
+};
+
+export type HpiObservation = {
+  /** First day of the quarter. */
+  readonly period_start: string;
+  /** Index level. */
+  readonly value: number;
+};
+
+export type MacroObservation = {
+  /** First day of the period. */
+  readonly period_start: string;
+  /** In the units of the series. */
+  readonly value: number;
+  /** The market, on rows of `metro_hpi`. */
+  readonly cbsa?: string;
+};
+
+export type Market = {
+  readonly id: number;
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** Name of the metro. */
+  readonly name: string;
+  /** Signal of the newest run. */
+  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** Risk grade of the newest run, from A (low) to F. */
+  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  /** Trailing 12-month change of the index, in percent. */
+  readonly yoy_price: number | null;
+  /** Forecast 12-month return, in percent. */
+  readonly forecast_12m: number | null;
+};
+
+export type MarketSignal = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  readonly name: string;
+  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  /** In percent. */
+  readonly forecast_12m: number;
+  /** In percent. */
+  readonly lower_80: number | null;
+  /** In percent. */
+  readonly upper_80: number | null;
+  readonly run_id: number;
+  readonly run_at: string;
+  readonly model_version: string;
+};
+
+export type Mover = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  readonly name: string;
+  /** In percent. */
+  readonly forecast_12m: number;
+  /** In percent. */
+  readonly prior_forecast_12m: number;
+  /** Current - prior, in percentage points, signed. */
+  readonly delta_pp: number;
+  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  readonly prior_signal: 'expand' | 'hold' | 'contract' | null;
+  readonly run_at: string;
+  readonly prior_run_at: string;
+};
+
+export type Series = {
+  readonly series_id: string;
+  readonly title: string;
+  readonly kind: 'macro' | 'metro';
+  readonly geography: string;
+  readonly cadence: 'daily' | 'weekly' | 'monthly' | 'quarterly' | 'annual';
+  readonly source: string;
+  readonly units: string;
+  readonly seasonal_adjustment: 'SA' | 'NSA' | 'SAAR' | null;
+  readonly observation_start: string | null;
+  readonly observation_end: string | null;
+  readonly last_updated: string | null;
+  readonly notes: string | null;
+};
+
+export type Status = {
+  /** That of the worst component. */
+  readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
+  readonly generated_at: string;
+  readonly snapshot: {
+    readonly version: string;
+    readonly published_at: string;
+    /** Whether the numbers are made up. */
+    readonly synthetic: boolean;
+  } | null;
+  readonly components: readonly {
+    readonly id: 'api' | 'pipeline' | 'model';
+    readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
+    readonly message: string | null;
+    readonly updated_at: string | null;
+  }[];
+  readonly sources: readonly {
+    readonly id: string;
+    readonly cadence: 'daily' | 'weekly' | 'monthly' | 'quarterly' | 'annual';
+    readonly state: 'fresh' | 'late' | 'stale' | 'unknown';
+    /** First day of the newest period. */
+    readonly latest_period: string | null;
+    readonly last_loaded_at: string | null;
+    /** Since the end of the newest period. */
+    readonly age_seconds: number | null;
+    readonly late_after_seconds: number;
+    readonly stale_after_seconds: number;
+  }[];
+};
+
+/** What each path takes, path and query parameters alike, and what it answers with. */
+export interface Paths {
+  /** Every market with its latest signal, risk grade and 12-month forecast */
+  readonly '/markets': {
+    readonly input: {
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+    };
+    readonly output: {
+      readonly data: readonly Market[];
+    };
+  };
+  /** One market */
+  readonly '/markets/{cbsa}': {
+    readonly input: {
+      /** Core-based statistical area code of the market: exactly 5 digits. */
+      readonly cbsa: string;
+    };
+    readonly output: Market;
+  };
+  /** The full quarterly house price index of one market */
+  readonly '/markets/{cbsa}/history': {
+    readonly input: {
+      /** Core-based statistical area code of the market: exactly 5 digits. */
+      readonly cbsa: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly HpiObservation[];
+    };
+  };
+  /** The markets that have a scored forecast */
+  readonly '/forecasts': {
+    readonly input: {
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly Market[];
+    };
+  };
+  /** What the model predicted for one market at each past run */
+  readonly '/forecasts/{cbsa}/history': {
+    readonly input: {
+      /** Core-based statistical area code of the market: exactly 5 digits. */
+      readonly cbsa: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly ForecastHistory[];
+    };
+  };
+  /** Each past forecast of one market beside what came true */
+  readonly '/markets/{cbsa}/forecast-track': {
+    readonly input: {
+      /** Core-based statistical area code of the market: exactly 5 digits. */
+      readonly cbsa: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly ForecastTrack[];
+    };
+  };
+  /** Every completed model run */
+  readonly '/forecast-runs': {
+    readonly input: {
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+    };
+    readonly output: {
+      readonly data: readonly ForecastRun[];
+    };
+  };
+  /** The newest rolling-realized backtest of the baseline forecast */
+  readonly '/forecast-backtest': {
+    readonly input: Readonly<Record<string, never>>;
+    readonly output: {
+      readonly data: Backtest | null;
+    };
+  };
+  /** Observations of one series */
+  readonly '/observations': {
+    readonly input: {
+      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. */
+      readonly series_id: string;
+      /** Earliest date of the observations, inclusive. */
+      readonly since?: string;
+      /** Narrows `metro_hpi` to one market: exactly 5 digits. */
+      readonly cbsa?: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly MacroObservation[];
+    };
+  };
+  /** The catalogue of every published series */
+  readonly '/series': {
+    readonly input: {
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+    };
+    readonly output: {
+      readonly data: readonly Series[];
+    };
+  };
+  /** Signal and risk grade of every market in the newest completed run */
+  readonly '/signals': {
+    readonly input: {
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly MarketSignal[];
+    };
+  };
+  /** The markets whose 12-month forecast changed most between the last two runs */
+  readonly '/movers': {
+    readonly input: {
+      /** How many at most. */
+      readonly limit?: number;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+    };
+    readonly output: {
+      readonly data: readonly Mover[];
+    };
+  };
+  /** Health of the platform, its components and its sources */
+  readonly '/status': {
+    readonly input: Readonly<Record<string, never>>;
+    readonly output: Status;
+  };
+  /** Whether this replica can answer */
+  readonly '/health': {
+    readonly input: Readonly<Record<string, never>>;
+    readonly output: Health;
+  };
+}
