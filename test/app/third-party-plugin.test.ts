@@ -87,6 +87,9 @@ describe("somebody else's plugin", () => {
       expect([status, json]).to.deep.equal([200, { data: [PERMITS[2], PERMITS[1]] }]);
       expect(headers).to.include({ 'x-group': 'ours', 'snapshot-version': 'fixture-1' });
 
+      const csv = await get('/permits/26420?limit=1&format=csv');
+      expect(csv.text).to.equal('cbsa,month,units\r\n26420,2025-12-01,12\r\n');
+
       const none = await get(`/permits/${fixture.TUCSON}`);
       expect([none.status, none.json.code]).to.deep.equal([404, 'permits_not_found']);
       for (const target of ['/permits/1', '/permits/26420?limit=13', '/permits/26420?before=soon']) {
@@ -99,6 +102,7 @@ describe("somebody else's plugin", () => {
         'cbsa',
         'before',
         'limit',
+        'format',
       ]);
       expect(document.components.schemas).to.have.property('Permits');
       expect(Object.keys(operation.responses)).to.include('404');
