@@ -246,7 +246,7 @@ export interface Paths {
       readonly cbsa: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -258,7 +258,7 @@ export interface Paths {
     readonly input: {
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -272,7 +272,7 @@ export interface Paths {
       readonly cbsa: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -286,7 +286,7 @@ export interface Paths {
       readonly cbsa: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -321,7 +321,7 @@ export interface Paths {
       readonly cbsa?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -343,7 +343,7 @@ export interface Paths {
     readonly input: {
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 400. */
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
     readonly output: {
