@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { Form } from './form.js';
+import type { Payload } from './representation.js';
 import type { Match } from './route-table.js';
 
 /** A status, header pairs (flat) and a body: all that a response consists of beside what every response carries. */
 export interface Reply {
   readonly status: number;
   readonly head: readonly string[];
-  readonly body?: Buffer | undefined;
+  readonly body?: Payload | undefined;
 }
 
 /** Who a request counts against. */

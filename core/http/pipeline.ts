@@ -49,7 +49,6 @@ export const pipeline = (parts: PipelineParts): Middleware =>
 /** Resolves the URL, lets the other steps decide, then writes the response and the log line. */
 const deliver = ({ routes, headers, logger, observe }: PipelineParts): Middleware => {
   return async (ctx, next) => {
-    ctx.respond = false;
     const exchange = new Exchange(requestId(ctx.req), ctx.req, ctx.res, routes.resolve(ctx.req.url ?? '/'));
     ctx.exchange = exchange;
     let reply: Reply;
@@ -198,6 +197,7 @@ const answer = (parts: PipelineParts): Middleware => {
     const { exchange } = ctx;
     const { address } = exchange.match;
     if (!address?.mount) return (groups.get(address) ?? respond)(ctx, next);
+    ctx.status = 404;
     // Its handler may write by itself: what every response carries has to be there before.
     for (const [name, value] of commonPairs(exchange, parts.headers)) ctx.append(name, value);
     const { contentSecurityPolicy } = address.mount;
@@ -221,7 +221,7 @@ const negotiate = (
   const settle = (encoded: Representation['identity']) => {
     exchange.reply = representation.isFresh(headers['if-none-match'], headers['if-modified-since'])
       ? { status: 304, head: encoded.notModifiedHead }
-      : { status: 200, head: encoded.head, body: encoded.body };
+      : { status: 200, head: encoded.head, body: encoded.payload };
   };
   const encoded = representation.encoding(encoding);
   return encoded instanceof Promise ? encoded.then(settle) : settle(encoded);
@@ -255,5 +255,6 @@ const write = (exchange: Exchange, reply: Reply, headers: CommonHeaders): void =
   if (response.headersSent || response.destroyed) return;
   const written = match.address?.mount && response.hasHeader('X-Request-Id');
   response.writeHead(reply.status, written ? [...reply.head] : [...reply.head, ...commonHead(exchange, headers)]);
-  response.end(request.method === 'HEAD' ? undefined : reply.body);
+  if (request.method === 'HEAD' || reply.body === undefined) response.end();
+  else response.end(reply.body, 'latin1');
 };

@@ -1,4 +1,5 @@
 /** A response body as bytes, with its validators and its compressed forms. */
+import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -9,12 +10,25 @@ const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
+/**
+ * Node writes a text together with the head, in one system call and one copy; a buffer goes beside it, which pays
+ * from a few KiB on. Texts must be ASCII: one byte a character, whatever the encoding.
+ */
+const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 /** Good for JSON at a tenth of the default level's time. */
 const BROTLI_QUALITY = 5;
+
+/** Bytes, or ASCII text. */
+export type Payload = Buffer | string;
+
+const payloadOf = (body: Buffer): Payload =>
+  body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
 /** One encoding of a body, with the header pairs that belong to it. */
 export interface Encoded {
   readonly body: Buffer;
+  /** What is written: see `WRITTEN_AS_TEXT_BYTES`. */
+  readonly payload: Payload;
   readonly etag: string;
   /** Flat name-value pairs for `writeHead`, complete but for what differs per request. */
   readonly head: readonly string[];
@@ -114,6 +128,6 @@ export class Representation {
     const shared = ['ETag', etag, ...this.#headers];
     const content = ['Content-Type', this.#contentType, 'Content-Length', String(body.length)];
     if (encoding !== 'identity') content.push('Content-Encoding', encoding);
-    return { body, etag, head: [...content, ...shared], notModifiedHead: shared };
+    return { body, payload: payloadOf(body), etag, head: [...content, ...shared], notModifiedHead: shared };
   }
 }

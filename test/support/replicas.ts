@@ -65,7 +65,13 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
       begin(startRedis()),
       begin(startMongo({ replicaSet: !options.standalone })),
     ]);
-    const env = { ...(options.redisEnv ?? { REDIS_URL: redis.url }), MONGODB_URI: mongo.url, ...options.env };
+    const env = {
+      ...(options.redisEnv ?? { REDIS_URL: redis.url }),
+      MONGODB_URI: mongo.url,
+      // Three replicas, their stores, a proxy and the load on one small machine are an overload of their own.
+      METRO__SERVER__OVERLOAD: 'null',
+      ...options.env,
+    };
     const command = (...args: string[]) => runProcess(['--config', replicasConfig, ...args], env);
     if (options.dataset) await command('publish', options.dataset);
     const replicas = await Promise.all(

@@ -4,11 +4,11 @@ import { backtests, type Forecast, forecastRuns, forecasts, type Market } from '
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
 import { defaultModel, models } from '../../../metro/forecast/models/index.js';
 import { parseQuarter, quarterName } from '../../../metro/forecast/quarter-names.js';
-import { rounded } from '../../../metro/rounding.js';
 import { defaultRules } from '../../../metro/forecast/rules.js';
 import { makeRuns, type RunsInput, withNewestRun } from '../../../metro/forecast/runs.js';
 import { realizedChange } from '../../../metro/forecast/walk.js';
 import { quarterIndex } from '../../../metro/periods.js';
+import { rounded } from '../../../metro/rounding.js';
 import { cut, madeUpPanel } from './panels.js';
 
 // 1990Q1 to 2014Q4.
