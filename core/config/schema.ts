@@ -163,10 +163,7 @@ export const configSchema = {
       ),
       headersTimeoutMs: milliseconds("How long a request's headers may take to arrive.", 10_000),
       requestTimeoutMs: milliseconds('How long a whole request may take to arrive.', 15_000),
-      stallTimeoutMs: milliseconds(
-        'How long a connection may stand still during a request, or while its client does not read the answer.',
-        10_000,
-      ),
+      stallTimeoutMs: milliseconds('How long a client may leave its answer unread.', 10_000),
       keepAliveTimeoutMs: milliseconds(
         'How long an idle connection is kept; longer than the load balancer before it keeps one (often 60 s).',
         75_000,
@@ -177,7 +174,7 @@ export const configSchema = {
           maxInFlight: count('Most requests being answered at once.', 1, 1_000_000, 2000),
           maxEventLoopDelayMs: milliseconds(
             'How long requests may wait for the event loop, once they have waited longer for a quarter of a second.',
-            20,
+            50,
           ),
         },
         { type: ['object', 'null'] },

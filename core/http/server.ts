@@ -5,6 +5,7 @@ import { limitConnections } from './connection-limit.js';
 import type { CommonHeaders } from './headers.js';
 import { hostFault } from './host-header.js';
 import { refusal, socketRefusals } from './refusals.js';
+import { cutUnreadAnswers } from './unread-answers.js';
 
 export interface ServerOptions {
   readonly host: string;
@@ -22,9 +23,15 @@ export interface ServerOptions {
 }
 
 /** What happened before the pipeline, for the metrics. */
-export type EdgeEvent = 'malformed' | 'timeout' | 'too_many_connections' | 'too_many_connections_of_address';
+export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+type Refusals = ReturnType<typeof socketRefusals>;
+
+/** Node's parser also takes 0.9 and 2.0, which it does not speak. */
+const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
+  httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /** A request that was on its way when the listener closed has this long to arrive. */
 const LAST_REQUESTS_MS = 250;
@@ -66,12 +73,12 @@ export class HttpServer {
     if (trustProxy === 0) {
       limitConnections(server, maxConnectionsPerAddress, () => this.#observe('too_many_connections_of_address'));
     }
-    // A socket of which no byte moves is destroyed; between requests the keep-alive timeout holds instead.
-    server.timeout = stallTimeoutMs;
+    const lastResponse = (socket: Socket) => this.#responses.get(socket);
+    cutUnreadAnswers(server, stallTimeoutMs, lastResponse, () => this.#observe('unread'));
     // Node drops the fields beyond its limit in silence; one more is kept than is allowed, to be seen.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
-    const accept = this.#acceptor(refusals.headersTooLarge);
+    const accept = this.#acceptor(refusals);
     server.on('request', accept);
     // Without listeners Node would answer these itself: it would ask for the body, or refuse without one. Nothing is
     // upgraded to here, and RFC 9110 7.8 lets a server go on as if the header were not there.
@@ -81,14 +88,17 @@ export class HttpServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
   }
 
-  #acceptor(headersTooLarge: ReturnType<typeof refusal>): Handle {
+  #acceptor(refusals: Refusals): Handle {
     const { maxHeaders } = this.#options;
     const handle = this.#handle;
     return (request, response) => {
       if (this.#draining) response.shouldKeepAlive = false;
       this.#responses.set(request.socket, response);
       const fault = hostFault(request);
-      if (request.rawHeaders.length > 2 * maxHeaders) headersTooLarge.toRequest(request, response);
+      if (!isVersion1(request)) {
+        this.#observe('malformed');
+        refusals.malformed.toRequest(request, response);
+      } else if (request.rawHeaders.length > 2 * maxHeaders) refusals.headersTooLarge.toRequest(request, response);
       else if (fault) {
         this.#observe('malformed');
         refusal(fault, this.#headers).toRequest(request, response);
@@ -97,7 +107,7 @@ export class HttpServer {
   }
 
   /** A client that is too slow, or gone, gets no answer. */
-  #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: ReturnType<typeof socketRefusals>): void {
+  #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: Refusals): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
       socket.destroy();
@@ -111,11 +121,6 @@ export class HttpServer {
       before.once('finish', () => socket.destroySoon());
     } else if (error.code === 'HPE_HEADER_OVERFLOW') refusals.headersTooLarge.toSocket(socket);
     else refusals.malformed.toSocket(socket);
-  }
-
-  /** Sockets open now. */
-  connections(): Promise<number> {
-    return new Promise((resolve) => this.#server.getConnections((_error, count) => resolve(count ?? 0)));
   }
 
   /** @returns the address that it listens on, with the port that the system chose for port 0 */

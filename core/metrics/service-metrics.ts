@@ -40,6 +40,7 @@ export const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOp
 const EDGE_EVENTS: readonly EdgeEvent[] = [
   'malformed',
   'timeout',
+  'unread',
   'too_many_connections',
   'too_many_connections_of_address',
 ];

@@ -1,0 +1,50 @@
+/** Cuts off clients that do not read their answers, which would otherwise hold them in memory for as long as they like. */
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * A slow reader is not one that stands still: however little it reads, it goes on. Node can tell, for a socket's
+ * timeout compares what waits to be written with what waited at the timeout before; but any byte that the client sends
+ * puts that off, so a connection that has an answer waiting is not read from until the answer has gone.
+ * @param stallMs how long an answer may stand still, at most
+ * @param lastResponse of a connection, to its last request
+ * @param observe told of each connection that was cut
+ */
+export const cutUnreadAnswers = (
+  server: Server,
+  stallMs: number,
+  lastResponse: (socket: Socket) => ServerResponse | undefined,
+  observe: () => void,
+): void => {
+  // One to stop the reading, two to compare.
+  const step = Math.ceil(stallMs / 3);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+
+  const stopReading = setInterval(() => {
+    for (const socket of sockets) {
+      const response = socket.writableLength > 0 && !socket.isPaused() ? lastResponse(socket) : undefined;
+      if (!response || response.writableFinished) continue;
+      socket.pause();
+      response.once('finish', () => socket.resume());
+    }
+  }, step).unref();
+  server.once('close', () => clearInterval(stopReading));
+
+  server.timeout = step;
+  server.on('timeout', (socket) => {
+    const response = lastResponse(socket);
+    // Before the first request, Node's own check of heads holds.
+    if (!response) return;
+    // A handler that takes its time: nothing waits to be written.
+    if (!response.writableFinished && socket.writableLength === 0) {
+      socket.setTimeout(step);
+      return;
+    }
+    if (socket.writableLength > 0) observe();
+    socket.destroy();
+  });
+};

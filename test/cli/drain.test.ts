@@ -1,0 +1,140 @@
+/** What a service under load does when it is told to end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { packageRoot } from '../../core/package-root.js';
+import { commandArgs } from '../support/command-process.js';
+import { request as requestOnce } from '../support/http-client.js';
+
+interface Service {
+  readonly process: ChildProcess;
+  readonly url: string;
+  readonly key: string;
+  readonly exited: Promise<[code: number | null, signal: string | null]>;
+}
+
+const start = async (env: Readonly<Record<string, string>>): Promise<Service> => {
+  const child = spawn(process.execPath, commandArgs(['start']), {
+    cwd: packageRoot,
+    env: { PATH: process.env['PATH'], PORT: '0', METRO__LOG__LEVEL: 'silent', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit') as Service['exited'];
+  let output = '';
+  for await (const chunk of child.stdout!) {
+    output += chunk;
+    const [, key, url] = /Bearer (mfk_\w+)" (\S+)\/markets/.exec(output) ?? [];
+    if (key && url) return { process: child, url, key, exited };
+  }
+  throw new Error(`It did not start: ${output}`);
+};
+
+type Outcome = 'answered' | 'last answer' | 'not connected' | 'failed';
+
+/** Asks again and again over one kept connection until the service closes it, then over the next. */
+const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const once = () =>
+    new Promise<Outcome>((resolve) => {
+      const call = request(`${url}/markets`, { agent, headers: { Authorization: `Bearer ${key}` } }, (response) => {
+        response.resume().on('error', () => resolve('failed'));
+        response.on('end', () => {
+          if (response.statusCode !== 200) resolve('failed');
+          else resolve(response.headers.connection === 'close' ? 'last answer' : 'answered');
+        });
+      });
+      call.on('error', (error: NodeJS.ErrnoException) => {
+        // The kernel takes connections before the service does, and resets those when the listener closes: like refused
+        // ones they were never the service's.
+        const refused = error.code === 'ECONNREFUSED' || (error.code === 'ECONNRESET' && !call.reusedSocket);
+        resolve(refused ? 'not connected' : 'failed');
+      });
+      call.end();
+    });
+  for (;;) {
+    const outcome = await once();
+    outcomes.push(outcome);
+    if (outcome === 'not connected' || outcome === 'failed') break;
+    await delay(Math.random() * 5);
+  }
+  agent.destroy();
+};
+
+describe('SIGTERM', function () {
+  this.timeout(30_000);
+  const running: Service[] = [];
+  const run = async (env: Readonly<Record<string, string>> = {}) => {
+    const service = await start(env);
+    running.push(service);
+    return service;
+  };
+  afterEach(async () => {
+    for (const { process, exited } of running.splice(0)) {
+      if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');
+      await exited;
+    }
+  });
+
+  it('under load over kept connections fails no request, and ends with 0', async () => {
+    const service = await run({ METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000' });
+    const outcomes: Outcome[] = [];
+    const clients = Promise.all(Array.from({ length: 32 }, () => ask(service, outcomes)));
+    await delay(500);
+    service.process.kill('SIGTERM');
+    await clients;
+    expect(await service.exited).to.deep.equal([0, null]);
+    const count = (outcome: Outcome) => outcomes.filter((each) => each === outcome).length;
+    console.log(
+      `      ${count('answered')} answered, ${count('last answer')} with Connection: close, ${count('failed')} failed`,
+    );
+    expect(count('failed')).to.equal(0);
+    expect(count('answered')).to.be.above(100);
+    expect(count('last answer')).to.be.at.least(32);
+  });
+
+  it('makes /health fail first, while everything else is still answered', async () => {
+    const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '1500' });
+    service.process.kill('SIGTERM');
+    const health = await pollUntil(async () => {
+      const answer = await requestOnce(`${service.url}/health`);
+      return answer.status === 503 ? answer : undefined;
+    });
+    expect(health.json.code).to.equal('service_unavailable');
+    expect(health.headers).to.include({ connection: 'close' }).and.to.have.property('retry-after');
+    const markets = await requestOnce(`${service.url}/markets`, {
+      headers: { Authorization: `Bearer ${service.key}` },
+    });
+    expect(markets.status).to.equal(200);
+    expect(await service.exited).to.deep.equal([0, null]);
+  });
+
+  it('ends kept connections that stay idle, without waiting for their timeout', async () => {
+    const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '0' });
+    const agent = new Agent({ keepAlive: true });
+    const call = request(`${service.url}/health`, { agent }).end();
+    const [response] = await once(call, 'response');
+    response.resume();
+    await once(response, 'end');
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([0, null]);
+    agent.destroy();
+  });
+
+  it('twice ends at once', async () => {
+    const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
+    service.process.kill('SIGTERM');
+    await pollUntil(async () => (await requestOnce(`${service.url}/health`)).status === 503 || undefined);
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([1, null]);
+  });
+});
+
+const pollUntil = async <T>(look: () => Promise<T | undefined>): Promise<T> => {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await delay(10);
+  }
+};

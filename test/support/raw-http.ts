@@ -1,0 +1,78 @@
+/** Bytes to a server and the responses that come back, for requests that no HTTP client would send. */
+import { connect } from 'node:net';
+
+export interface RawResponse {
+  readonly status: number;
+  /** Names in lower case; of repeated ones the last. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface RawExchange {
+  readonly responses: readonly RawResponse[];
+  /** Whether the server closed the connection, before the client did. */
+  readonly closed: boolean;
+  /** What came after the last whole response. */
+  readonly rest: string;
+}
+
+export interface RawOptions {
+  /** The client leaves after so many responses. Default 1. */
+  readonly responses?: number;
+  /** Whether the client says after its bytes that no more will come. */
+  readonly end?: boolean;
+  /** How long the server may take to close the connection after the last response. Default 100. */
+  readonly closesWithinMs?: number;
+}
+
+/** One response at the start of the text; undefined while it is not whole. */
+const take = (text: string): { response: RawResponse; length: number } | undefined => {
+  const end = text.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [line = '', ...fields] = text.slice(0, end).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1]);
+  const headers = Object.fromEntries(
+    fields.map((field) => {
+      const colon = field.indexOf(':');
+      return [field.slice(0, colon).toLowerCase(), field.slice(colon + 1).trim()];
+    }),
+  );
+  const length = end + 4 + Number(headers['content-length'] ?? 0);
+  if (text.length < length) return undefined;
+  return { response: { status, headers, body: text.slice(end + 4, length) }, length };
+};
+
+/** @param bytes a text is sent as Latin-1: one byte a character */
+export const exchange = (
+  port: number,
+  bytes: string | Buffer,
+  { responses: wanted = 1, end = false, closesWithinMs = 100 }: RawOptions = {},
+): Promise<RawExchange> =>
+  new Promise((resolve) => {
+    const responses: RawResponse[] = [];
+    let rest = '';
+    let leaving: NodeJS.Timeout | undefined;
+    const socket = connect(port, '127.0.0.1', () => {
+      const sent = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes, 'latin1');
+      if (end) socket.end(sent);
+      else socket.write(sent);
+    });
+    const leave = (closed: boolean) => {
+      clearTimeout(leaving);
+      socket.destroy();
+      resolve({ responses, closed, rest });
+    };
+    socket.on('data', (chunk) => {
+      rest += chunk.toString('latin1');
+      for (let next = take(rest); next; next = take(rest)) {
+        responses.push(next.response);
+        rest = rest.slice(next.length);
+      }
+      if (responses.length < wanted) return;
+      // Whether it closes is told by the last response, except where something is wrong.
+      if (responses.at(-1)!.headers['connection'] === 'close') leaving ??= setTimeout(leave, closesWithinMs, false);
+      else leave(false);
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => leave(true));
+  });

@@ -1,0 +1,59 @@
+/**
+ * Opens many slow connections and prints, as JSON, for how many milliseconds each stayed open. A process of its own,
+ * so that its work is not the server's. Arguments: port, key, and pairs of a kind and a count; prints a list for each.
+ *
+ * Kinds: `trickle` sends a head one byte at a time; `silent` sends nothing; `unread` asks for much and reads nothing.
+ */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...string[]];
+const GIVE_UP_MS = 25_000;
+const TRICKLE_MS = 500;
+const PROBE_MS = 500;
+/** Between two openings: a flood of connections would be another test. */
+const OPENING_MS = 10;
+/** Enough answers to fill the buffers of both ends. */
+const UNREAD_REQUESTS = 6;
+
+const head = (path: string): string =>
+  `GET /api/v1${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+
+const behave = (socket: Socket, kind: string): void => {
+  if (kind === 'trickle') {
+    const bytes = head('/markets');
+    let sent = 0;
+    const timer = setInterval(() => socket.write(bytes[sent++ % bytes.length]!), TRICKLE_MS);
+    socket.on('close', () => clearInterval(timer));
+  } else if (kind === 'unread') {
+    socket.pause();
+    socket.write(head('/observations?series_id=metro_hpi').repeat(UNREAD_REQUESTS));
+    // The end of the answers is behind what is not read: only an answer to a further byte tells that nobody is there.
+    const timer = setInterval(() => socket.write('\n'), PROBE_MS);
+    socket.on('close', () => clearInterval(timer));
+  }
+};
+
+const openFor = async (kind: string, index: number): Promise<number> => {
+  await delay(index * OPENING_MS);
+  return new Promise((resolve) => {
+    const since = performance.now();
+    const socket = connect(Number(port), '127.0.0.1', () => behave(socket, kind));
+    const end = () => {
+      clearTimeout(giveUp);
+      socket.destroy();
+      resolve(Math.round(performance.now() - since));
+    };
+    const giveUp = setTimeout(end, GIVE_UP_MS);
+    socket.on('error', () => undefined);
+    socket.on('end', end);
+    socket.on('close', end);
+    if (kind !== 'unread') socket.resume();
+  });
+};
+
+const opened = orders.flatMap((kind, i) => {
+  const count = Number(orders[i + 1]);
+  return i % 2 === 0 ? [Promise.all(Array.from({ length: count }, (_, index) => openFor(kind, index)))] : [];
+});
+process.stdout.write(JSON.stringify(await Promise.all(opened)));
