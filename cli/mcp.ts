@@ -4,31 +4,23 @@ import { createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
 import { OperatorError } from '../core/errors.js';
 
-/** Only this command needs the SDK. */
-const loadServer = async () => {
-  try {
-    const [{ mcpServer }, { toolsOf }, { MAX_ANSWER_BYTES }, { serveStdio }] = await Promise.all([
-      import('../plugins/mcp/server.js'),
-      import('../plugins/mcp/tools.js'),
-      import('../plugins/mcp/index.js'),
-      import('@modelcontextprotocol/server/stdio'),
-    ]);
-    return { mcpServer, toolsOf, MAX_ANSWER_BYTES, serveStdio };
-  } catch (error) {
+/** The SDK behind it need not be installed, and no other command needs it. */
+const loadPlugin = () =>
+  import('../plugins/mcp/stdio.js').catch((error: unknown) => {
     if (!(error instanceof OperatorError)) throw error;
     throw new OperatorError(`This command cannot run: ${error.message}`, [], { cause: error });
-  }
-};
-
-/** Standard output belongs to the protocol; the log goes to standard error. */
-const serve = async (config: string | undefined): Promise<void> => {
-  const { mcpServer, toolsOf, MAX_ANSWER_BYTES, serveStdio } = await loadServer();
-  const app = await createApp(await loadConfig({ path: config, env: process.env }));
-  const connection = serveStdio(() => mcpServer(toolsOf(app.local, MAX_ANSWER_BYTES)));
-  const ended = new Promise<void>((resolve) => {
-    process.stdin.once('end', resolve).once('close', resolve);
-    process.once('SIGTERM', resolve).once('SIGINT', resolve);
   });
+
+/** Until the input ends, or a signal comes. The log goes to standard error. */
+const serve = async (config: string | undefined): Promise<void> => {
+  const { serveOverStdio } = await loadPlugin();
+  const app = await createApp(await loadConfig({ path: config, env: process.env }));
+  const ended = new Promise<void>((resolve) => {
+    const end = () => resolve();
+    process.stdin.once('end', end).once('close', end);
+    process.once('SIGTERM', end).once('SIGINT', end);
+  });
+  const connection = await serveOverStdio(app.local);
   await ended;
   await connection.close();
   await app.close();

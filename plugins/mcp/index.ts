@@ -3,14 +3,12 @@ import { definePlugin } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
 import { PLUGIN_VERSION } from '../shared.js';
 import { answer, httpHandler } from './http.js';
-import { toolsOf } from './tools.js';
+import { MAX_ANSWER_BYTES, toolsOf } from './tools.js';
 
 interface McpOptions {
   readonly path: string;
   readonly maxAnswerBytes: number;
 }
-
-export const MAX_ANSWER_BYTES = 256 * 1024;
 
 export default definePlugin<McpOptions>({
   name: 'mcp',

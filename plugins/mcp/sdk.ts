@@ -14,3 +14,6 @@ const explain = (cause: unknown): never => {
 export const { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } = await import(
   '@modelcontextprotocol/server'
 ).catch(explain);
+
+/** Standard input and output; only where they are asked for. */
+export const loadStdio = () => import('@modelcontextprotocol/server/stdio');

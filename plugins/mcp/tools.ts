@@ -16,6 +16,9 @@ export interface Tools {
   call(name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
+/** What models can take in one answer, unless the options say otherwise. */
+export const MAX_ANSWER_BYTES = 256 * 1024;
+
 /** The tools' own schemas say what the document says; a model that reads it pays for it in tokens. */
 const LEFT_OUT = 'getOpenApi';
 

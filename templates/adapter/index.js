@@ -88,7 +88,8 @@ export default {
           release() {},
         };
       },
-      async publish({ manifest, read }, { onProgress, signal } = {}) {
+      async publish(dataset, { onProgress, signal } = {}) {
+        const { manifest } = dataset;
         assertUsable(signal);
         if (publishing) throw new StorageError('conflict', 'Another publication is under way.');
         if (current?.manifest.version === manifest.version)
@@ -98,7 +99,7 @@ export default {
           const collections = /** @type {Record<string, Document[]>} */ ({});
           for (const name of context.collections.keys()) {
             const documents = /** @type {Document[]} */ ([]);
-            for await (const batch of read(name)) {
+            for await (const batch of dataset.read(name)) {
               assertUsable(signal);
               for (const document of batch) documents.push(document);
               onProgress?.({ collection: name, written: documents.length, total: undefined });

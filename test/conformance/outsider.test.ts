@@ -1,11 +1,12 @@
 /** Proves that somebody else's package can build on ours, as packed, and prove its adapter by our suite. */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/package-root.js';
+import { installPacked } from '../support/packed.js';
 
 const run = promisify(execFile);
 const OUTSIDER = join(packageRoot, 'test/packages/sqlite-adapter');
@@ -16,39 +17,14 @@ interface Report {
   readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message: string } }[];
 }
 
-/** The names of the packages that ours needs at run time, out of the lockfile. */
-const runtimePackages = async (): Promise<string[]> => {
-  const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean; optional?: boolean }>;
-  };
-  return Object.entries(packages).flatMap(([path, { dev, optional }]) => {
-    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
-    return name && !dev && !optional ? [name] : [];
-  });
-};
-
 describe("an outsider's adapter package, with ours from its tarball", () => {
   let folder: string;
 
-  // Installed as npm would, but from what is here: no registry is asked.
   before(async function () {
     this.timeout(120_000);
     folder = await mkdtemp(join(tmpdir(), 'outsider-'));
-    const modules = join(folder, 'node_modules');
-    await mkdir(modules);
     await cp(OUTSIDER, folder, { recursive: true });
-
-    const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
-    const { stdout } = await run('npm', pack, { cwd: packageRoot, maxBuffer: 2 ** 26 });
-    const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-    await run('tar', ['-xzf', join(folder, filename), '-C', modules]);
-    await cp(join(modules, 'package'), join(modules, 'metro-forecast-api'), { recursive: true });
-    await rm(join(modules, 'package'), { recursive: true });
-
-    for (const name of [...(await runtimePackages()), 'mocha', 'node-sqlite3-wasm']) {
-      await mkdir(dirname(join(modules, name)), { recursive: true });
-      await symlink(join(packageRoot, 'node_modules', name), join(modules, name), 'dir');
-    }
+    await installPacked(folder, ['mocha', 'node-sqlite3-wasm']);
   });
   after(() => rm(folder, { recursive: true, force: true }));
 

@@ -1,0 +1,50 @@
+/** Our package as `npm pack` makes it, installed into somebody else's folder; no registry is asked. */
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../core/package-root.js';
+
+const run = promisify(execFile);
+
+/** The names of the packages that ours needs at run time, out of the lockfile. */
+const runtimePackages = async (): Promise<string[]> => {
+  const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
+  };
+  return Object.entries(packages).flatMap(([path, { dev, optional, devOptional }]) => {
+    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
+    return name && !dev && !optional && !devOptional ? [name] : [];
+  });
+};
+
+/**
+ * Fills `node_modules` of the folder: our package from its tarball, and links to what it needs.
+ * @param others packages of this repository that the folder needs besides
+ */
+export const installPacked = async (folder: string, others: readonly string[] = []): Promise<void> => {
+  const modules = join(folder, 'node_modules');
+  const ours = join(modules, 'metro-forecast-api');
+  await mkdir(modules, { recursive: true });
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', modules];
+  const { stdout } = await run('npm', pack, { cwd: packageRoot, maxBuffer: 2 ** 26 });
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  await run('tar', ['-xzf', join(modules, filename), '-C', modules]);
+  await cp(join(modules, 'package'), ours, { recursive: true });
+  await rm(join(modules, 'package'), { recursive: true });
+  await rm(join(modules, filename));
+  for (const name of [...(await runtimePackages()), ...others]) {
+    await mkdir(dirname(join(modules, name)), { recursive: true });
+    await symlink(join(packageRoot, 'node_modules', name), join(modules, name), 'dir');
+  }
+  await mkdir(join(modules, '.bin'));
+  for (const name of ['metro-forecast-api', ...others]) {
+    const { bin = {} } = JSON.parse(await readFile(join(modules, name, 'package.json'), 'utf8')) as {
+      bin?: Readonly<Record<string, string>>;
+    };
+    for (const [command, file] of Object.entries(bin)) {
+      await chmod(join(modules, name, file), 0o755);
+      await symlink(join(modules, name, file), join(modules, '.bin', command));
+    }
+  }
+};

@@ -1,0 +1,45 @@
+/** The fenced code blocks of a Markdown file, so that tests can run what pages tell readers to do. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../core/package-root.js';
+
+export interface Snippet {
+  /** The first word after the fence: `sh`, `json`, `ts`; empty for none. */
+  readonly language: string;
+  /** The rest of that line. */
+  readonly info: string;
+  readonly code: string;
+  /** The nearest heading above. */
+  readonly heading: string;
+  /** Of the fence, for messages. */
+  readonly line: number;
+}
+
+/** @param path relative to the repository */
+export const snippetsOf = (path: string): Snippet[] =>
+  parseSnippets(readFileSync(join(packageRoot, path), 'utf8'), path);
+
+/** @param source named in the error about a block that does not end */
+export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] => {
+  const found: Snippet[] = [];
+  const lines = markdown.split('\n');
+  let heading = '';
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i]!;
+    heading = /^#+ (.+)$/.exec(line)?.[1] ?? heading;
+    // Blocks within lists are indented; so are their lines.
+    const fence = /^( *)(`{3,})(\S*) *(.*)$/.exec(line);
+    if (!fence) continue;
+    const [, indent = '', ticks = '', language = '', info = ''] = fence;
+    const start = i + 1;
+    while (lines[++i]?.trim() !== ticks) {
+      if (i >= lines.length) throw new Error(`${source}:${start}: this code block does not end`);
+    }
+    const code = lines
+      .slice(start, i)
+      .map((each) => (each.startsWith(indent) ? each.slice(indent.length) : each))
+      .join('\n');
+    found.push({ language, info, code: `${code}\n`, heading, line: start });
+  }
+  return found;
+};

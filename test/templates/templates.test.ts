@@ -1,0 +1,169 @@
+/** What `metro-forecast new` writes works at once, with our package from its tarball and nothing else. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { register } from '../../cli/new.js';
+import { packageRoot } from '../../core/package-root.js';
+import { request } from '../support/http-client.js';
+import { installPacked } from '../support/packed.js';
+import { runCommand } from '../support/run-command.js';
+
+const run = promisify(execFile);
+
+describe('metro-forecast new', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'templates-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  const write = (...args: string[]) => runCommand(register, ['new', ...args, '--to', folder]);
+
+  for (const kind of ['plugin', 'adapter'] as const) {
+    describe(kind, () => {
+      const name = `my-own-${kind}`;
+      let own: string;
+      before(async function () {
+        this.timeout(120_000);
+        const { error, stdout } = await write(kind, name, '--json');
+        if (error) throw error;
+        own = join(folder, name);
+        expect(JSON.parse(stdout)).to.include({ folder: own }).and.to.have.property('files').that.includes('README.md');
+        await installPacked(own, ['mocha']);
+      });
+
+      /** The installed command line. */
+      const metroForecast = (...args: string[]) =>
+        run(process.execPath, ['node_modules/metro-forecast-api/bin/metro-forecast.js', ...args], { cwd: own });
+
+      it('leaves no placeholder', async () => {
+        const files = (await readdir(own, { recursive: true, withFileTypes: true })).filter(
+          (entry) => entry.isFile() && !entry.parentPath.includes('node_modules'),
+        );
+        expect(files.length).to.be.greaterThan(4);
+        for (const entry of files) {
+          const text = await readFile(join(entry.parentPath, entry.name), 'utf8');
+          expect(`${entry.name} ${text}`).to.not.match(/\{\{\w+\}\}/);
+        }
+      });
+
+      it('its own tests pass', async function () {
+        this.timeout(120_000);
+        const { stdout } = await run('npm', ['test'], { cwd: own, maxBuffer: 2 ** 24 }).catch(
+          (error: { stdout: string }) => {
+            throw new Error(error.stdout);
+          },
+        );
+        if (kind === 'plugin') expect(stdout).to.match(/pass 4\b/);
+        else expect(Number(/(\d+) passing/.exec(stdout)![1])).to.be.greaterThan(75);
+        expect(stdout).to.not.match(/\bfail(ing)? [1-9]|[1-9]\d* failing/);
+      });
+
+      it('is typed by what ours exports', async function () {
+        this.timeout(120_000);
+        const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
+        const options = ['--allowJs', '--checkJs', '--strict', '--noEmit', '--skipLibCheck', '--target', 'es2022'];
+        const typeRoots = ['--typeRoots', join(packageRoot, 'node_modules/@types'), '--types', 'node,mocha'];
+        const test = join('test', (await readdir(join(own, 'test')))[0]!);
+        const args = [tsc, ...options, ...typeRoots, '--module', 'nodenext', 'index.js', test];
+        const { stdout } = await run(process.execPath, args, { cwd: own }).catch((error: { stdout: string }) => error);
+        expect(stdout).to.equal('');
+      });
+
+      it('is served by its configuration alone, as its README says', async function () {
+        this.timeout(60_000);
+        if (kind === 'adapter') {
+          const dataset = 'node_modules/metro-forecast-api/dataset';
+          await metroForecast('--config', 'metro-forecast.json', 'publish', dataset);
+        }
+        const created = await metroForecast('--config', 'metro-forecast.json', 'keys', 'create', '--name', 'me');
+        const args = [
+          'node_modules/metro-forecast-api/bin/metro-forecast.js',
+          '--config',
+          'metro-forecast.json',
+          'start',
+        ];
+        const service = spawn(process.execPath, args, {
+          cwd: own,
+          env: { PATH: process.env['PATH'], PORT: '0' },
+          stdio: ['ignore', 'pipe', 'ignore'],
+        });
+        try {
+          let output = '';
+          for await (const chunk of service.stdout) {
+            output += chunk;
+            if (output.includes('\n')) break;
+          }
+          const url = /Listening on (\S+)/.exec(output)![1]!;
+          const headers = { Authorization: `Bearer ${created.stdout.trim()}` };
+          const target = kind === 'plugin' ? `/${name}/26420` : '/markets/26420';
+          const { status, json } = await request(`${url}${target}`, { headers });
+          expect(status).to.equal(200);
+          if (kind === 'plugin') expect(json.data).to.have.length(2);
+          else expect(json.name).to.contain('Houston');
+        } finally {
+          service.kill('SIGKILL');
+          if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');
+        }
+      });
+
+      it('is told what the plugin mcp misses, whose SDK is not installed', async () => {
+        await writeFile(
+          join(own, 'mcp.json'),
+          JSON.stringify({ adapter: 'memory', plugins: ['markets', 'mcp'], auth: { keys: 'memory' } }),
+        );
+        const main = 'node_modules/metro-forecast-api/bin/metro-forecast.js';
+        for (const args of [
+          ['--config', 'mcp.json', 'config'],
+          ['--config', 'metro-forecast.json', 'mcp'],
+        ]) {
+          const { stderr } = await run(process.execPath, [main, ...args], { cwd: own }).then(
+            () => expect.fail('It ran.'),
+            (error: { stderr: string }) => error,
+          );
+          expect(stderr)
+            .to.contain('npm install @modelcontextprotocol/server')
+            .and.to.not.match(/^\s+at /m);
+        }
+      });
+
+      it('writes over nothing', async () => {
+        const before = await readFile(join(own, 'index.js'), 'utf8');
+        const { error } = await write(kind, name);
+        expect(error?.message).to.equal(`${own} cannot be written: it exists already.`);
+        expect(await readFile(join(own, 'index.js'), 'utf8')).to.equal(before);
+      });
+    });
+  }
+
+  for (const [name, guess] of [
+    ['My Plugin', 'my-plugin'],
+    ['Permits_2', 'permits-2'],
+    ['2permits', 'permits'],
+    ['../permits', 'permits'],
+    ['permits-', 'permits'],
+    ['@scope/permits', 'scope-permits'],
+    ['äö', undefined],
+    ['a'.repeat(51), undefined],
+  ] as const) {
+    it(`refuses the name ${JSON.stringify(name)}${guess ? ` and suggests ${guess}` : ''}`, async () => {
+      const before = await readdir(folder);
+      const { error } = await write('plugin', name);
+      expect(error?.message).to.contain('cannot be the name of a package');
+      if (guess) expect(error?.message).to.contain(`did you mean "${guess}"?`);
+      expect(await readdir(folder)).to.deep.equal(before);
+    });
+  }
+
+  it('makes the folder that --to names', async () => {
+    const to = join(folder, 'some', 'where');
+    await mkdir(join(folder, 'some'));
+    const { error } = await runCommand(register, ['new', 'plugin', 'permits', '--to', to]);
+    expect(error).to.equal(undefined);
+    expect(await readdir(to)).to.deep.equal(['permits']);
+  });
+});
