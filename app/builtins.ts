@@ -26,5 +26,7 @@ export const plugins: Builtins<Plugin> = {
   observations: () => import('../plugins/observations.js'),
   signals: () => import('../plugins/signals.js'),
   status: () => import('../plugins/status.js'),
+  docs: () => import('../plugins/docs/index.js'),
+  explore: () => import('../plugins/explore/index.js'),
   mcp: any(() => import('../plugins/mcp/index.js')),
 };

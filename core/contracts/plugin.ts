@@ -86,6 +86,10 @@ export type Route = DataRoute<any> | ServiceRoute<any>;
 export interface MountContext {
   /** Every route of the service, for pages and tools that list or call them. */
   readonly routes: readonly Route[];
+  /** Every mount of the service, for pages that link to each other. */
+  readonly mounts: readonly Mount[];
+  /** The prefix of every route's path, without a slash at its end: `/api/v1`. */
+  readonly basePath: string;
   /**
    * Answers a route as its own request would, without counting it again.
    * @param target relative to the base path, with its query: `/movers?limit=5`

@@ -14,6 +14,8 @@ export const mountContext = (
   logger: Logger,
 ): MountContext => ({
   routes: routes.routes.map(({ route }) => route),
+  mounts: routes.mounts.map(({ mount }) => mount),
+  basePath,
   async request(target) {
     try {
       const match = routes.resolve(`${basePath}${target}`);

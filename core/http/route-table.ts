@@ -77,7 +77,7 @@ export interface RouteTableOptions {
 
 export class RouteTable {
   readonly routes: readonly ServedRoute[];
-  readonly #mounts: readonly ServedMount[];
+  readonly mounts: readonly ServedMount[];
   readonly #router = new Router({ strict: true, sensitive: true });
   readonly #byName = new Map<string, ServedRoute>();
   readonly #maxUrlBytes: number;
@@ -105,7 +105,7 @@ export class RouteTable {
         chooseForm: mediaTypeChooser(forms),
       };
     });
-    this.#mounts = mounts.map((mount) => ({
+    this.mounts = mounts.map((mount) => ({
       mount,
       pattern: mount.path,
       methods: mount.methods ?? READS,
@@ -139,7 +139,7 @@ export class RouteTable {
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
       const target = parseTarget(url);
       if (!found) {
-        const mounted = this.#mounts.find(({ pattern }) => path === pattern || path.startsWith(`${pattern}/`));
+        const mounted = this.mounts.find(({ pattern }) => path === pattern || path.startsWith(`${pattern}/`));
         if (mounted) return { address: mounted };
         decodePercent(path, 'path', path);
         throw new ApiError(errors.route_not_found);

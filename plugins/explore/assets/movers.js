@@ -1,0 +1,63 @@
+/** The markets whose forecast moved most between the last two runs. */
+import { getJson } from './api.js';
+import { HPI } from './catalog.js';
+import { h } from './dom.js';
+import { dataTools } from './figure.js';
+import { badge, day, percent, points } from './format.js';
+import { marketLink } from './markets.js';
+import { dataTable } from './table.js';
+
+const TARGET = '/movers?limit=50';
+
+/**
+ * @typedef {{ cbsa: string, name: string, forecast_12m: number, prior_forecast_12m: number, delta_pp: number,
+ *   signal: string | null, prior_signal: string | null, run_at: string, prior_run_at: string }} Mover
+ */
+
+/** @type {import('./table.js').Column<Mover>[]} */
+const COLUMNS = [
+  { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name },
+  { label: 'Change', cell: ({ delta_pp }) => points(delta_pp), value: ({ delta_pp }) => delta_pp, numeric: true },
+  { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
+  {
+    label: 'Before',
+    cell: (row) => percent(row.prior_forecast_12m),
+    value: (row) => row.prior_forecast_12m,
+    numeric: true,
+  },
+  { label: 'Signal', cell: ({ signal }) => badge(signal), value: ({ signal }) => signal },
+  { label: 'Signal before', cell: (row) => badge(row.prior_signal), value: (row) => row.prior_signal },
+];
+
+/** @type {import('./router.js').Route} */
+export const moversView = async (_parameters, signal) => {
+  const { data } = await getJson(TARGET, { signal });
+  const newest = /** @type {Mover | undefined} */ (data[0]);
+  const body = newest
+    ? [
+        h(
+          'p',
+          {},
+          `Largest changes of the 12-month forecast, from the run of ${day(newest.prior_run_at)} to that of ${day(newest.run_at)}.`,
+        ),
+        dataTable({
+          caption: 'Largest change first, up or down.',
+          columns: COLUMNS,
+          rows: /** @type {Mover[]} */ (data),
+        }).element,
+      ]
+    : [
+        h(
+          'p',
+          { class: 'notice' },
+          'Nothing can have moved yet: it takes two completed runs. Whoever runs the service makes them with ',
+          h('code', {}, 'metro-forecast forecast'),
+          '.',
+        ),
+      ];
+  return {
+    title: 'Movers',
+    series: [HPI],
+    content: [...body, dataTools([{ label: 'movers', target: TARGET, file: 'movers' }])],
+  };
+};

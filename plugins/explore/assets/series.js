@@ -1,0 +1,121 @@
+/** The catalogue of series, and one macro series as a chart. */
+import { getJson, Problem } from './api.js';
+import { catalog, HPI } from './catalog.js';
+import { rangedChart } from './chart.js';
+import { h } from './dom.js';
+import { chartFigure, dataTools } from './figure.js';
+import { day, exact } from './format.js';
+import { keyFigures } from './market.js';
+import { monthsBetween } from './market-figures.js';
+import { dataTable } from './table.js';
+
+/** @typedef {import('./catalog.js').Series} Series */
+
+/** @type {import('./table.js').Column<Series>[]} */
+const COLUMNS = [
+  {
+    label: 'Series',
+    // The index of the metros is shown market by market.
+    cell: ({ series_id, title, kind }) =>
+      h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
+    value: ({ title }) => title,
+  },
+  { label: 'Identifier', cell: ({ series_id }) => h('code', {}, series_id), value: ({ series_id }) => series_id },
+  { label: 'Cadence', cell: ({ cadence }) => cadence, value: ({ cadence }) => cadence },
+  { label: 'Units', cell: ({ units }) => units, value: ({ units }) => units, name: 'wide' },
+  { label: 'Source', cell: ({ source }) => source, value: ({ source }) => source, name: 'wide' },
+  { label: 'Newest', cell: (row) => day(row.observation_end), value: (row) => row.observation_end },
+];
+
+/** @type {import('./router.js').Route} */
+export const seriesView = (parameters, signal) => (parameters[0] ? oneSeries(parameters[0], signal) : allSeries());
+
+const allSeries = async () => {
+  const rows = await catalog();
+  return {
+    title: 'Series',
+    series: [HPI],
+    content: [
+      rows.length > 0
+        ? dataTable({ caption: 'Every series that is published.', columns: COLUMNS, rows, sort: 0 }).element
+        : h('p', { class: 'notice' }, 'The dataset has no series yet.'),
+      dataTools([{ label: 'series', target: '/series', file: 'series' }]),
+    ],
+  };
+};
+
+/** Cadences whose periods the calendar tells: what is missing in them is shown as missing. */
+const MONTHS = new Map([
+  ['monthly', 1],
+  ['quarterly', 3],
+  ['annual', 12],
+]);
+
+/** @param {readonly import('./market-figures.js').Observation[]} rows oldest first @param {string} cadence */
+const periodsOf = (rows, cadence) => {
+  const known = new Map(rows.map(({ period_start, value }) => [period_start, value]));
+  const step = MONTHS.get(cadence);
+  const [first, last] = [rows[0], rows.at(-1)];
+  const periods = step && first && last ? monthsBetween(first.period_start, last.period_start, step) : [];
+  // Observations beside the cadence's own days are kept, whatever it says.
+  const dates = [...new Set([...periods, ...known.keys()])].sort();
+  return { dates, values: dates.map((date) => known.get(date) ?? null) };
+};
+
+/** @param {string} id @param {AbortSignal} signal */
+const oneSeries = async (id, signal) => {
+  const one = (await catalog()).find(({ series_id }) => series_id === id);
+  if (!one)
+    throw new Problem(`There is no series ${id}. The list of series has all.`, { status: 404, code: 'no_view' });
+  const target = `/observations?series_id=${encodeURIComponent(id)}`;
+  const { data } = await getJson(target, { signal });
+  const rows = /** @type {import('./market-figures.js').Observation[]} */ (data);
+  const adjusted = {
+    SA: 'seasonally adjusted',
+    NSA: 'not seasonally adjusted',
+    SAAR: 'seasonally adjusted annual rate',
+  };
+  const { dates, values } = periodsOf(rows, one.cadence);
+  const chart = rangedChart(
+    {
+      label: `${one.title}, ${one.units}.`,
+      dates,
+      lines: [{ label: one.title, values, color: 'accent', style: 'solid' }],
+      dateText: day,
+      valueText: exact,
+    },
+    signal,
+    20,
+  );
+  const last = rows.at(-1);
+  return {
+    title: one.title,
+    series: [id],
+    content: [
+      h('p', { class: 'muted' }, `${id} · `, h('a', { href: '#/series' }, 'All series')),
+      keyFigures([
+        ['Newest value', last ? exact(last.value) : '–'],
+        ['Of', last ? day(last.period_start) : '–'],
+        ['Cadence', one.cadence],
+        ['Source', one.source],
+      ]),
+      rows.length === 0
+        ? h('p', { class: 'notice' }, 'This series has no observations.')
+        : chartFigure({
+            title: 'Observations',
+            note: [one.units, one.seasonal_adjustment && adjusted[/** @type {'SA'} */ (one.seasonal_adjustment)]]
+              .filter(Boolean)
+              .join(', '),
+            chart,
+            sources: [{ label: 'observations', target, file: id }],
+            table: {
+              rows: rows.toReversed(),
+              columns: [
+                { label: 'Date', cell: (row) => row.period_start, value: (row) => row.period_start },
+                { label: 'Value', cell: ({ value }) => exact(value), value: ({ value }) => value, numeric: true },
+              ],
+            },
+          }),
+    ],
+  };
+};

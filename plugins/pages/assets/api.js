@@ -1,0 +1,97 @@
+/** Calls the API with the reader's key, which stays in this tab and is never part of an address. */
+
+const KEY = 'metro-forecast-key';
+
+/** Where sites may not store: the key lives as long as the page. */
+let unstored = '';
+
+/** @returns {string} empty where none was given */
+export const getKey = () => {
+  try {
+    return sessionStorage.getItem(KEY) ?? '';
+  } catch {
+    return unstored;
+  }
+};
+
+/** @param {string} key empty: forget it */
+export const setKey = (key) => {
+  unstored = key;
+  try {
+    if (key === '') sessionStorage.removeItem(KEY);
+    else sessionStorage.setItem(KEY, key);
+  } catch {
+    // Kept in the page alone.
+  }
+  dispatchEvent(new Event('keychange'));
+};
+
+/** The path in front of every target, like `/api/v1`. */
+export const basePath = document.querySelector('meta[name="base-path"]')?.getAttribute('content') ?? '';
+
+/** A call that did not bring what was asked for. `status` is 0 where no answer came at all. */
+export class Problem extends Error {
+  /**
+   * @param {string} message the API's own sentence
+   * @param {{ status: number, code: string, retryAfter?: number | undefined }} parts `retryAfter` in seconds
+   */
+  constructor(message, { status, code, retryAfter }) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * @param {string} target relative to the base path, with its query
+ * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` for public targets
+ * @returns {Promise<Response>} whatever its status
+ */
+export const send = (target, { accept = 'application/json', signal, key = true } = {}) => {
+  /** @type {Record<string, string>} */
+  const headers = { Accept: accept };
+  if (key && getKey() !== '') headers['Authorization'] = `Bearer ${getKey()}`;
+  return fetch(`${basePath}${target}`, { headers, ...(signal ? { signal } : {}) });
+};
+
+/**
+ * @param {string} target
+ * @param {Parameters<typeof send>[1]} [options]
+ * @returns {Promise<Response>} a 200
+ * @throws {Problem}
+ */
+export const request = async (target, options) => {
+  // What the service would say, without asking it.
+  if (options?.key !== false && getKey() === '') throw new Problem('', { status: 401, code: 'missing_api_key' });
+  let response;
+  try {
+    response = await send(target, options);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Problem('The service cannot be reached.', { status: 0, code: 'unreachable' });
+  }
+  if (response.ok) return response;
+  const body = await response.json().catch(() => ({}));
+  const retryAfter = Number(response.headers.get('Retry-After') ?? Number.NaN);
+  throw new Problem(body.error ?? `The service answered ${response.status}.`, {
+    status: response.status,
+    code: body.code ?? 'unknown',
+    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+  });
+};
+
+/**
+ * @param {string} target
+ * @param {Parameters<typeof send>[1]} [options]
+ * @returns {Promise<any>} the body
+ * @throws {Problem}
+ */
+export const getJson = async (target, options) => (await request(target, options)).json();
+
+/**
+ * @param {string} target
+ * @returns {string} the same call for a shell; the key comes from its environment
+ */
+export const curlOf = (target) =>
+  `curl -H "Authorization: Bearer $METRO_FORECAST_KEY" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;

@@ -1,0 +1,59 @@
+/** Says what went wrong, and what to do about it. */
+import { getKey, Problem } from './api.js';
+import { h } from './dom.js';
+import { keyForm } from './key-form.js';
+
+/** @param {number | undefined} seconds */
+const wait = (seconds) => (seconds === undefined ? 'in a moment' : `in ${seconds} second${seconds === 1 ? '' : 's'}`);
+
+/**
+ * @param {Problem} problem
+ * @returns {{ heading: string, advice: string }}
+ */
+const explain = ({ status, message, retryAfter }) => {
+  if (status === 0) {
+    return { heading: message, advice: 'Check your connection, and that the service runs; then try again.' };
+  }
+  if (status === 429) {
+    return {
+      heading: 'Too many requests',
+      advice: `This key has used up its requests for the minute. Try again ${wait(retryAfter)}.`,
+    };
+  }
+  if (status === 503) {
+    return {
+      heading: 'The service cannot answer right now',
+      advice: `Its data cannot be read, or it has too much to do. Try again ${wait(retryAfter)}; the status page says more.`,
+    };
+  }
+  if (status === 404) return { heading: 'Not found', advice: message };
+  return { heading: 'That did not work', advice: message };
+};
+
+/**
+ * @param {unknown} error what was thrown
+ * @param {() => void} retry
+ * @returns {HTMLElement}
+ */
+export const problemView = (error, retry) => {
+  if (error instanceof Problem && error.status === 401) {
+    return getKey() === ''
+      ? keyForm({ heading: 'Enter your API key' })
+      : keyForm({
+          heading: 'Enter another API key',
+          problem: 'The service does not accept this key: it is mistyped, expired or revoked.',
+        });
+  }
+  const { heading, advice } =
+    error instanceof Problem
+      ? explain(error)
+      : { heading: 'This page has a fault', advice: 'Reload it. If that does not help, please report it.' };
+  if (!(error instanceof Problem)) console.error(error);
+  return h(
+    'section',
+    { class: 'notice', role: 'alert' },
+    h('h2', {}, heading),
+    h('p', {}, advice),
+    h('button', { type: 'button', onclick: retry }, 'Try again'),
+  );
+};

@@ -1,0 +1,101 @@
+/** Serves a page and its files: compressed, with validators, under a policy that runs nothing but these files. */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import type { Context } from 'koa';
+import type { Mount, MountContext } from '../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../core/errors.js';
+import { chooseEncoding } from '../../core/http/negotiation.js';
+import { Representation } from '../../core/http/representation.js';
+import { packageRoot } from '../../core/package-root.js';
+import { fillTemplate } from './template.js';
+
+/** Scripts, styles and calls of the page's own origin; nothing inline, no eval, no markup made from text. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** The page is asked again each time whether it changed, which costs a 304: a new release shows at once. */
+const CACHING = ['Cache-Control', 'no-cache'];
+
+export interface Page {
+  /** Where it is mounted: `/docs`. */
+  readonly path: string;
+  /** For the log, and the words of links to it. */
+  readonly summary: string;
+  /** Files by their name below the path, beside those that all pages share. `index.html` is the page, a template. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** An absolute path of a file that comes with the package. */
+export const asset = (...path: readonly string[]): string => join(packageRoot, 'plugins', ...path);
+
+/** The files of a folder, by name. */
+export const filesIn = (folder: string): Record<string, string> =>
+  Object.fromEntries(readdirSync(folder).map((name) => [name, join(folder, name)]));
+
+const sharedFiles = filesIn(asset('pages', 'assets'));
+
+/**
+ * A mount that serves a page. Files are read at once, so that a missing one stops the start.
+ * @throws Error of `node:fs` for a file that cannot be read
+ */
+export const pageMount = ({ path, summary, files }: Page): Mount => {
+  const contents = new Map(
+    Object.entries({ ...sharedFiles, ...files }).map(([name, file]) => [
+      name,
+      { bytes: readFileSync(file), modified: statSync(file).mtime, type: TYPES[extname(name)]! },
+    ]),
+  );
+  const served = new Map<string, Representation>();
+  const representationOf = (name: string, context: MountContext): Representation => {
+    const known = served.get(name);
+    if (known) return known;
+    const content = contents.get(name);
+    if (!content) throw new ApiError(errors.route_not_found, `There is no such file. The page is at ${path}.`);
+    const { bytes, modified, type } = content;
+    const body = name === 'index.html' ? Buffer.from(fillTemplate(bytes.toString(), path, context)) : bytes;
+    const representation = new Representation(body, type, { lastModified: modified, headers: CACHING });
+    served.set(name, representation);
+    return representation;
+  };
+  return {
+    path,
+    summary,
+    contentSecurityPolicy: PAGE_POLICY,
+    async handler(ctx, context) {
+      const name = ctx.path.slice(path.length + 1);
+      await send(ctx, representationOf(name === '' ? 'index.html' : name, context));
+    },
+  };
+};
+
+const send = async (ctx: Context, representation: Representation): Promise<void> => {
+  const { headers } = ctx.req;
+  const encoded = await representation.encoding(chooseEncoding(headers['accept-encoding'] as string | undefined));
+  const fresh = representation.isFresh(headers['if-none-match'], headers['if-modified-since']);
+  const head = fresh ? encoded.notModifiedHead : encoded.head;
+  for (let i = 0; i < head.length; i += 2) {
+    // How long the body is, is the pipeline's to say.
+    if (head[i] !== 'Content-Length') ctx.set(head[i]!, head[i + 1]!);
+  }
+  ctx.status = fresh ? 304 : 200;
+  // Written here: a 304 has the length of the 200 or none, never its own.
+  if (fresh) ctx.res.end();
+  else ctx.body = encoded.body;
+};

@@ -1,0 +1,100 @@
+/** Chromium without a window, for tests of pages: everything that it complains about is kept. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Context } from 'mocha';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { onPath } from './binaries.js';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export interface TestBrowser {
+  /** A fresh page of its own session; closed with the browser. */
+  readonly page: Page;
+  /** Console errors and warnings, uncaught errors, failed requests, and requests to other origins, since the start. */
+  readonly complaints: string[];
+  close(): Promise<void>;
+}
+
+export interface BrowserOptions {
+  /** Requests anywhere else are complaints. */
+  readonly origin: string;
+  readonly colorScheme?: 'light' | 'dark';
+  readonly width?: number;
+}
+
+/** Starts Chromium for a hook; skips it, with the reason, where there is none. */
+export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
+  const executablePath = NAMES.map((name) => onPath(name)).find((path) => path !== undefined);
+  if (executablePath === undefined) {
+    console.log(`      skipped: no Chromium is installed (looked for ${NAMES.join(', ')} on the PATH)`);
+    return context.skip();
+  }
+  const profile = await mkdtemp(join(tmpdir(), 'metro-forecast-browser-'));
+  let session: BrowserContext | undefined;
+  const close = async () => {
+    await session?.close();
+    await rm(profile, { recursive: true, force: true });
+  };
+  try {
+    session = await chromium.launchPersistentContext(profile, {
+      executablePath,
+      headless: true,
+      args: FLAGS,
+      acceptDownloads: true,
+      colorScheme: options.colorScheme ?? 'light',
+      viewport: { width: options.width ?? 1280, height: 900 },
+    });
+    const page = session.pages()[0] ?? (await session.newPage());
+    return { page, complaints: listen(page, options.origin), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};
+
+const listen = (page: Page, origin: string): string[] => {
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText;
+    // What was still on its way when the reader left; what a policy blocks has another name.
+    if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
+  });
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin) {
+      complaints.push(`asked elsewhere: ${request.url()}`);
+    }
+  });
+  return complaints;
+};
+
+/** The serious and critical findings of axe on what the page shows, each as a sentence. */
+export const accessibilityFaults = async (page: Page): Promise<string[]> => {
+  await page.evaluate(await axe());
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: defined by the script above, in the browser
+    const { violations } = await (globalThis as any).axe.run();
+    return violations
+      .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }: { id: string; nodes: { target: string[]; failureSummary: string }[] }) =>
+        [id, ...nodes.map(({ target, failureSummary }) => `${target.join(' ')}: ${failureSummary}`)].join('\n'),
+      );
+  });
+};
