@@ -2,19 +2,9 @@
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
 import { DatasetCheck } from '../../core/dataset/dataset-check.js';
+import { readable } from '../../core/dataset/readable.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
-
-/** What a dataset says where it breaks off. */
-async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
-  try {
-    yield* batches;
-  } catch (cause) {
-    if (cause instanceof StorageError) throw cause;
-    const message = `The dataset could not be read whole: ${(cause as Error).message}`;
-    throw new StorageError('invalid_dataset', message, { cause });
-  }
-}
 
 /** Hands a collection's rows on, each checked in passing. */
 async function* checked(check: DatasetCheck, name: string, batches: AsyncIterable<readonly Document[]>) {

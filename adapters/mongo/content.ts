@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
+import { readable } from '../../core/dataset/readable.js';
 import { StorageError } from '../../core/errors.js';
 import { compareBy } from '../../core/storage/compare.js';
 import type { Connection } from './connection.js';
@@ -61,23 +62,12 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** What a dataset says where it breaks off. */
-async function* readable(collection: Collection, batches: AsyncIterable<readonly Document[]>) {
-  try {
-    yield* batches;
-  } catch (cause) {
-    throw cause instanceof StorageError
-      ? cause
-      : invalid(collection, `it could not be read: ${(cause as Error).message}`, cause);
-  }
-}
-
 /** Gathers rows into steps of one size, checking that they come in key order. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
   const compare = compareBy(collection.key);
   let step: Document[] = [];
   let last: Document | undefined;
-  for await (const batch of readable(collection, batches)) {
+  for await (const batch of readable(batches)) {
     for (const row of batch) {
       const order = last ? compare(last, row) : -1;
       if (order === 0) throw invalid(collection, `two rows have the key ${keyText(collection, row)}`);
