@@ -59,3 +59,5 @@ export { compareBy, compareScalars } from './core/storage/compare.js';
 export { IndexedCollection } from './core/storage/indexed-collection.js';
 export { indexedSnapshot } from './core/storage/indexed-snapshot.js';
 export { publicationTime } from './core/storage/publication-time.js';
+/** The collections of Metro Forecast and their document types, for plugins that read them. */
+export * as metro from './metro/collections.js';

@@ -32,9 +32,9 @@ export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] 
     if (!fence) continue;
     const [, indent = '', ticks = '', language = '', info = ''] = fence;
     const start = i + 1;
-    while (lines[++i]?.trim() !== ticks) {
-      if (i >= lines.length) throw new Error(`${source}:${start}: this code block does not end`);
-    }
+    do i++;
+    while (i < lines.length && lines[i]!.trim() !== ticks);
+    if (i === lines.length) throw new Error(`${source}:${start}: this code block does not end`);
     const code = lines
       .slice(start, i)
       .map((each) => (each.startsWith(indent) ? each.slice(indent.length) : each))
