@@ -62,12 +62,32 @@ describe('metro-forecast completion', () => {
     expect(await bash('--config', '')).to.deep.equal([]);
   });
 
-  it('is a script that zsh can read', async function () {
+  it('offers the same in zsh', async function () {
+    this.timeout(60_000);
     if (!isInstalled('zsh')) {
       console.log('      skipped: zsh is not installed');
       this.skip();
     }
-    await run('zsh', ['-n', join(folder, 'zsh')]);
+    // What zsh would show is printed instead.
+    const script = `
+      compdef() { : }
+      _files() { print FILES }
+      _describe() { local -a shown; shown=("\${(@P)@[-1]}"); print -l -- "\${shown[@]%%:*}" }
+      source "$1"
+      words=("\${@[2,-1]}") CURRENT=$(($# - 1))
+      _metro-forecast`;
+    const zsh = async (...words: string[]): Promise<string[]> => {
+      const args = ['-f', '-c', script, 'zsh', join(folder, 'zsh'), 'metro-forecast', ...words];
+      return (await run('zsh', args)).stdout.trim().split('\n');
+    };
+    for (const { path, commands, choices, options } of commandNodes(createProgram())) {
+      const words = path.split(' ').filter((word) => word !== '');
+      const found = [...commands.map(({ word }) => word), ...choices];
+      expect(await zsh(...words, ''), path).to.deep.equal(found.length > 0 ? found : ['FILES']);
+      expect(await zsh(...words, '--'), path).to.have.members(options.map(({ word }) => word));
+    }
+    expect(await zsh('--config', '')).to.deep.equal(['FILES']);
+    expect(await zsh('--config', 'keys', 'snapshots', '')).to.deep.equal(['list', 'activate', 'prune']);
   });
 
   it('describes every command to zsh', async () => {
