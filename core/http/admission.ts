@@ -27,6 +27,8 @@ export interface AdmissionOptions {
 export type Overload = 'in_flight' | 'event_loop_delay';
 
 const PATIENCE_MS = 250;
+/** So few requests in a turn are no overload, however long each takes: they would wait for one another anyway. */
+const FEW = 16;
 /** After so long without a refusal, a spell of overload is over. */
 const CALM_MS = 1000;
 
@@ -38,6 +40,8 @@ export class Admission {
   #inFlight = 0;
   /** When the first request of the event loop's running turn was seen. */
   #turnSince: number | undefined;
+  /** Requests admitted in it. */
+  #admitted = 0;
   /** Since when turns have been too long. */
   #longSince: number | undefined;
   #lastRefusal: number | undefined;
@@ -56,8 +60,10 @@ export class Admission {
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
-    if (overload === undefined) this.#inFlight++;
-    else this.#refuse(overload, now);
+    if (overload === undefined) {
+      this.#inFlight++;
+      this.#admitted++;
+    } else this.#refuse(overload, now);
     return overload;
   }
 
@@ -71,6 +77,7 @@ export class Admission {
       this.#turnSince = now;
       this.#atEndOfTurn(this.#endTurn);
     } else if (
+      this.#admitted >= FEW &&
       now - this.#turnSince > maxEventLoopDelayMs &&
       this.#longSince !== undefined &&
       now - this.#longSince > PATIENCE_MS
@@ -86,6 +93,7 @@ export class Admission {
     if (length <= this.#options.maxEventLoopDelayMs) this.#longSince = undefined;
     else this.#longSince ??= now - length;
     this.#turnSince = undefined;
+    this.#admitted = 0;
     if (this.#lastRefusal !== undefined && now - this.#lastRefusal > CALM_MS) this.#calm();
   }
 

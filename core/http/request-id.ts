@@ -1,6 +1,7 @@
 /** The id under which a request is logged and answered: the caller's, where it is harmless, or a new one. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { KEY_PREFIX } from '../keys/key-format.js';
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -12,5 +13,7 @@ export const newRequestId = (): string => `${processId}-${(++count).toString(36)
 
 export const requestId = ({ headers }: IncomingMessage): string => {
   const given = headers['x-request-id'];
-  return typeof given === 'string' && HARMLESS.test(given) ? given : newRequestId();
+  // A key that was put into the wrong header must not get into the log by it.
+  const harmless = typeof given === 'string' && HARMLESS.test(given) && !given.includes(KEY_PREFIX);
+  return harmless ? given : newRequestId();
 };

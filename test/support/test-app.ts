@@ -25,6 +25,8 @@ export interface TestApp {
   /** With the base path. */
   readonly url: string;
   readonly origin: string;
+  /** Null unless the configuration wants metrics. */
+  readonly metricsUrl: string | null;
   /** The dataset directory that is served. */
   readonly directory: string;
   readonly keys: MemoryKeyStore;
@@ -79,11 +81,12 @@ export const startTestApp = async ({
     const keys = new MemoryKeyStore();
     const { key } = await addKey(keys);
     const app = await createApp(await loadConfig({ path, env: {} }), { keyStore: keys, ...overrides });
-    const { url } = await app.listen();
+    const { url, metricsUrl } = await app.listen();
     return {
       app,
       url,
       origin: new URL(url).origin,
+      metricsUrl,
       directory,
       keys,
       key,

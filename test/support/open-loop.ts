@@ -1,0 +1,113 @@
+/** HEAD requests at a fixed rate, however long the answers take: each is timed from the moment at which it fell due. */
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface Arrival {
+  /** 0: the connection ended without an answer. */
+  readonly status: number;
+  readonly retryAfter: boolean;
+  /** Milliseconds from due to answered. */
+  readonly ms: number;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  due: number;
+  received: string;
+}
+
+/** What falls due while all are taken waits, and is timed all the same. */
+const MOST_CONNECTIONS = 500;
+
+export class OpenLoop {
+  readonly #port: number;
+  readonly #request: string;
+  readonly #idle: Connection[] = [];
+  readonly #all = new Set<Connection>();
+  #arrivals: Arrival[] = [];
+  #busy = 0;
+  #asksAgain = false;
+  /** Due, with every connection taken. */
+  readonly #waiting: number[] = [];
+
+  constructor(port: number, path: string, key: string) {
+    this.#port = port;
+    this.#request = `HEAD ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  }
+
+  /** Resolves when all that fell due has been answered. */
+  async run(perSecond: number, seconds: number): Promise<readonly Arrival[]> {
+    this.#arrivals = [];
+    const since = performance.now();
+    const total = Math.round(perSecond * seconds);
+    for (let sent = 0; sent < total; ) {
+      const passed = performance.now() - since;
+      for (; sent < total && (sent / perSecond) * 1000 <= passed; sent++) this.#send(since + (sent / perSecond) * 1000);
+      await delay(1);
+    }
+    while (this.#busy > 0) await delay(5);
+    return this.#arrivals;
+  }
+
+  /** The rate at which a number of connections that ask as soon as they are answered are served. */
+  async capacity(connections: number, seconds: number): Promise<number> {
+    this.#arrivals = [];
+    this.#asksAgain = true;
+    for (let i = 0; i < connections; i++) this.#send(performance.now());
+    await delay(seconds * 1000);
+    this.#asksAgain = false;
+    const { length } = this.#arrivals;
+    while (this.#busy > 0) await delay(5);
+    return length / seconds;
+  }
+
+  close(): void {
+    for (const { socket } of this.#all) socket.destroy();
+  }
+
+  #send(due: number): void {
+    this.#busy++;
+    const connection = this.#idle.pop() ?? (this.#all.size < MOST_CONNECTIONS ? this.#open() : undefined);
+    if (connection) this.#write(connection, due);
+    else this.#waiting.push(due);
+  }
+
+  #write(connection: Connection, due: number): void {
+    connection.due = due;
+    connection.received = '';
+    connection.socket.write(this.#request);
+  }
+
+  #open(): Connection {
+    const socket = connect(this.#port, '127.0.0.1');
+    const connection: Connection = { socket, due: 0, received: '' };
+    this.#all.add(connection);
+    socket.setNoDelay(true).setEncoding('latin1');
+    socket.on('data', (text: string) => {
+      connection.received += text;
+      const { received } = connection;
+      const end = received.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      this.#answered(connection, Number(received.slice(9, 12)), /\r\nRetry-After: \d/i.test(received.slice(0, end)));
+      const next = this.#asksAgain ? performance.now() : this.#waiting.shift();
+      if (next === undefined) this.#idle.push(connection);
+      else {
+        if (this.#asksAgain) this.#busy++;
+        this.#write(connection, next);
+      }
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      this.#all.delete(connection);
+      const idle = this.#idle.indexOf(connection);
+      if (idle >= 0) this.#idle.splice(idle, 1);
+      else this.#answered(connection, 0, false);
+    });
+    return connection;
+  }
+
+  #answered({ due }: Connection, status: number, retryAfter: boolean): void {
+    this.#busy--;
+    this.#arrivals.push({ status, retryAfter, ms: performance.now() - due });
+  }
+}
