@@ -21,7 +21,7 @@ import { type Answer, type AnswerParts, answerer } from './answers.js';
 import type { CallerAddress } from './caller-address.js';
 import { errorReply } from './error-reply.js';
 import { type Caller, Exchange, type Reply } from './exchange.js';
-import { type CommonHeaders, limitHead } from './headers.js';
+import { allowOf, type CommonHeaders, limitHead } from './headers.js';
 import { chooseEncoding, type Encoding } from './negotiation.js';
 import type { Representation } from './representation.js';
 import { requestId } from './request-id.js';
@@ -148,7 +148,8 @@ const checkRequest = ({ headers }: PipelineParts): Middleware => {
     }
     if (address && !address.methods.includes(method)) {
       response.shouldKeepAlive = !body;
-      throw new ApiError(errors.method_not_allowed, undefined, { headers: headers.allow(address.methods) });
+      const sentence = address.mount && `This address takes ${allowOf(address.methods)}.`;
+      throw new ApiError(errors.method_not_allowed, sentence, { headers: headers.allow(address.methods) });
     }
     if (body && (!address || READS.has(method))) {
       throw new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
