@@ -1,6 +1,6 @@
 /** The reference page, over HTTP and in Chromium. */
 import { expect } from 'chai';
-import { accessibilityFaults, openBrowser, type TestBrowser } from '../support/browser.js';
+import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
 import { HOUSTON } from '../support/fixture.js';
 import { request } from '../support/http-client.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
@@ -13,7 +13,7 @@ describePageFiles('/docs', 'docs', []);
 describe('the reference page', () => {
   let app: TestApp;
   before(async () => {
-    app = await startTestApp({ config: { plugins: [...DATA, 'docs', 'explore'] } });
+    app = await startTestApp({ config: { plugins: [...DATA, 'docs', 'explore'], server: BROWSED } });
   });
   after(() => app.close());
 

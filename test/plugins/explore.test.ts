@@ -1,20 +1,27 @@
 /** The explorer, over HTTP and in Chromium. */
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { type App, createApp } from '../../app/create-app.js';
+import { loadConfig } from '../../app/load-config.js';
+import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { packageRoot } from '../../core/package-root.js';
 import type { Market } from '../../metro/collections.js';
 import { FHFA_ATTRIBUTION } from '../../metro/import/documents.js';
-import { accessibilityFaults, openBrowser, type TestBrowser } from '../support/browser.js';
+import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
+import { runProcess } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { request } from '../support/http-client.js';
+import { needSharedData } from '../support/shared-data.js';
+import { addKey, startTestApp, type TestApp } from '../support/test-app.js';
 import { describePageFiles } from './page-files.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
-const CONFIG = { plugins: [...DATA, 'explore'] };
+const CONFIG = { plugins: [...DATA, 'explore'], server: BROWSED };
 const VIEWS = ['markets', `markets/${fixture.HOUSTON}`, 'movers', 'series', 'series/UNRATE', 'backtest', 'status'];
 
 describePageFiles('/explore', 'explore', DATA);
@@ -237,6 +244,7 @@ describe('the explorer in Chromium', () => {
       await page.setViewportSize({ width, height: 900 });
       for (const name of VIEWS) {
         await view(name);
+        await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
         expect(await accessibilityFaults(page), name).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
@@ -252,6 +260,62 @@ describe('the explorer in Chromium', () => {
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).to.equal('main');
     expect(page.url()).to.match(/#\/markets$/);
+  });
+});
+
+describe('the explorer over FHFA’s index at full size', () => {
+  let folder: string;
+  let app: App;
+  let browser: TestBrowser;
+  let url: string;
+  let key: string;
+  before(async function () {
+    this.timeout(120_000);
+    const data = needSharedData(this);
+    folder = await mkdtemp(join(tmpdir(), 'metro-forecast-explore-'));
+    const dataset = join(folder, 'dataset');
+    const sources = [join(data, 'fhfa/hpi_at_metro_2025Q4.csv'), join(data, 'macro')];
+    await runProcess(['import', ...sources, '--to', dataset, '--vintage', '2026-02-24'], {});
+    await runProcess(['forecast', dataset], {});
+    const config = join(folder, 'config.json');
+    const json = { use: 'json', options: { path: 'dataset' } };
+    await writeFile(config, JSON.stringify({ ...CONFIG, adapter: json, log: { level: 'silent' } }));
+    const keyStore = new MemoryKeyStore();
+    ({ key } = await addKey(keyStore));
+    app = await createApp(await loadConfig({ path: config, env: {} }), { keyStore });
+    ({ url } = await app.listen());
+    browser = await openBrowser(this, { origin: new URL(url).origin });
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.close();
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  it('lists all 410 markets, and is one click away from Houston’s fan chart with the numbers of the API', async () => {
+    const { page, complaints } = browser;
+    await page.goto(`${new URL(url).origin}/explore`);
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Use this key' }).click();
+    await page.getByText('410 markets').waitFor();
+    await page.getByRole('link', { name: /^Houston/ }).click();
+    const figure = page.locator('figure').first();
+    await figure.locator('canvas').waitFor();
+    const ask = async (target: string) =>
+      (await request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } })).json;
+    const { forecast_12m } = await ask('/markets/26420');
+    const { lower_80, upper_80 } = (await ask('/markets/26420/forecast-track')).data.at(-1);
+    const shown = await page.locator('.figures').innerText();
+    for (const figure of [forecast_12m, lower_80, upper_80]) expect(shown).to.contain(`${figure.toFixed(2)}%`);
+    await figure.getByText('Data as a table').click();
+    await figure.locator('tbody tr').first().waitFor();
+    const { data } = await ask('/markets/26420/history');
+    const values = await figure.locator('tbody td').allInnerTexts();
+    expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
+    expect(values).to.have.length(200);
+    expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
+    expect(await page.locator('#synthetic').isVisible()).to.equal(false);
+    expect(complaints).to.deep.equal([]);
   });
 });
 

@@ -21,6 +21,9 @@ const FLAGS = [
 
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** A server that a browser of the same process asks: the driver's work is not the service's overload. */
+export const BROWSED = { port: 0, overload: null };
+
 export interface TestBrowser {
   /** A fresh page of its own session; closed with the browser. */
   readonly page: Page;

@@ -14,7 +14,7 @@ const parameterTable = (summary, parameters) =>
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Parameters of: ${summary}` },
     h(
       'table',
-      {},
+      { class: 'parameters' },
       h(
         'thead',
         {},

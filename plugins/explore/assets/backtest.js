@@ -41,7 +41,7 @@ export const backtestView = async (_parameters, signal) => {
       h(
         'p',
         { class: 'muted' },
-        `${data.benchmark.name} says that the last 12-month change repeats itself. Outcomes are those published by ${day(data.realized_vintage)}; computed ${day(data.as_of)}.`,
+        `The benchmark, ${data.benchmark.name}, says that the last 12-month change repeats itself. Outcomes are those published by ${day(data.realized_vintage)}; computed ${day(data.as_of)}.`,
       ),
       dataTools(TOOLS),
     ],

@@ -11,8 +11,13 @@ import { fanOf, scoreOf } from './market-figures.js';
 
 /** @type {import('./table.js').Column<Track>[]} */
 const TRACK_COLUMNS = [
-  { label: 'Target', cell: ({ target_period }) => quarter(target_period), value: ({ target_period }) => target_period },
-  { label: 'Run', cell: ({ run_at }) => day(run_at), value: ({ run_at }) => run_at },
+  {
+    label: 'Target',
+    cell: ({ target_period }) => quarter(target_period),
+    value: ({ target_period }) => target_period,
+    name: 'date',
+  },
+  { label: 'Run', cell: ({ run_at }) => day(run_at), value: ({ run_at }) => run_at, name: 'date' },
   { label: 'Forecast %', cell: ({ point }) => exact(point), value: ({ point }) => point, numeric: true },
   { label: 'Lower 80', cell: ({ lower_80 }) => exact(lower_80), numeric: true },
   { label: 'Upper 80', cell: ({ upper_80 }) => exact(upper_80), numeric: true },

@@ -20,11 +20,16 @@ const COLUMNS = [
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
   },
-  { label: 'Identifier', cell: ({ series_id }) => h('code', {}, series_id), value: ({ series_id }) => series_id },
+  {
+    label: 'Identifier',
+    cell: ({ series_id }) => h('code', {}, series_id),
+    value: ({ series_id }) => series_id,
+    name: 'wide',
+  },
   { label: 'Cadence', cell: ({ cadence }) => cadence, value: ({ cadence }) => cadence },
   { label: 'Units', cell: ({ units }) => units, value: ({ units }) => units, name: 'wide' },
   { label: 'Source', cell: ({ source }) => source, value: ({ source }) => source, name: 'wide' },
-  { label: 'Newest', cell: (row) => day(row.observation_end), value: (row) => row.observation_end },
+  { label: 'Newest', cell: (row) => day(row.observation_end), value: (row) => row.observation_end, name: 'date' },
 ];
 
 /** @type {import('./router.js').Route} */

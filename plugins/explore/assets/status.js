@@ -15,18 +15,18 @@ import { dataTable } from './table.js';
 const COMPONENTS = [
   { label: 'Component', cell: ({ id }) => id },
   { label: 'State', cell: ({ status }) => badge(status) },
-  { label: 'What is the matter', cell: ({ message }) => message ?? 'Nothing' },
-  { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'wide' },
+  { label: 'Message', cell: ({ message }) => message ?? 'No problem is known.' },
+  { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'date wide' },
 ];
 
 /** @type {import('./table.js').Column<Source>[]} */
 const SOURCES = [
   { label: 'Source', cell: ({ id }) => id, value: ({ id }) => id },
   { label: 'State', cell: ({ state }) => badge(state), value: ({ state }) => state },
-  { label: 'Newest period', cell: (row) => day(row.latest_period), value: (row) => row.latest_period },
+  { label: 'Newest period', cell: (row) => day(row.latest_period), value: (row) => row.latest_period, name: 'date' },
   { label: 'Age', cell: (row) => span(row.age_seconds), value: (row) => row.age_seconds, numeric: true },
   { label: 'Cadence', cell: ({ cadence }) => cadence, value: ({ cadence }) => cadence, name: 'wide' },
-  { label: 'Loaded', cell: (row) => day(row.last_loaded_at), value: (row) => row.last_loaded_at, name: 'wide' },
+  { label: 'Loaded', cell: (row) => day(row.last_loaded_at), value: (row) => row.last_loaded_at, name: 'date wide' },
 ];
 
 /** @param {AbortSignal} [signal] */

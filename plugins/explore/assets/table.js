@@ -71,7 +71,13 @@ export const dataTable = ({ caption, columns, rows, sort, descending = false, te
     return h('tr', { onclick: followLink }, ...cells);
   };
 
-  const table = h('table', {}, h('caption', {}, caption), h('thead', {}, h('tr', {}, ...headings)), body);
+  const table = h(
+    'table',
+    {},
+    h('caption', {}, h('span', {}, caption)),
+    h('thead', {}, h('tr', {}, ...headings)),
+    body,
+  );
   // Wider than a phone, it scrolls by itself, also by keys.
   const element = h(
     'div',

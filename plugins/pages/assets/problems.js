@@ -26,7 +26,7 @@ const explain = ({ status, message, retryAfter }) => {
       advice: `Its data cannot be read, or it has too much to do. Try again ${wait(retryAfter)}; the status page says more.`,
     };
   }
-  if (status === 404) return { heading: 'Not found', advice: message };
+  if (status === 404) return { heading: 'There is nothing here', advice: message };
   return { heading: 'That did not work', advice: message };
 };
 
@@ -54,6 +54,9 @@ export const problemView = (error, retry) => {
     { class: 'notice', role: 'alert' },
     h('h2', {}, heading),
     h('p', {}, advice),
-    h('button', { type: 'button', onclick: retry }, 'Try again'),
+    // What is not there will not be there the next time.
+    error instanceof Problem && error.status === 404
+      ? h('a', { href: '#/' }, 'Back to the start')
+      : h('button', { type: 'button', onclick: retry }, 'Try again'),
   );
 };
