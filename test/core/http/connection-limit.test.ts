@@ -1,0 +1,47 @@
+/** How many sockets one address may keep open. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { request } from '../../support/http-client.js';
+import { startTestApp } from '../../support/test-app.js';
+
+const open = async (port: number): Promise<Socket> => {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+};
+
+describe('server.maxConnectionsPerAddress', () => {
+  const start = async (server: object) => {
+    const service = await startTestApp({ config: { server: { port: 0, maxConnectionsPerAddress: 3, ...server } } });
+    return { service, port: Number(new URL(service.url).port) };
+  };
+
+  it('closes those beyond it unread, and lets others in as soon as one is gone', async () => {
+    const { service, port } = await start({});
+    const sockets = await Promise.all([open(port), open(port), open(port)]);
+    const refused = await open(port);
+    await once(refused.resume(), 'close');
+    expect(sockets.map(({ destroyed }) => destroyed)).to.deep.equal([false, false, false]);
+    sockets[0]!.destroy();
+    // The service hears of it a moment later.
+    let status: number | undefined;
+    while (status === undefined)
+      status = await request(`${service.url}/health`).then(
+        ({ status }) => status,
+        () => undefined,
+      );
+    expect(status).to.equal(200);
+    for (const socket of sockets) socket.destroy();
+    await service.close();
+  });
+
+  it('is not applied behind a proxy, whose address all of them have', async () => {
+    const { service, port } = await start({ trustProxy: 1 });
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => open(port)));
+    expect((await request(`${service.url}/health`)).status).to.equal(200);
+    expect(sockets.map(({ destroyed }) => destroyed)).to.not.include(true);
+    for (const socket of sockets) socket.destroy();
+    await service.close();
+  });
+});

@@ -1,0 +1,30 @@
+/** What docs/dependencies.md promises of the packages that are installed with the service. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { packageRoot } from '../../core/package-root.js';
+import { type InstalledPackage, installedPackages, PERMISSIVE } from '../support/licences.js';
+
+const read = (name: string) => readFile(join(packageRoot, name), 'utf8');
+
+describe('runtime dependencies', () => {
+  let packages: readonly InstalledPackage[];
+  before(async () => {
+    packages = (await installedPackages()).filter(({ development }) => !development);
+  });
+
+  it('are named by docs/dependencies.md with a reason: all of them, and no others', async () => {
+    const { dependencies } = JSON.parse(await read('package.json'));
+    const rows = (await read('docs/dependencies.md')).matchAll(/^\| `([^`]+)` \| (.{20,}) \|$/gm);
+    expect([...rows].map(([, name]) => name).sort()).to.deep.equal(Object.keys(dependencies).sort());
+  });
+
+  it('have permissive licences, those that they bring included', () => {
+    expect(packages.length).to.be.above(50);
+    expect(packages.filter(({ licence }) => !PERMISSIVE.has(licence))).to.deep.equal([]);
+  });
+
+  it('run nothing when they are installed', () => {
+    expect(packages.filter(({ installScript }) => installScript)).to.deep.equal([]);
+  });
+});
