@@ -69,7 +69,8 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
     const content = contents.get(name);
     if (!content) throw new ApiError(errors.route_not_found, `There is no such file. The page is at ${path}.`);
     const { bytes, modified, type } = content;
-    const body = name === 'index.html' ? Buffer.from(fillTemplate(bytes.toString(), path, context)) : bytes;
+    const body =
+      name === 'index.html' ? Buffer.from(fillTemplate(bytes.toString(), path, [...contents.keys()], context)) : bytes;
     const representation = new Representation(body, type, { lastModified: modified, headers: CACHING });
     served.set(name, representation);
     return representation;

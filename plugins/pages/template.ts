@@ -18,11 +18,22 @@ const linksTo = (path: string, { mounts }: MountContext): string =>
     .map((mount) => `<li><a href="${escapeHtml(mount.path)}">${escapeHtml(mount.summary)}</a></li>`)
     .join('');
 
-/** @param html with `{{base}}`, `{{path}}` and `{{links}}` (list items) where they are to stand */
-export const fillTemplate = (html: string, path: string, context: MountContext): string => {
+/** The modules that the page's own ones import, told at once: else each waits for the one that names it. */
+const preloads = (html: string, path: string, files: readonly string[]): string =>
+  files
+    .filter((name) => name.endsWith('.js') && !html.includes(`/${name}"`))
+    .map((name) => `<link rel="modulepreload" href="${escapeHtml(`${path}/${name}`)}">`)
+    .join('');
+
+/**
+ * @param html with `{{base}}`, `{{path}}`, `{{preloads}}` and `{{links}}` (list items) where they are to stand
+ * @param files names of all files of the page
+ */
+export const fillTemplate = (html: string, path: string, files: readonly string[], context: MountContext): string => {
   const values: Readonly<Record<string, string>> = {
     base: escapeHtml(context.basePath),
     path: escapeHtml(path),
+    preloads: preloads(html, path, files),
     links: linksTo(path, context),
   };
   return html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);

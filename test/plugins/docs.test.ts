@@ -33,12 +33,17 @@ describe('the reference page', () => {
           width: colorScheme === 'dark' ? 390 : 1280,
         });
       });
+      beforeEach(async () => {
+        const { page, complaints } = browser;
+        complaints.length = 0;
+        await page.goto('about:blank');
+        await page.goto(`${app.origin}/docs`);
+        await page.waitForSelector('main h1');
+      });
       after(() => browser?.close());
 
       it('documents every endpoint of the document', async () => {
         const { page, complaints } = browser;
-        await page.goto(`${app.origin}/docs`);
-        await page.waitForSelector('main h1');
         const { paths } = (await app.get('/openapi.json')).json;
         const routes = await page.locator('main .route').allTextContents();
         expect(routes).to.have.members(Object.keys(paths).map((path) => `GET /api/v1${path}`));
@@ -47,6 +52,8 @@ describe('the reference page', () => {
 
       it('says what to do where a key is missing, and sends the one that was given', async () => {
         const { page } = browser;
+        await page.evaluate('sessionStorage.clear()');
+        await page.reload();
         const section = page.locator('section[aria-labelledby=getMarket]');
         const send = section.getByRole('button', { name: 'Send' });
         await send.click();
@@ -64,6 +71,7 @@ describe('the reference page', () => {
       });
 
       it('shows the answer as CSV where that is chosen', async () => {
+        await browser.page.evaluate(`sessionStorage.setItem('metro-forecast-key', '${app.key}')`);
         const section = browser.page.locator('section[aria-labelledby=listMarkets]');
         await section.getByLabel('format').selectOption('csv');
         await section.getByRole('button', { name: 'Send' }).click();

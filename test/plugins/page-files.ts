@@ -54,8 +54,10 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
         expect(headers['content-type'], target).to.match(
           { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg/ }[target.split('.').at(-1)!]!,
         );
-        for (const [, module] of text.matchAll(/^import .* from '\.\/([^']+)'|^\} from '\.\/([^']+)'/gm)) {
-          if (module) waiting.push(`${path}/${module}`);
+        for (const [, module] of text.matchAll(/^(?:import .*|\}) from '\.\/([^']+)'/gm)) {
+          // Named by the page too, so that no module waits for another.
+          if (module)
+            expect(seen.has(`${path}/${module}`) || waiting.includes(`${path}/${module}`), module).to.equal(true);
         }
       }
     });
