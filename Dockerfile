@@ -15,6 +15,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/bin bin
 COPY --from=build /app/dist dist
 COPY --from=build /app/core core
+COPY --from=build /app/plugins plugins
 COPY --from=build /app/config config
 COPY --from=build /app/dataset dataset
 # Nothing is written: the root may be read-only, and belongs to somebody else.

@@ -1,5 +1,6 @@
 /** The explorer, over HTTP and in Chromium. */
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -34,6 +35,19 @@ describe('the pages’ browser code', () => {
     const project = join(packageRoot, 'plugins/pages');
     const run = promisify(execFile)(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => ({ stdout }));
     expect((await run).stdout).to.equal('');
+  });
+
+  it('comes with the package, and with its image', async function () {
+    this.timeout(60_000);
+    const args = ['pack', '--dry-run', '--ignore-scripts', '--json'];
+    const { stdout } = await promisify(execFile)('npm', args, { cwd: packageRoot });
+    const pages = ['docs', 'explore', 'pages'].flatMap((name) => {
+      const folder = `plugins/${name}/assets`;
+      return readdirSync(join(packageRoot, folder)).map((file) => `${folder}/${file}`);
+    });
+    expect(pages).to.have.length.above(20);
+    for (const file of pages) expect(stdout).to.contain(`"${file}"`);
+    expect(await readFile(join(packageRoot, 'Dockerfile'), 'utf8')).to.contain('/app/plugins plugins\n');
   });
 });
 
