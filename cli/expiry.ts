@@ -13,17 +13,18 @@ const moment = (text: string): number => {
 /**
  * @param text `30d`, `12h`, `2w`; `2027-01-31`, meaning its first moment in UTC; or `2027-01-31T12:00:00Z`
  * @param now milliseconds since 1970
+ * @param option what errors call it
  * @returns RFC 3339, UTC
  * @throws OperatorError for anything else, and for what is not in the future
  */
-export const parseExpiry = (text: string, now: number): string => {
+export const parseExpiry = (text: string, now: number, option = '--expires'): string => {
   const [, amount, unit = ''] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
   const time = amount === undefined ? moment(text) : now + Number(amount) * (HOURS[unit] ?? 0) * 3_600_000;
   if (Number.isNaN(time)) {
     throw new OperatorError(
-      `--expires: "${text}" is neither a date nor a span; write 30d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
+      `${option}: "${text}" is neither a date nor a span; write 30d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
     );
   }
-  if (time <= now) throw new OperatorError(`--expires: "${text}" is not in the future.`);
+  if (time <= now) throw new OperatorError(`${option}: "${text}" is not in the future.`);
   return new Date(time).toISOString();
 };

@@ -90,6 +90,40 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
+/**
+ * Makes a successor that inherits name, tier, limit and expiry, and shares the limit; the old key goes on for a while.
+ * @param overlap until when, as `--expires` takes it
+ */
+export const rotateKey = async (
+  store: KeyStore,
+  id: string,
+  overlap: string,
+  now: number,
+): Promise<{ old: ShownKey; created: ShownKey & { key: string } }> => {
+  const until = parseExpiry(overlap, now, '--overlap');
+  const record = (await store.list()).find((each) => each.id === id) ?? (await change(store, id, {}));
+  if (record.revoked_at !== null) throw new OperatorError(`${id} is revoked: "keys create" makes a new key.`);
+  if (record.expires_at !== null && Date.parse(record.expires_at) <= now) {
+    throw new OperatorError(`${id} has expired: "keys create" makes a new key.`);
+  }
+  const { key, hash, id: newId } = createKey();
+  const successor: KeyRecord = {
+    id: newId,
+    hash,
+    name: record.name,
+    tier: record.tier,
+    limit_per_minute: record.limit_per_minute,
+    created_at: new Date(now).toISOString(),
+    expires_at: record.expires_at,
+    revoked_at: null,
+    shares_limit_of: record.shares_limit_of ?? record.id,
+  };
+  // In this order: were it interrupted, there would be a key too many rather than none.
+  await store.insert(successor);
+  const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
+  return { old: await change(store, id, { expires_at: ends }), created: { ...shown(successor), key } };
+};
+
 /** @param limit requests per minute, or `default` for the configured one */
 export const limitKey = (store: KeyStore, id: string, limit: string): Promise<ShownKey> =>
   change(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) });

@@ -1,4 +1,4 @@
-/** `metro-forecast keys`: creates, lists, revokes and limits API keys. */
+/** `metro-forecast keys`: creates, lists, rotates, revokes and limits API keys. */
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { loadConfig } from '../app/load-config.js';
@@ -6,7 +6,16 @@ import { openKeyStore } from '../app/open-key-store.js';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
-import { createKeyRecord, formatKeys, limitKey, type NewKey, revokeKey, type ShownKey, shown } from './key-actions.js';
+import {
+  createKeyRecord,
+  formatKeys,
+  limitKey,
+  type NewKey,
+  revokeKey,
+  rotateKey,
+  type ShownKey,
+  shown,
+} from './key-actions.js';
 import { EXIT_CODES } from './report.js';
 
 interface Options {
@@ -99,6 +108,22 @@ export const register = (program: Command): void => {
         if (json) return printJson(records);
         if (records.length > 0) return print(formatKeys(records, Date.now()));
         return note('There are no keys yet; "keys create --name NAME" makes one.');
+      }),
+    );
+
+  keys
+    .command('rotate')
+    .description('make a successor of a key, with which it shares one limit; the old key ends after the overlap')
+    .argument('<id>', 'as "keys list" shows it')
+    .option('--overlap <when>', 'how long the old key goes on: a span (7d, 12h) or a date', '7d')
+    .option(...json)
+    .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
+    .action((id: string, { overlap }: { overlap: string }, command: Command) =>
+      withStore(command, async (store, _loaded, { json }) => {
+        const { old, created } = await rotateKey(store, id, overlap, Date.now());
+        if (json) return printJson({ old, created });
+        note(`${old.id} ("${old.name}") ends ${old.expires_at}. Its successor is ${created.id}; keep the key now:`);
+        return print(created.key);
       }),
     );
 

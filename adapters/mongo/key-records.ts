@@ -11,6 +11,7 @@ export interface KeyDocument {
   readonly created_at: string | Date;
   readonly expires_at?: string | Date | null;
   readonly revoked_at?: string | Date | null;
+  readonly shares_limit_of?: string | null;
   /** The server's time of the last change, by which polling finds it. */
   readonly changed_at?: Date;
 }
@@ -28,6 +29,7 @@ export const toRecord = (document: KeyDocument): KeyRecord => ({
   created_at: time(document.created_at) ?? '',
   expires_at: time(document.expires_at),
   revoked_at: time(document.revoked_at),
+  ...(document.shares_limit_of ? { shares_limit_of: document.shares_limit_of } : {}),
 });
 
 /** An update that sets these fields to these values, whatever they look like, and stamps the change. */

@@ -15,6 +15,8 @@ export interface KeyRecord {
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly revoked_at: string | null;
+  /** The id of the key whose limit this one shares: its predecessor's, after a rotation. Absent: its own. */
+  readonly shares_limit_of?: string;
 }
 
 export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_minute' | 'expires_at' | 'revoked_at'>>;

@@ -34,7 +34,12 @@ const validate = compileSchema<KeyFile>({
     format: { const: 1 },
     keys: {
       type: 'array',
-      items: { type: 'object', additionalProperties: false, required: Object.keys(properties), properties },
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: Object.keys(properties),
+        properties: { ...properties, shares_limit_of: text },
+      },
     },
   },
 });

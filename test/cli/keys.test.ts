@@ -54,6 +54,26 @@ describe('metro-forecast keys', () => {
       .and.not.include(key);
   });
 
+  it('rotate makes a successor that shares the limit, and lets the old key go on for the overlap', async () => {
+    const first = await create('--name', 'R', '--tier', 'partner', '--limit', '50');
+    const { old, created } = JSON.parse((await done('rotate', first.id, '--overlap', '2d', '--json')).stdout);
+    expect(Date.parse(old.expires_at) - Date.now()).to.be.within(47 * 3_600_000, 48 * 3_600_000);
+    expect(created).to.include({ name: 'R', tier: 'partner', limit_per_minute: 50, expires_at: null });
+    expect(created.shares_limit_of).to.equal(first.id);
+    expect(created.key).to.not.equal(first.key);
+    const { created: third } = JSON.parse((await done('rotate', created.id, '--json')).stdout);
+    expect(third.shares_limit_of).to.equal(first.id);
+    expect(JSON.parse((await done('list', '--json')).stdout).length).to.equal(3);
+  });
+
+  it('rotate refuses keys that have ended, unknown ones, and an overlap that is none', async () => {
+    const { id } = await create('--name', 'R');
+    expect(await refused('rotate', id, '--overlap', 'soon')).to.include('--overlap: "soon"');
+    expect(await refused('rotate', 'key_0000000000')).to.include('There is no key');
+    await done('revoke', id);
+    expect(await refused('rotate', id)).to.include('is revoked');
+  });
+
   it('create --json takes tier, limit and expiry', async () => {
     const key = await create('--name', 'B', '--tier', 'partner', '--limit', '1200', '--expires', '2999-01-01');
     expect(key).to.deep.include({

@@ -34,6 +34,17 @@ describe('API keys', () => {
     });
   }
 
+  it('a key and its successor share one limit', async () => {
+    const old = await service.newKey({ limit_per_minute: 3 });
+    const successor = await service.newKey({ limit_per_minute: 3, shares_limit_of: old.id });
+    const statuses = [];
+    for (const { key } of [old, successor, old, successor, old]) {
+      const headers = { Authorization: `Bearer ${key}` };
+      statuses.push((await request(`${service.url}/markets`, { headers })).status);
+    }
+    expect(statuses).to.deep.equal([200, 200, 200, 429, 429]);
+  });
+
   it('a request without a key learns nothing of what else is wrong with it', async () => {
     for (const path of ['/markets/99999', '/markets/x', '/observations', '/movers?limit=x']) {
       expect((await request(`${service.url}${path}`)).status, path).to.equal(401);
