@@ -69,7 +69,11 @@ const identify = ({ keys, addressOf, requestsPerMinute }: PipelineParts): Middle
   const callerOf = (key: KeyRecord): Caller => {
     let caller = callers.get(key);
     if (!caller) {
-      caller = { subject: `key:${key.shares_limit_of ?? key.id}`, limit: key.limit_per_minute ?? requestsPerMinute, key };
+      caller = {
+        subject: `key:${key.shares_limit_of ?? key.id}`,
+        limit: key.limit_per_minute ?? requestsPerMinute,
+        key,
+      };
       callers.set(key, caller);
     }
     return caller;
