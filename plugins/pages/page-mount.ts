@@ -1,4 +1,5 @@
 /** Serves a page and its files: compressed, with validators, under a policy that runs nothing but these files. */
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Context } from 'koa';
@@ -30,8 +31,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** The page is asked again each time whether it changed, which costs a 304: a new release shows at once. */
-const CACHING = ['Cache-Control', 'no-cache'];
+/** Asked again each time whether it changed, which costs a 304: a new release shows at once. */
+const CHECKED = 'no-cache';
+/** What an address with the digest of all files says never changes. */
+const KEPT = 'public, max-age=31536000, immutable';
 
 export interface Page {
   /** Where it is mounted: `/docs`. */
@@ -62,6 +65,9 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
       { bytes: readFileSync(file), modified: statSync(file).mtime, type: TYPES[extname(name)]! },
     ]),
   );
+  const digest = createHash('sha256');
+  for (const [name, { bytes }] of contents) digest.update(`${name} ${bytes.length} `).update(bytes);
+  const version = `v-${digest.digest('base64url').slice(0, 12)}`;
   const served = new Map<string, Representation>();
   const representationOf = (name: string, context: MountContext): Representation => {
     const known = served.get(name);
@@ -69,9 +75,9 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
     const content = contents.get(name);
     if (!content) throw new ApiError(errors.route_not_found, `There is no such file. The page is at ${path}.`);
     const { bytes, modified, type } = content;
-    const body =
-      name === 'index.html' ? Buffer.from(fillTemplate(bytes.toString(), path, [...contents.keys()], context)) : bytes;
-    const representation = new Representation(body, type, { lastModified: modified, headers: CACHING });
+    const page = () => fillTemplate(bytes.toString(), `${path}/${version}`, [...contents.keys()], context);
+    const body = name === 'index.html' ? Buffer.from(page()) : bytes;
+    const representation = new Representation(body, type, { lastModified: modified, headers: [] });
     served.set(name, representation);
     return representation;
   };
@@ -80,8 +86,12 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
     summary,
     contentSecurityPolicy: PAGE_POLICY,
     async handler(ctx, context) {
-      const name = ctx.path.slice(path.length + 1);
-      await send(ctx, representationOf(name === '' ? 'index.html' : name, context));
+      // While replicas are replaced, a page of one release may ask another's files: those are answered, not kept.
+      const [, asked, rest] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
+      const name = rest || 'index.html';
+      const representation = representationOf(name, context);
+      ctx.set('Cache-Control', asked === version && name !== 'index.html' ? KEPT : CHECKED);
+      await send(ctx, representation);
     },
   };
 };

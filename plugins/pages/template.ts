@@ -14,7 +14,7 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (ch
 /** Only a mount with a policy of its own shows a page: others speak protocols. */
 const linksTo = (path: string, { mounts }: MountContext): string =>
   mounts
-    .filter((mount) => mount.contentSecurityPolicy !== undefined && mount.path !== path)
+    .filter((mount) => mount.contentSecurityPolicy !== undefined && !path.startsWith(`${mount.path}/`))
     .map((mount) => `<li><a href="${escapeHtml(mount.path)}">${escapeHtml(mount.summary)}</a></li>`)
     .join('');
 
@@ -27,6 +27,7 @@ const preloads = (html: string, path: string, files: readonly string[]): string 
 
 /**
  * @param html with `{{base}}`, `{{path}}`, `{{preloads}}` and `{{links}}` (list items) where they are to stand
+ * @param path where its files are, below the mount's own
  * @param files names of all files of the page
  */
 export const fillTemplate = (html: string, path: string, files: readonly string[], context: MountContext): string => {

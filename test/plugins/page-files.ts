@@ -26,7 +26,8 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
     });
 
     it('sends a policy that runs nothing but its own files, on files and errors alike', async () => {
-      for (const target of [path, `${path}/page.css`, `${path}/nothing.js`]) {
+      const folder = /="([^"]+)\/page\.css"/.exec(page)?.[1];
+      for (const target of [path, `${folder}/`, `${folder}/index.html`, `${path}/page.css`, `${path}/nothing.js`]) {
         const policy = String((await get(target)).headers['content-security-policy']);
         expect(policy.split('; '), target).to.include.members([
           "default-src 'none'",
@@ -43,22 +44,33 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
 
     it('serves every file that the page and its modules name, from this origin', async () => {
       const named = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, target]) => target!);
-      const waiting = named.filter((target) => target.startsWith(`${path}/`));
-      expect(waiting).to.have.length.above(3);
-      const seen = new Set<string>();
-      for (let target = waiting.pop(); target !== undefined; target = waiting.pop()) {
-        if (seen.has(target)) continue;
-        seen.add(target);
+      const files = named.filter((target) => target.startsWith(`${path}/`));
+      expect(files).to.have.length.above(3);
+      for (const target of files) {
         const { status, text, headers } = await get(target);
         expect(status, target).to.equal(200);
+        expect(headers['cache-control'], target).to.contain('immutable');
         expect(headers['content-type'], target).to.match(
           { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg/ }[target.split('.').at(-1)!]!,
         );
         for (const [, module] of text.matchAll(/^(?:import .*|\}) from '\.\/([^']+)'/gm)) {
           // Named by the page too, so that no module waits for another.
-          if (module)
-            expect(seen.has(`${path}/${module}`) || waiting.includes(`${path}/${module}`), module).to.equal(true);
+          expect(named, module).to.include(target.replace(/[^/]+$/, module!));
         }
+      }
+    });
+
+    it('lets nobody keep the page itself, or files under the address of another release', async () => {
+      const folder = /="([^"]+)\/page\.css"/.exec(page)?.[1];
+      for (const target of [
+        path,
+        `${folder}/`,
+        `${folder}/index.html`,
+        `${path}/page.css`,
+        `${path}/v-abcdefghijkl/page.css`,
+      ]) {
+        const { status, headers } = await get(target);
+        expect([status, headers['cache-control']], target).to.deep.equal([200, 'no-cache']);
       }
     });
 
