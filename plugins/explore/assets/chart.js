@@ -6,7 +6,7 @@ import { h } from './dom.js';
  * @property {string} label
  * @property {(number | null)[]} values one a time
  * @property {string} color a custom property of the style sheet, without `--`
- * @property {'solid' | 'dashed' | 'points' | 'none'} style `none`: the edge of a band
+ * @property {'solid' | 'dashed' | 'none'} style `none`: the edge of a band
  *
  * @typedef {object} ChartOptions
  * @property {string} label what the chart shows, for those who do not see it
@@ -38,6 +38,15 @@ const legendOf = ({ lines, band }) =>
     band ? h('li', {}, h('span', { class: 'swatch band' }), band.label) : null,
   );
 
+/**
+ * Values between two gaps, which no line would show.
+ * @param {any} plot @param {number} series
+ */
+const lonely = (plot, series) => {
+  const values = /** @type {(number | null | undefined)[]} */ (plot.data[series]);
+  return values.flatMap((value, i) => (value == null || values[i - 1] != null || values[i + 1] != null ? [] : [i]));
+};
+
 /** @param {ChartOptions} chart @param {number} width @param {(index: number | null | undefined) => void} onpoint */
 const plotOptions = ({ lines, band }, width, onpoint) => {
   const axis = { stroke: color('muted'), grid: { stroke: color('line'), width: 1 }, ticks: { stroke: color('line') } };
@@ -55,10 +64,10 @@ const plotOptions = ({ lines, band }, width, onpoint) => {
       ...lines.map(({ label, color: name, style }) => ({
         label,
         stroke: style === 'none' ? 'transparent' : color(name),
-        width: style === 'none' || style === 'points' ? 0 : 2,
+        width: style === 'none' ? 0 : 2,
         dash: style === 'dashed' ? [6, 4] : undefined,
         spanGaps: false,
-        points: { show: style === 'points', size: 7, fill: color(name), stroke: color(name) },
+        points: { show: style !== 'none', size: 5, fill: color(name), filter: lonely },
       })),
     ],
     bands: band ? [{ series: [band.upper + 1, band.lower + 1], fill: color('band') }] : [],
