@@ -67,12 +67,20 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
 };
 
 /** What the schema cannot say. */
-const contradictions = ({ server }: Config): string[] =>
-  server.headersTimeoutMs > server.requestTimeoutMs
-    ? [
-        `server.headersTimeoutMs: ${server.headersTimeoutMs} is not allowed; it must not be above server.requestTimeoutMs, ${server.requestTimeoutMs}`,
-      ]
-    : [];
+const contradictions = ({ server, metrics }: Config): string[] => {
+  const faults: string[] = [];
+  if (server.headersTimeoutMs > server.requestTimeoutMs) {
+    faults.push(
+      `server.headersTimeoutMs: ${server.headersTimeoutMs} is not allowed; it must not be above server.requestTimeoutMs, ${server.requestTimeoutMs}`,
+    );
+  }
+  if (metrics && server.workers !== 1) {
+    faults.push(
+      `server.workers: ${server.workers} is not allowed with metrics, since each process counts for itself; set it to 1 and run replicas, or metrics to null`,
+    );
+  }
+  return faults;
+};
 
 /** Makes a product's `loadConfig`. */
 export const configLoader =

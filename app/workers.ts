@@ -1,0 +1,134 @@
+/** The primary process of several workers on one port: starts, replaces and ends them, and keeps their limits. */
+import cluster, { type Worker } from 'node:cluster';
+import type { LoadedConfig } from '../core/config/load.js';
+import type { Logger } from '../core/contracts/runtime.js';
+import { OperatorError } from '../core/errors.js';
+import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
+import { grantAll } from '../core/limiter/worker-limiter.js';
+import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_MARK } from './worker-link.js';
+
+/** A worker that ends sooner has a fault that the next one may share. */
+const STEADY_MS = 10_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+
+/** How a worker ended. */
+interface Ending {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+const isClean = ({ code, signal }: Ending): boolean => code === 0 || signal === 'SIGTERM' || signal === 'SIGINT';
+
+/** Workers are replicas too: while Redis is away each applies its share of the limits. */
+const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
+  const { config } = loaded;
+  const limits = { ...config.limits, replicas: config.limits.replicas * workers };
+  return { ...loaded, config: { ...config, limits } };
+};
+
+const onPort = (assignment: Assignment, port: number): Assignment => {
+  const { loaded } = assignment;
+  const server = { ...loaded.config.server, port };
+  return { ...assignment, loaded: { ...loaded, config: { ...loaded.config, server } } };
+};
+
+export class Workers {
+  readonly #count: number;
+  readonly #logger: Logger;
+  readonly #limiter = new MemoryLimiter();
+  readonly #running = new Set<Worker>();
+  #assignment: Assignment;
+  #port = 0;
+  /** How many in a row did not last. */
+  #shortLived = 0;
+  #started = false;
+  #stopping = false;
+  #failed = false;
+
+  constructor(count: number, assignment: Assignment, logger: Logger) {
+    if (!cluster.isPrimary) {
+      throw new OperatorError('This process is itself a worker of a process manager: set server.workers to 1.');
+    }
+    this.#count = count;
+    this.#assignment = { ...assignment, loaded: asShare(assignment.loaded, count) };
+    this.#logger = logger;
+    // Workers accept by themselves, whoever is idle. Handed out in turn, a connection beyond `server.maxConnections`
+    // would go back and forth between this process and them for as long as it is there.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+  }
+
+  /**
+   * Starts one, and the others when it listens: so a fault of the configuration is told once, by the first.
+   * @returns where they listen; undefined when the first one has told why it does not
+   * @throws OperatorError when it ended without a word
+   */
+  async start(): Promise<Listening | undefined> {
+    const first = await this.#fork();
+    if (!('url' in first)) {
+      if (first.code !== null || this.#stopping) return undefined;
+      throw new OperatorError(`The first worker was ended by ${first.signal ?? 'the system'} before it listened.`);
+    }
+    this.#started = true;
+    this.#port = first.port;
+    await Promise.all(Array.from({ length: this.#count - this.#running.size }, () => this.#fork()));
+    return first;
+  }
+
+  /** Ends all of them as one process would end; rejects when one of them did not end cleanly. */
+  async stop(delayMs: number): Promise<void> {
+    this.#stopping = true;
+    const ends = [...this.#running].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    for (const worker of this.#running) this.#tell(worker, { kind: 'stop', delayMs });
+    await Promise.all(ends);
+    if (this.#failed) throw new Error('A worker did not end cleanly.');
+  }
+
+  /** Resolves when the worker listens, or has ended. */
+  #fork(): Promise<Listening | Ending> {
+    // A port that the system chose is asked for by its number only once nobody holds it any more.
+    if (this.#running.size === 0 && this.#port > 0) this.#assignment = onPort(this.#assignment, this.#port);
+    const since = performance.now();
+    const worker = cluster.fork({ [WORKER_MARK]: '1' });
+    this.#running.add(worker);
+    const assignment = this.#assignment;
+    return new Promise((resolve) => {
+      worker.on('message', (message: ToPrimary) => {
+        if (message.kind === 'ask') {
+          this.#tell(worker, { kind: 'granted', grants: grantAll(this.#limiter, message.asks) });
+        } else if (message.kind === 'listening') resolve(message.listening);
+        else {
+          this.#tell(worker, { kind: 'start', assignment });
+          if (this.#stopping) this.#tell(worker, { kind: 'stop', delayMs: 0 });
+        }
+      });
+      const ended = (ending: Ending, error?: Error) => {
+        if (!this.#running.delete(worker)) return;
+        resolve(ending);
+        this.#onEnd(ending, performance.now() - since, { pid: worker.process.pid, ...ending, err: error });
+      };
+      worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
+      // Without an exit where the system could not start it.
+      worker.on('error', (error) => {
+        if (worker.process.pid === undefined) ended({ code: null, signal: null }, error);
+      });
+    });
+  }
+
+  #onEnd(ending: Ending, livedMs: number, details: object): void {
+    if (this.#stopping) this.#failed ||= !isClean(ending);
+    else if (this.#started) {
+      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#shortLived, LONGEST_PAUSE_MS);
+      this.#shortLived = livedMs < STEADY_MS ? this.#shortLived + 1 : 0;
+      this.#logger.error({ ...details, pauseMs }, 'a worker ended, and another one takes its place');
+      setTimeout(() => {
+        if (!this.#stopping) void this.#fork();
+      }, pauseMs);
+    }
+  }
+
+  /** A worker that cannot be told has ended, and its end is heard of. */
+  #tell(worker: Worker, message: ToWorker): void {
+    worker.send(message, () => undefined);
+  }
+}

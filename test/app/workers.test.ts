@@ -1,0 +1,134 @@
+/** Several worker processes on one port, as `metro-forecast start` runs them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { packageRoot } from '../../core/package-root.js';
+import { commandArgs } from '../support/command-process.js';
+import { request } from '../support/http-client.js';
+import { askAll, LoadClient } from '../support/load-client.js';
+
+interface Service {
+  readonly process: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  readonly exited: Promise<[code: number | null, signal: string | null]>;
+}
+
+const spawnService = (env: Readonly<Record<string, string>>): Service => {
+  const child = spawn(process.execPath, commandArgs(['start']), {
+    cwd: packageRoot,
+    env: { PATH: process.env['PATH'], PORT: '0', METRO__SERVER__WORKERS: '2', ...env },
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (chunk) => (output[name] += chunk));
+  return { process: child, output, exited: once(child, 'exit') as Service['exited'] };
+};
+
+const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> => {
+  for (let attempts = 0; attempts < 700; attempts++) {
+    const found = await find();
+    if (found !== undefined) return found;
+    await delay(20);
+  }
+  throw new Error('It did not happen in time.');
+};
+
+/** The processes that have logged a line with this message. */
+const pidsThatSaid = ({ output }: Service, message: string): number[] => {
+  const lines = output.stderr.split('\n').filter((line) => line.includes(`"msg":"${message}"`) && line.endsWith('}'));
+  return [...new Set(lines.map((line) => JSON.parse(line).pid as number))];
+};
+
+describe('workers', function () {
+  this.timeout(20_000);
+  const running: Service[] = [];
+  const run = (env: Readonly<Record<string, string>> = {}) => {
+    const service = spawnService(env);
+    running.push(service);
+    return service;
+  };
+  const started = async (env: Readonly<Record<string, string>> = {}) => {
+    const service = run(env);
+    const [, key, url] = await until(() => {
+      if (service.process.exitCode !== null) throw new Error(service.output.stderr);
+      return /Bearer (mfk_\w+)" (\S+)\/markets/.exec(service.output.stdout) ?? undefined;
+    });
+    return { ...service, key: key as string, url: url as string };
+  };
+  afterEach(async () => {
+    for (const { process, exited } of running.splice(0)) {
+      if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');
+      await exited;
+    }
+  });
+
+  it('answer on one port, share one limit to the request and one demo key, and end together with 0', async () => {
+    const service = await started({ METRO__LIMITS__REQUESTS_PER_MINUTE: '600' });
+    const client = new LoadClient(service.url, service.key, 64);
+    const answers = await askAll(client, Array<string>(2000).fill('/markets/26420'), 64);
+    client.close();
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    expect([count(200), count(429)]).to.deep.equal([600, 1400]);
+    expect(await until(() => pidsThatSaid(service, 'listening')[1])).to.be.a('number');
+    expect(service.output.stdout.match(/Listening on/g)).to.have.length(1);
+    expect(service.output.stderr).to.not.contain('mfk_');
+
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([0, null]);
+    const requests = service.output.stderr.split('\n').filter((line) => line.includes('"status":200'));
+    expect(new Set(requests.map((line) => JSON.parse(line).pid as number))).to.have.property('size', 2);
+  });
+
+  it('are replaced when they are killed, even all at once, on the same port and with their limits kept', async () => {
+    const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '0' });
+    const headers = { Authorization: `Bearer ${service.key}` };
+    const remaining = async () => {
+      const answer = await request(`${service.url}/markets/26420`, { headers });
+      return Number(/;r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1]);
+    };
+    const listening = (count: number) =>
+      until(() => {
+        const pids = pidsThatSaid(service, 'listening');
+        return pids.length === count ? pids : undefined;
+      });
+    const left = await remaining();
+    for (const pid of await listening(2)) process.kill(pid, 'SIGKILL');
+    await listening(4);
+    expect(await remaining()).to.equal(left - 1);
+    expect(service.process.exitCode).to.equal(null);
+    service.process.kill('SIGINT');
+    expect(await service.exited).to.deep.equal([0, null]);
+  });
+
+  it('that cannot start say why once, and the exit code is 1', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const service = run({ PORT: String(port) });
+    expect(await service.exited).to.deep.equal([1, null]);
+    expect(service.output.stderr.match(/is taken/g)).to.have.length(1);
+    expect(service.output.stdout).to.equal('');
+    taken.close();
+  });
+
+  it('end at once at the second signal', async () => {
+    const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
+    service.process.kill('SIGTERM');
+    await until(async () => ((await request(`${service.url}/health`)).status === 503 ? true : undefined));
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([1, null]);
+    const refused = () =>
+      request(`${service.url}/health`).then(
+        () => undefined,
+        () => true,
+      );
+    expect(await until(refused)).to.equal(true);
+  });
+
+  it('do not go with metrics, which the start says', async () => {
+    const service = run({ METRO__METRICS__PORT: '9099' });
+    expect(await service.exited).to.deep.equal([1, null]);
+    expect(service.output.stderr).to.contain('server.workers: 2 is not allowed with metrics');
+  });
+});
