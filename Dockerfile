@@ -5,7 +5,7 @@ COPY package.json package-lock.json ./
 # Without scripts: npm would build before there is anything to build.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && rm -rf dist/test && npm prune --omit=dev --ignore-scripts
+RUN npm run build && rm -rf dist/test dist/bench && npm prune --omit=dev --ignore-scripts
 
 FROM node:20-slim
 ENV NODE_ENV=production
@@ -18,6 +18,7 @@ COPY --from=build /app/core core
 COPY --from=build /app/plugins plugins
 COPY --from=build /app/config config
 COPY --from=build /app/dataset dataset
+COPY --from=build /app/templates templates
 # Nothing is written: the root may be read-only, and belongs to somebody else.
 USER node
 EXPOSE 8080

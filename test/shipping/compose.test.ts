@@ -1,0 +1,51 @@
+/** The Compose file is valid, and agrees with the configuration and the proxy that it names. */
+import { expect } from 'chai';
+import { load } from 'js-yaml';
+import { loadConfig } from '../../app/load-config.js';
+import { needPythonPackage } from '../support/python-package.js';
+import { at, CLOSING_MS, type Parsed, read } from '../support/shipped-files.js';
+
+describe('compose.yaml', () => {
+  const { services }: Parsed = load(read('compose.yaml'));
+  const replicas: [name: string, service: Parsed][] = Object.entries<Parsed>(services).filter(([, { build }]) => build);
+
+  it('is valid against the schema of Compose files', async function () {
+    this.timeout(300_000);
+    const python = await needPythonPackage(this, 'check-jsonschema');
+    await python(['-m', 'check_jsonschema', '--builtin-schema', 'vendor.compose-spec', at('compose.yaml')]);
+  });
+
+  it('runs as many replicas as its configuration counts, each with longer to stop than a drain takes', async () => {
+    expect(replicas).to.not.be.empty;
+    for (const [name, { environment, stop_grace_period }] of replicas) {
+      const path = at(environment.METRO_CONFIG.replace('/app/', ''));
+      const { config } = await loadConfig({ path, env: { ...environment, METRO_CONFIG: '' } });
+      const { host, drainDelayMs, drainMs } = config.server;
+      expect(config.limits.replicas, name).to.equal(replicas.length);
+      expect(host, name).to.equal('0.0.0.0');
+      expect(Number.parseInt(stop_grace_period, 10) * 1000).to.be.at.least(drainDelayMs + drainMs + CLOSING_MS);
+    }
+  });
+
+  it('gives replicas nothing to write to, no capability, and addresses of services that it runs', () => {
+    for (const [, replica] of replicas) {
+      expect(replica).to.deep.include({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+      expect(services).to.include.keys(replica.depends_on);
+      for (const address of [replica.environment.MONGODB_URI, replica.environment.REDIS_URL])
+        expect(services).to.include.keys(new URL(address).hostname);
+    }
+  });
+
+  it('has nginx ask every replica, from a file that exists, on no port of the outside', () => {
+    const [source] = services.nginx.volumes[0].split(':');
+    const upstreams = [...read(source).matchAll(/^\s+server ([\w-]+):8080 /gm)].map(([, name]) => name);
+    expect(upstreams).to.have.members(replicas.map(([name]) => name));
+    for (const { ports = [] } of Object.values<Parsed>(services))
+      for (const port of ports) expect(port).to.match(/^127\.0\.0\.1:/);
+  });
+
+  it('names a version of every image that it does not build', () => {
+    for (const [name, { image, build }] of Object.entries<Parsed>(services))
+      if (!build) expect(image, name).to.match(/:(?!latest)[\w.-]+$/);
+  });
+});
