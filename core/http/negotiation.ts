@@ -1,6 +1,6 @@
 /** Content negotiation: what `Accept` and `Accept-Encoding` allow, remembered by header value. */
 import Negotiator from 'negotiator';
-import { BoundedMap } from './bounded-map.js';
+import { BoundedMap } from '../bounded-map.js';
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 

@@ -1,16 +1,16 @@
 /** From a URL to a route and its checked input, or to a mount: one resolution per URL, remembered. */
 import Router from '@koa/router';
 import type { Middleware } from 'koa';
+import { BoundedMap } from '../bounded-map.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { RegisteredRoute } from '../registry/register-plugins.js';
-import { BoundedMap } from './bounded-map.js';
 import { csvColumns, csvForm } from './csv.js';
 import { type Form, jsonForm } from './form.js';
 import { splitInput } from './framework-parameters.js';
 import { compileInput, type Input } from './input.js';
 import { mediaTypeChooser } from './negotiation.js';
-import { decodePercent, parseTarget } from './query-string.js';
+import { decodePercent, parseTarget } from './request-target.js';
 
 /** What the middleware ask of an address, whatever answers there. */
 interface Address {

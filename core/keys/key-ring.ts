@@ -1,7 +1,8 @@
 /** Tells who sends a request, by its Authorization header. */
+
+import { BoundedMap } from '../bounded-map.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock } from '../contracts/runtime.js';
-import { BoundedMap } from '../http/bounded-map.js';
 import { parseKey } from './key-format.js';
 
 export type Identity =
