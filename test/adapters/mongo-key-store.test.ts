@@ -1,33 +1,19 @@
 /** API keys in MongoDB: changes reach every replica, with and without notifications, and with the server away. */
+
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { mongoKeyStore } from '../../adapters/mongo/key-store.js';
 import type { ConnectionOptions } from '../../adapters/mongo/options.js';
 import { eventually } from '../../conformance/expect.js';
-import type { KeyRecord, KeyStore } from '../../core/contracts/keys.js';
+import type { KeyStore } from '../../core/contracts/keys.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';
-import { createKey } from '../../core/keys/key-format.js';
 import { keptLogger } from '../support/kept-logger.js';
+import { newRecord } from '../support/key-record.js';
 import { mongoForTests, type Server, startMongo, uniqueName } from '../support/services.js';
 
 const NEVER = 3_600_000;
 const IN_FORCE_MS = 5000;
-
-const newRecord = (change: Partial<KeyRecord> = {}): KeyRecord => {
-  const { hash, id } = createKey();
-  return {
-    id,
-    hash,
-    name: 'test',
-    tier: 'enterprise',
-    limit_per_minute: null,
-    created_at: '2026-01-01T00:00:00Z',
-    expires_at: null,
-    revoked_at: null,
-    ...change,
-  };
-};
 
 const rejectsWith = async (code: KeyStoreError['code'], promise: Promise<unknown>): Promise<void> => {
   await assert.rejects(promise, (error) => error instanceof KeyStoreError && error.code === code);

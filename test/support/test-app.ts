@@ -7,10 +7,10 @@ import { loadConfig } from '../../app/load-config.js';
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { KeyRecord } from '../../core/contracts/keys.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
-import { createKey } from '../../core/keys/key-format.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import * as fixture from './fixture.js';
 import { request, type TestRequest, type TestResponse } from './http-client.js';
+import { newKey } from './key-record.js';
 
 export interface TestAppOptions {
   readonly manifest?: Manifest;
@@ -38,19 +38,9 @@ export interface TestApp {
 }
 
 export const addKey = async (store: MemoryKeyStore, record: Partial<KeyRecord> = {}) => {
-  const { key, hash, id } = createKey();
-  await store.insert({
-    id,
-    hash,
-    name: 'test',
-    tier: 'enterprise',
-    limit_per_minute: 100_000,
-    created_at: '2026-01-01T00:00:00Z',
-    expires_at: null,
-    revoked_at: null,
-    ...record,
-  });
-  return { key, id };
+  const { key, record: kept } = newKey({ limit_per_minute: 100_000, ...record });
+  await store.insert(kept);
+  return { key, id: kept.id };
 };
 
 export const startTestApp = async ({

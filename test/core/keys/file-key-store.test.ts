@@ -1,4 +1,5 @@
 /** Keys in a file: several writers, changes from outside, and files that are broken. */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -8,29 +9,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import type { KeyRecord } from '../../../core/contracts/keys.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../../core/errors.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { formatKeyFile } from '../../../core/keys/key-file.js';
 import { createKey } from '../../../core/keys/key-format.js';
+import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
-
-const newRecord = (change: Partial<KeyRecord> = {}): KeyRecord => {
-  const { hash, id } = createKey();
-  return {
-    id,
-    hash,
-    name: 'test',
-    tier: 'enterprise',
-    limit_per_minute: null,
-    created_at: '2026-01-01T00:00:00Z',
-    expires_at: null,
-    revoked_at: null,
-    ...change,
-  };
-};
 
 /** Resolves when it holds, and gives up before the test does, so that nothing is left waiting. */
 const until = async (holds: () => boolean): Promise<void> => {
