@@ -40,8 +40,10 @@ interface Subject {
   waiting: Settle[];
   /** Whether a call is in flight. */
   busy: boolean;
-  /** Redis would refuse until then, by the monotonic clock, under the limit that it refused. */
+  /** Redis would refuse until then at least, by the monotonic clock, under the limit that it refused. */
   refusedUntil: number;
+  /** By then the next slot is surely due: later than `refusedUntil` by as long as the call took. */
+  dueBy: number;
   refusedLimit: number;
   /** This replica's own admissions: its window while Redis is away. */
   readonly log: SlidingLog;
@@ -187,8 +189,10 @@ export class RedisLimiter implements Limiter {
     const passed: Decision = { allowed: true, limit, remaining, resetMs };
     for (let i = 0; i < admitted; i++) (batch[i] as Settle)(passed);
     if (remaining > 0) return;
-    // Counted from before the call, so that it is never longer than until the slot is due.
+    // When Redis looked at its clock is only known to lie within the call. Counted from before it, nobody is refused
+    // here who would pass; counted from after it, nobody who waits as long as told is refused again.
     subject.refusedUntil = sent + resetMs;
+    subject.dueBy = now + resetMs;
     subject.refusedLimit = limit;
     const refused: Decision = { allowed: false, limit, remaining: 0, resetMs };
     for (let i = admitted; i < batch.length; i++) (batch[i] as Settle)(refused);
@@ -231,6 +235,7 @@ export class RedisLimiter implements Limiter {
       waiting: [],
       busy: false,
       refusedUntil: 0,
+      dueBy: 0,
       refusedLimit: 0,
       log: new SlidingLog(),
       ledger: new Ledger(this.#windowMs, this.#windowMs / GRAINS),
@@ -238,9 +243,9 @@ export class RedisLimiter implements Limiter {
   }
 }
 
-const refusal = ({ refusedLimit, refusedUntil }: Subject, now: number): Decision => ({
+const refusal = ({ refusedLimit, dueBy }: Subject, now: number): Decision => ({
   allowed: false,
   limit: refusedLimit,
   remaining: 0,
-  resetMs: refusedUntil - now,
+  resetMs: dueBy - now,
 });

@@ -30,6 +30,12 @@ const create = (redis: RedisConnection, windowMs?: number) => {
   return limiter;
 };
 
+/** Never less than `ms`, unlike a timer, which counts whole milliseconds and may come before the last of them is over. */
+const wait = async (ms: number): Promise<void> => {
+  const until = performance.now() + ms;
+  while (performance.now() < until) await delay(until - performance.now());
+};
+
 after(() => {
   for (const close of closers.splice(0)) close();
 });
@@ -47,7 +53,7 @@ defineLimiterSuite('RedisLimiter', async () => {
       const [seconds, micros] = await first.client.time();
       return Number(seconds) * 1000 + Number(micros) / 1000;
     },
-    wait: (ms) => delay(Math.ceil(ms)),
+    wait,
     lateMs: (limit) => (limit > 1000 ? windowMs / GRAINS : 0),
     runs: 8,
   };
@@ -97,6 +103,20 @@ describe('RedisLimiter', () => {
     const before = await calls();
     assert.notInstanceOf(limiter.take('key:a', 1), Promise);
     assert.equal(await calls(), before);
+  });
+
+  it('who waits as long as told passes, also when the call that told it reached Redis late', async () => {
+    const limiter = create(await connect(server.url), 300);
+    await limiter.take('key:warm', 1);
+    server.freeze();
+    const late = limiter.take('key:late', 1);
+    await wait(100);
+    server.resume();
+    assert.isTrue((await late).allowed);
+    const refused = await limiter.take('key:late', 1);
+    assert.isFalse(refused.allowed);
+    await wait(refused.resetMs);
+    assert.isTrue((await limiter.take('key:late', 1)).allowed);
   });
 
   it('each subject is one key with prefix, hash tag and a time to live of little more than the window', async () => {
