@@ -58,6 +58,7 @@ export default definePlugin({
             schema: { type: 'string', minLength: 1 },
             required: true,
             example: METRO_HPI,
+            foundIn: { listSeries: '/data/0/series_id' },
           },
           since,
           cbsa: { ...cbsaParameter, description: 'Narrows `metro_hpi` to one market: exactly 5 digits.' },

@@ -18,6 +18,13 @@ export const cbsaParameter: Parameter = {
   description: 'Core-based statistical area code of the market: exactly 5 digits.',
   schema: { type: 'string', pattern: '^\\d{5}$' },
   example: '26420',
+  foundIn: {
+    listMarkets: '/data/0/cbsa',
+    getMarket: '/cbsa',
+    listForecasts: '/data/0/cbsa',
+    listSignals: '/data/0/cbsa',
+    listMovers: '/data/0/cbsa',
+  },
 };
 
 /** Throws `market_not_found`. */

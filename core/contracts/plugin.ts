@@ -14,6 +14,11 @@ export interface Parameter {
   /** Query parameters only; path parameters always are. */
   readonly required?: boolean;
   readonly example?: Scalar | boolean;
+  /**
+   * Where callers find values of it: a JSON Pointer (RFC 6901) into the answer of each operation named. The document has
+   * a link from there; operations that the service lacks are passed over.
+   */
+  readonly foundIn?: Readonly<Record<string, string>>;
 }
 
 /** A snapshot as handlers read it: queries are checked, documents are typed by their collection. */

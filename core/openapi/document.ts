@@ -6,6 +6,7 @@ import type { RegisteredRoute, Registry } from '../registry/register-plugins.js'
 import { ComponentSchemas } from './component-schemas.js';
 import { ErrorResponses, errorSchema, isLimited, isShared } from './error-responses.js';
 import { type HeaderName, headerComponents, headerReferences } from './headers.js';
+import { linksFrom } from './links.js';
 
 export interface DocumentInfo {
   readonly title: string;
@@ -27,8 +28,9 @@ export const openApiDocument = (
   const schemas = new ComponentSchemas();
   const errorResponses = new ErrorResponses();
   schemas.reference(errorSchema);
+  const all = routes.map(({ route }) => route);
   const paths = Object.fromEntries(
-    routes.map((registered) => [registered.route.path, { get: operation(registered, schemas, errorResponses) }]),
+    routes.map((registered) => [registered.route.path, { get: operation(registered, all, schemas, errorResponses) }]),
   );
   const used = new Set(routes.map(({ plugin }) => plugin.name));
   return {
@@ -57,11 +59,17 @@ export const openApiDocument = (
   };
 };
 
-const operation = ({ route, plugin }: RegisteredRoute, schemas: ComponentSchemas, errorResponses: ErrorResponses) => {
+const operation = (
+  { route, plugin }: RegisteredRoute,
+  routes: readonly Route[],
+  schemas: ComponentSchemas,
+  errorResponses: ErrorResponses,
+) => {
   const parameters = (['path', 'query'] as const).flatMap((place) =>
     Object.entries(route.parameters?.[place] ?? {}).map(([name, declared]) => parameter(place, name, declared)),
   );
   const headers = headerReferences(successHeaders(route));
+  const links = linksFrom(route, routes);
   return {
     operationId: route.operationId,
     summary: route.summary,
@@ -80,6 +88,7 @@ const operation = ({ route, plugin }: RegisteredRoute, schemas: ComponentSchemas
           },
           ...csvContent(route),
         },
+        ...(Object.keys(links).length > 0 ? { links } : {}),
       },
       304: { description: 'The copy that the client has is current.', headers },
       ...errorResponses.of(route),

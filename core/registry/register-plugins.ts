@@ -6,6 +6,7 @@ import { type ErrorKind, errors, OperatorError } from '../errors.js';
 import { withFrameworkParameters } from '../http/framework-parameters.js';
 import { nearest } from '../nearest.js';
 import { checkCollection } from '../storage/check-collection.js';
+import { linkFaults } from './check-links.js';
 import { routeFaults, templateShape } from './check-route.js';
 
 /** A plugin with its options, and where in the config it is named. */
@@ -104,6 +105,14 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
         }
       }
       routes.push({ route: withFrameworkParameters(route), plugin, middleware });
+    }
+  }
+
+  // A schema that is faulty itself cannot judge a value.
+  if (faults.length === 0) {
+    const all = routes.map(({ route }) => route);
+    for (const { route, plugin } of routes) {
+      faults.push(...linkFaults(route, all).map((fault) => `${label(plugin)}: ${fault}`));
     }
   }
 

@@ -1,6 +1,7 @@
 /** The OpenAPI document says what the service does, and the service does what it says. */
 import { expect } from 'chai';
 import { resolve } from '../../../app/container.js';
+import { pointerPath, valueAt } from '../../../core/config/path.js';
 import { errors } from '../../../core/errors.js';
 import { compileSchema } from '../../../core/schema.js';
 import { parseCsv } from '../../support/csv-parser.js';
@@ -171,6 +172,53 @@ describe('GET /openapi.json', () => {
       '/forecasts/{cbsa}/history',
       '/signals',
     ]);
+  });
+
+  it('links the answers that name markets and series to the operations that take them', () => {
+    const links = Object.fromEntries(
+      operations().flatMap(({ operation }) => {
+        const names = Object.keys(operation.responses[200].links ?? {});
+        return names.length > 0 ? [[operation.operationId, names]] : [];
+      }),
+    );
+    const ofMarket = ['getMarketHistory', 'getForecastTrack', 'getForecastHistory'];
+    const ofMarkets = ['getMarket', ...ofMarket];
+    expect(Object.keys(links)).to.have.members([
+      'listMarkets',
+      'getMarket',
+      'listForecasts',
+      'listSignals',
+      'listMovers',
+      'listSeries',
+    ]);
+    expect(links['getMarket']).to.have.members(ofMarket);
+    expect(links['listSeries']).to.deep.equal(['listObservations']);
+    for (const name of ['listMarkets', 'listForecasts', 'listSignals', 'listMovers']) {
+      expect(links[name], name).to.have.members(ofMarkets);
+    }
+  });
+
+  it('has links that lead to an answer', async () => {
+    for (const { path, operation } of operations()) {
+      const links = Object.values<Json>(operation.responses[200].links ?? {});
+      const { json } = await service.get(target(path, operation));
+      for (const { operationId, parameters } of links) {
+        const linked = operations().find((other) => other.operation.operationId === operationId)!;
+        const declared = linked.operation.parameters.map(({ name }: Json) => name);
+        expect(declared, operationId).to.include.members(Object.keys(parameters));
+        let url = linked.path;
+        const query = new URLSearchParams();
+        for (const [name, expression] of Object.entries<string>(parameters)) {
+          expect(expression).to.match(/^\$response\.body#\//);
+          const value = valueAt(json, pointerPath(expression.replace('$response.body#', ''), json));
+          expect(value, `${operation.operationId} ${expression}`).to.be.a('string');
+          if (url.includes(`{${name}}`)) url = url.replace(`{${name}}`, String(value));
+          else query.set(name, String(value));
+        }
+        const { status } = await service.get(query.size > 0 ? `${url}?${query}` : url);
+        expect(status, `${operation.operationId} to ${url}`).to.equal(200);
+      }
+    }
   });
 
   it('describes the errors of every operation', async () => {

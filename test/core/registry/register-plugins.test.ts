@@ -75,6 +75,37 @@ describe('registerPlugins', () => {
     expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare operationId "same"']);
   });
 
+  it('a value that is not found where its parameter says names route, parameter and place', () => {
+    const linked = (foundIn: Record<string, string>) =>
+      faultsOf(
+        plugin('a', {
+          routes: () => [
+            route('/things', 'listThings', {
+              response: { description: 'd', schema: { type: 'object' }, example: { data: [{ id: 'x', size: 3 }] } },
+            }),
+          ],
+        }),
+        plugin('b', {
+          routes: () => [
+            route('/things/{id}', 'getThing', {
+              parameters: { path: { id: { description: 'd', schema: { type: 'string' }, foundIn } } },
+            }),
+          ],
+        }),
+      );
+    const fault = (text: string) => `plugin "b" 1.0.0: route /things/{id}: parameter "id": foundIn.listThings: ${text}`;
+    expect(linked({ listThings: '/data/0/id', listOthers: '/data/0/id' })).to.deep.equal([]);
+    expect(linked({ listThings: '/data/0/name' })).to.deep.equal([
+      fault('the example of its answer has nothing at /data/0/name'),
+    ]);
+    expect(linked({ listThings: '/data/0/size' })).to.deep.equal([
+      fault("3 at /data/0/size does not fit the parameter's schema"),
+    ]);
+    expect(linked({ listThings: 'data/0/id' })).to.deep.equal([
+      fault('"data/0/id" must be a JSON Pointer, as in /data/0/id'),
+    ]);
+  });
+
   it('a missing dependency names both sides and the nearest loaded name', () => {
     const [fault] = faultsOf(plugin('markets'), plugin('b', { needs: ['market'] }));
     expect(fault).to.contain('plugins[1]: plugin "b"').and.contain('"market"').and.contain('"markets"');

@@ -49,7 +49,12 @@ export default definePlugin({
       summary: 'Housing units permitted in one market, newest month first',
       parameters: {
         path: {
-          cbsa: { description: 'CBSA code.', schema: { type: 'string', pattern: '^\\d{5}$' }, example: '26420' },
+          cbsa: {
+            description: 'CBSA code.',
+            schema: { type: 'string', pattern: '^\\d{5}$' },
+            example: '26420',
+            foundIn: { listMarkets: '/data/0/cbsa' },
+          },
         },
         query: {
           before: { description: 'Latest month.', schema: { type: 'string', format: 'date' }, example: '2025-12-01' },
