@@ -8,35 +8,14 @@ import { request } from '../support/http-client.js';
 import { type Answer, askAll, LoadClient } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
+import { isPassed, isRefused, mostInWindow, WINDOW_MS } from '../support/windows.js';
 
-const WINDOW_MS = 60_000;
 /** How long bursts go on; three minutes and more with LIMITS_SECONDS=190. */
 const SECONDS = Number(process.env['LIMITS_SECONDS'] ?? 75);
 const CLOCK_SHIFT_MS = 30_000;
 const PATHS = ['/markets', '/markets/12060', '/movers', '/forecasts', '/signals', '/markets/99999', '/movers?limit=x'];
 
 const pathsOf = (count: number): string[] => Array.from({ length: count }, (_, i) => PATHS[i % PATHS.length] as string);
-const isPassed = ({ status }: Answer): boolean => status === 200 || status === 404 || status === 400;
-const isRefused = ({ status }: Answer): boolean => status === 429;
-
-/**
- * The most requests that surely passed within one window: those sent and answered inside of it. A request was
- * counted at some moment in between, so more than the limit here is a proof that too many passed.
- */
-const mostInWindow = (answers: readonly Answer[]): number => {
-  const passed = answers.filter(isPassed).sort((a, b) => a.sent - b.sent);
-  const ends = passed.map(({ received }) => received);
-  let most = 0;
-  for (const [i, { sent }] of passed.entries()) {
-    let inside = 0;
-    for (let j = i; j < ends.length && (passed[j] as Answer).sent <= sent + WINDOW_MS; j++) {
-      // Just short of a whole window: exactly one window after another, a request counts no more.
-      if ((ends[j] as number) < sent + WINDOW_MS) inside++;
-    }
-    most = Math.max(most, inside);
-  }
-  return most;
-};
 
 /**
  * Refusals with fewer than the limit in the window before them, even if every request that may have been counted

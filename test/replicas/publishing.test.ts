@@ -1,46 +1,16 @@
 /** Publishing by the command line while three replicas are asked: every answer is of one version, and soon of the new one. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
-import { datasetVersion, writeVersions } from '../support/dataset-version.js';
+import { writeVersions } from '../support/dataset-version.js';
+import { type KnownBodies, knownBodies, PATHS } from '../support/known-bodies.js';
 import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
 import { follow, untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
-import { startTestApp } from '../support/test-app.js';
 
 const VERSIONS = [1, 2, 3, 4];
 const REQUESTS = 10_000;
 const PER_SECOND = 600;
 const FOLLOW_MS = 2000;
-
-const PATHS = [
-  '/markets',
-  '/markets/12060',
-  '/markets/12060/history',
-  '/markets/26420/forecast-track',
-  '/movers',
-  '/forecast-backtest',
-  '/forecasts',
-  '/forecasts/26420/history',
-  '/forecast-runs',
-  '/observations?series_id=UNRATE',
-  '/observations?series_id=metro_hpi',
-  '/series',
-  '/signals',
-];
-
-/** What each version answers, by a service that has no other: version, then path. */
-const knownBodies = async (): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> => {
-  const known = new Map<string, ReadonlyMap<string, string>>();
-  for (const number of VERSIONS) {
-    const version = datasetVersion(number);
-    const alone = await startTestApp(version);
-    const bodies = new Map<string, string>();
-    for (const path of PATHS) bodies.set(path, (await alone.get(path)).text);
-    await alone.close();
-    known.set(version.manifest.version, bodies);
-  }
-  return known;
-};
 
 describe('publishing while three replicas are asked', () => {
   let service: Replicas;
@@ -61,7 +31,7 @@ describe('publishing while three replicas are asked', () => {
 
   it(`${REQUESTS} requests: each is answered, wholly from one version, and all replicas follow within ${FOLLOW_MS} ms`, async function () {
     this.timeout(120_000);
-    const known = await knownBodies();
+    const known = await knownBodies(VERSIONS);
     const client = new LoadClient(service.url, key, 32);
     let next = 0;
     await untilKnown(service, key);
@@ -87,7 +57,7 @@ describe('publishing while three replicas are asked', () => {
   });
 });
 
-const assertWhole = (answers: readonly Answer[], known: Awaited<ReturnType<typeof knownBodies>>): void => {
+const assertWhole = (answers: readonly Answer[], known: KnownBodies): void => {
   const faults = new Map<string, number>();
   const seen = new Set<string>();
   for (const { path, status, headers, body } of answers) {

@@ -1,8 +1,10 @@
-/** What each of several replicas is asked for itself: which keys it knows, and which version it serves. */
+/** What each of several replicas is asked for itself: which keys it knows, which version it serves, whether it is well. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
+import { request } from './http-client.js';
 import { type Answer, LoadClient } from './load-client.js';
 import type { Replicas } from './replicas.js';
+import { freePort } from './server-process.js';
 
 const EVERY_MS = 10;
 const GIVE_UP_MS = 30_000;
@@ -51,4 +53,42 @@ export const follow = async (service: Replicas, key: string, version: string): P
   } finally {
     await client.close();
   }
+};
+
+/** Free ports for the metrics of so many replicas. */
+export const metricsPorts = (count: number): Promise<readonly number[]> =>
+  Promise.all(Array.from({ length: count }, freePort));
+
+const PARTS = ['storage', 'limiter', 'cache', 'keys'];
+
+/**
+ * Resolves when every replica says that all its parts work, and reads what nobody has asked for; with how long that
+ * took in milliseconds.
+ * @param metrics ports of the replicas' metrics
+ * @param unread answers with another such path at each call
+ */
+export const untilWell = async (
+  { replicas }: Replicas,
+  key: string,
+  metrics: readonly number[],
+  unread: () => string,
+): Promise<number> => {
+  const since = performance.now();
+  await Promise.all(
+    replicas.map(async ({ url }, index) => {
+      for (let said = ''; ; await delay(EVERY_MS)) {
+        const { text } = await request(`http://127.0.0.1:${metrics[index]}/metrics`);
+        said = PARTS.filter((part) => !text.includes(`part_up{part="${part}"} 1\n`)).join();
+        if (said === '') break;
+        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} is still without ${said}.`);
+      }
+      const client = new LoadClient(url, key, 1);
+      for (let status = 0; status !== 200; ) {
+        ({ status } = await client.get(unread()));
+        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} still answers ${status}.`);
+      }
+      client.close();
+    }),
+  );
+  return Math.round(performance.now() - since);
 };

@@ -6,12 +6,15 @@ import { request } from './http-client.js';
 import { startNginx } from './nginx.js';
 import { type Server, startServer } from './server-process.js';
 import { startMongo, startRedis } from './services.js';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 export interface ReplicasOptions {
   /** Published before the replicas start; absent: nothing is. */
   readonly dataset?: string;
   /** A MongoDB without change streams: replicas notice changes by polling alone. */
   readonly standalone?: boolean;
+  /** Whether each store is behind a proxy for the replicas; commands reach the stores past it. */
+  readonly proxied?: boolean;
   /** Variables that name another Redis than one single server, which is then left alone. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
   /** Variables for replicas and commands. */
@@ -25,6 +28,8 @@ export interface Replicas {
   readonly mongo: Server;
   readonly replicas: readonly Server[];
   readonly nginx: Server;
+  /** Between the replicas and the stores, where asked for. */
+  readonly proxies: { readonly redis: TcpProxy; readonly mongo: TcpProxy } | undefined;
   /** Of nginx, with the base path. */
   readonly url: string;
   /** What commands run with. */
@@ -57,8 +62,10 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     started.push(await server);
     return server;
   };
+  let proxies: Replicas['proxies'];
   const stop = async () => {
     for (const server of started.splice(0).reverse()) await server.stop();
+    await Promise.all([proxies?.redis.close(), proxies?.mongo.close()]);
   };
   try {
     const [redis, mongo] = await Promise.all([
@@ -74,8 +81,16 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     };
     const command = (...args: string[]) => runProcess(['--config', replicasConfig, ...args], env);
     if (options.dataset) await command('publish', options.dataset);
+    if (options.proxied) proxies = { redis: await startTcpProxy(redis.port), mongo: await startTcpProxy(mongo.port) };
+    const through = proxies && {
+      REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
+      // Without this the driver would go where the replica set says that its member is.
+      MONGODB_URI: `mongodb://127.0.0.1:${proxies.mongo.port}/?directConnection=true`,
+    };
     const replicas = await Promise.all(
-      Array.from({ length: REPLICAS }, (_, i) => begin(startReplica({ ...env, ...options.replicaEnv?.(i) }))),
+      Array.from({ length: REPLICAS }, (_, i) =>
+        begin(startReplica({ ...env, ...through, ...options.replicaEnv?.(i) })),
+      ),
     );
     const nginx = await begin(startNginx(replicas.map(({ port }) => port)));
     return {
@@ -83,6 +98,7 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
       mongo,
       replicas,
       nginx,
+      proxies,
       url: `${nginx.url}${BASE_PATH}`,
       env,
       command,

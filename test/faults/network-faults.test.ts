@@ -1,0 +1,154 @@
+/** Networks at their worst between three replicas and each of their stores: what callers notice, and how it heals. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { writeVersions } from '../support/dataset-version.js';
+import { PATHS } from '../support/known-bodies.js';
+import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
+import { NETWORK_FAULTS } from '../support/network-faults.js';
+import { metricsPorts, untilKnown, untilWell } from '../support/replica-state.js';
+import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
+import { isRefused, mostInWindow } from '../support/windows.js';
+
+type Store = 'redis' | 'mongo';
+
+const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
+/** Long enough for every bound of the service to be met, and for a connection that is dead to be given up. */
+const LASTS_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
+/** While Redis is away nothing waits for over 100 ms; while MongoDB is, for over 2 s. The rest is this machine's. */
+const BOUND_MS: Readonly<Record<Store, number>> = { redis: 1000, mongo: 3500 };
+const SEVERITY = 0.75;
+const LIMIT = 60;
+
+/** A path that nobody has asked for yet. */
+let day = Date.parse('1400-01-01');
+const unread = (): string => {
+  day += 86_400_000;
+  return `/observations?series_id=metro_hpi&since=${new Date(day).toISOString().slice(0, 10)}`;
+};
+
+interface Load {
+  readonly name: string;
+  readonly perSecond: number;
+  readonly path: () => string;
+  readonly key: () => string;
+  /** What it is answered while a store is in trouble. */
+  readonly statuses: Readonly<Record<Store, readonly number[]>>;
+}
+
+const always = (...statuses: number[]) => ({ redis: statuses, mongo: statuses });
+
+describe('the network between three replicas and', () => {
+  let service: Replicas;
+  let versions: Awaited<ReturnType<typeof writeVersions>>;
+  let key: string;
+  let limited: string;
+  let metrics: readonly number[];
+  const ofLimited: Answer[] = [];
+  const rows = [['store', 'fault', 'kept, longest', 'read, longest', 'read 503', 'healed in']];
+
+  let next = 0;
+  const loads: readonly Load[] = [
+    {
+      name: 'kept',
+      perSecond: 20,
+      path: () => PATHS[next++ % PATHS.length] as string,
+      key: () => key,
+      statuses: always(200),
+    },
+    { name: 'read', perSecond: 8, path: unread, key: () => key, statuses: { redis: [200], mongo: [200, 503] } },
+    { name: 'limited', perSecond: 6, path: () => '/markets', key: () => limited, statuses: always(200, 429) },
+    { name: 'keyless', perSecond: 1, path: () => '/markets', key: () => 'mfk_none', statuses: always(401) },
+  ];
+
+  before(async function () {
+    this.timeout(60_000);
+    versions = await writeVersions([1]);
+    metrics = await metricsPorts(REPLICAS);
+    service = await startReplicas({
+      dataset: versions.directories[0] as string,
+      proxied: true,
+      replicaEnv: (index) => ({ METRO__METRICS__PORT: String(metrics[index]) }),
+    });
+    ({ key } = await service.createKey(1_000_000));
+    limited = (await service.createKey(LIMIT)).key;
+    await untilKnown(service, key);
+    await untilKnown(service, limited);
+    for (const { url } of service.replicas) {
+      const client = new LoadClient(url, key, 4);
+      for (const path of PATHS) assert.equal((await client.get(path)).status, 200);
+      client.close();
+    }
+  });
+
+  after(async () => {
+    await service?.stop();
+    await versions?.remove();
+    for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
+  });
+
+  /** Asks every replica for itself: a proxy before them would hide what one of them does wrong. */
+  const begin = () => {
+    const clients: LoadClient[] = [];
+    const running = loads.flatMap((load) =>
+      service.replicas.map(({ url }) => {
+        const client = new LoadClient(url, load.key(), 256);
+        clients.push(client);
+        return { load, asking: keepAsking(client, load.perSecond, load.path) };
+      }),
+    );
+    return async (): Promise<ReadonlyMap<Load, readonly Answer[]>> => {
+      const answers = new Map<Load, Answer[]>(loads.map((load) => [load, []]));
+      for (const { load, asking } of running) answers.get(load)?.push(...(await asking.stop()));
+      for (const client of clients) client.close();
+      return answers;
+    };
+  };
+
+  for (const store of Object.keys(STORES) as Store[]) {
+    for (const [name, faultOf] of Object.entries(NETWORK_FAULTS)) {
+      it(`${STORES[store]}, ${name}: each request ends in time with the right status, and all heals by itself`, async function () {
+        this.timeout(60_000);
+        const stop = begin();
+        await delay(100);
+        const proxy = (service.proxies as NonNullable<Replicas['proxies']>)[store];
+        proxy.inject(faultOf(SEVERITY));
+        await delay(LASTS_MS[store]);
+        proxy.heal();
+        const healed = await untilWell(service, key, metrics, unread);
+        const answers = await stop();
+        const [kept, read] = [...answers.values()] as [readonly Answer[], readonly Answer[]];
+        ofLimited.push(...(answers.get(loads[2] as Load) ?? []));
+        const refused = read.filter(({ status }) => status === 503).length;
+        rows.push([
+          STORES[store],
+          name,
+          `${longest(kept)} ms`,
+          `${longest(read)} ms`,
+          `${refused} of ${read.length}`,
+          `${healed} ms`,
+        ]);
+
+        for (const [load, given] of answers) {
+          const wrong = given.filter(({ status }) => !load.statuses[store].includes(status));
+          assert.deepEqual(
+            wrong.map(({ status, path, body }) => `${load.name}: ${status} ${path} ${body}`),
+            [],
+          );
+          assert.isBelow(longest(given), BOUND_MS[load.name === 'read' ? store : 'redis'], load.name);
+        }
+        for (const { status, headers, body } of read) {
+          if (status !== 503) continue;
+          assert.match(String(headers['retry-after']), /^\d+$/);
+          assert.equal(JSON.parse(body).code, 'service_unavailable');
+        }
+      });
+    }
+  }
+
+  it('no minute of all that holds more requests of a key than its limit and the shares of it that an outage adds', () => {
+    const most = mostInWindow(ofLimited);
+    console.log(`      limit ${LIMIT}: ${most} passed within a minute`);
+    assert.isAtMost(most, LIMIT + (REPLICAS - 1) * (LIMIT / REPLICAS));
+    assert.isAbove(ofLimited.filter(isRefused).length, 0);
+  });
+});
