@@ -23,6 +23,8 @@ export class MongoSnapshot implements Snapshot {
   readonly manifest: Manifest;
   readonly #context: SnapshotContext;
   readonly #held: HeldVersion;
+  /** The driver's handles: making one takes as long as all else that is done here for a read. */
+  readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
   /** Takes over one reader's hold on `held`. */
@@ -79,7 +81,12 @@ export class MongoSnapshot implements Snapshot {
   }
 
   #rows(name: string): MongoCollection<Row> {
-    return this.#context.connection.db.collection<Row>(dataCollection(this.#held.id, name));
+    let handle = this.#handles.get(name);
+    if (!handle) {
+      handle = this.#context.connection.db.collection<Row>(dataCollection(this.#held.id, name));
+      this.#handles.set(name, handle);
+    }
+    return handle;
   }
 
   #collection(name: string): Collection {

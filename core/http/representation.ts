@@ -1,6 +1,6 @@
 /** A response body as bytes, with its validators and its compressed forms. */
 import { isAscii } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Encoding } from './negotiation.js';
@@ -57,7 +57,7 @@ export class Representation {
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
     this.#contentType = contentType;
-    this.#digest = createHash('sha256').update(body).digest('base64url').slice(0, 27);
+    this.#digest = hash('sha256', body, 'base64url').slice(0, 27);
     // HTTP dates have whole seconds.
     this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
     this.#headers = [
