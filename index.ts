@@ -8,6 +8,7 @@ export type { Cached, SharedCache } from './core/contracts/cache.js';
 export type { Cadence, Collection, Document, Manifest, Source } from './core/contracts/dataset.js';
 export type { JsonSchema } from './core/contracts/json-schema.js';
 export type {
+  KeyAuditEntry,
   KeyChange,
   KeyRecord,
   KeyStore,

@@ -1,5 +1,5 @@
 /** What the `keys` commands do to a key store. */
-import type { KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
+import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
 import { createKey } from '../core/keys/key-format.js';
 import { nearest } from '../core/nearest.js';
@@ -61,26 +61,29 @@ export const createKeyRecord = async (
   return { ...shown(record), key };
 };
 
-/** The store's own refusal, with the id that was probably meant. */
+/** Names the id that was probably meant. */
+const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> => {
+  const records = await store.list();
+  const named = records.filter(({ name }) => name === id).map((record) => record.id);
+  const near = nearest(
+    id,
+    records.map((record) => record.id),
+  );
+  const help =
+    named.length > 0
+      ? `the name "${id}" belongs to ${named.join(', ')}`
+      : near
+        ? `did you mean ${near}?`
+        : '"keys list" shows the ids';
+  // A key given for an id must not end up in a terminal's log.
+  return new OperatorError(`There is no key with ${id.length > 40 ? 'this id' : `the id ${id}`}; ${help}`);
+};
+
 const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<ShownKey> => {
   try {
     return shown(await store.update(id, changes));
   } catch (error) {
-    if (!(error instanceof KeyStoreError) || error.code !== 'unknown_key') throw error;
-    const records = await store.list();
-    const named = records.filter(({ name }) => name === id).map((record) => record.id);
-    const near = nearest(
-      id,
-      records.map((record) => record.id),
-    );
-    const help =
-      named.length > 0
-        ? `the name "${id}" belongs to ${named.join(', ')}`
-        : near
-          ? `did you mean ${near}?`
-          : '"keys list" shows the ids';
-    // A key given for an id must not end up in a terminal's log.
-    throw new OperatorError(`There is no key with ${id.length > 40 ? 'this id' : `the id ${id}`}; ${help}`);
+    throw error instanceof KeyStoreError && error.code === 'unknown_key' ? await unknownKey(store, id) : error;
   }
 };
 
@@ -128,32 +131,13 @@ export const rotateKey = async (
 export const limitKey = (store: KeyStore, id: string, limit: string): Promise<ShownKey> =>
   change(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) });
 
-const stateOf = ({ revoked_at, expires_at }: ShownKey, now: number): string => {
-  if (revoked_at !== null) return `revoked ${revoked_at}`;
-  if (expires_at === null) return 'active';
-  return Date.parse(expires_at) <= now ? `expired ${expires_at}` : `active until ${expires_at}`;
-};
-
-/** A table for people. */
-export const formatKeys = (keys: readonly ShownKey[], now: number): string => {
-  const rows = [
-    ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'STATE'],
-    ...keys.map((key) => [
-      key.id,
-      key.name,
-      key.tier,
-      key.limit_per_minute === null ? 'default' : String(key.limit_per_minute),
-      key.created_at.slice(0, 10),
-      stateOf(key, now),
-    ]),
-  ];
-  const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+/** Every change of all keys, or of one, the oldest first; also of a key that is no longer there. */
+export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
+  if (!store.audit) throw new OperatorError('This key store keeps no audit (auth.keys of the configuration).');
+  const entries = await store.audit();
+  if (id === undefined) return entries;
+  const found = entries.filter(({ key }) => key === id);
+  const known = found.length > 0 || (await store.list()).some((record) => record.id === id);
+  if (!known) throw await unknownKey(store, id);
+  return found;
 };

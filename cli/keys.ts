@@ -1,4 +1,4 @@
-/** `metro-forecast keys`: creates, lists, rotates, revokes and limits API keys. */
+/** `metro-forecast keys`: creates, lists, rotates, revokes and limits API keys, and shows what was changed. */
 import type { Command } from 'commander';
 import { pino } from 'pino';
 import { loadConfig } from '../app/load-config.js';
@@ -7,8 +7,8 @@ import type { LoadedConfig } from '../core/config/load.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
 import {
+  auditOf,
   createKeyRecord,
-  formatKeys,
   limitKey,
   type NewKey,
   revokeKey,
@@ -16,6 +16,7 @@ import {
   type ShownKey,
   shown,
 } from './key-actions.js';
+import { formatAudit, formatKeys } from './key-report.js';
 import { EXIT_CODES } from './report.js';
 
 interface Options {
@@ -151,6 +152,21 @@ export const register = (program: Command): void => {
       withStore(command, async (store, _loaded, options) => {
         const key = await limitKey(store, id, limit);
         report(key, options, `may now send ${key.limit_per_minute ?? 'the default number of'} requests a minute.`);
+      }),
+    );
+
+  keys
+    .command('audit')
+    .description('list what was changed, when and by whom, the oldest change first')
+    .argument('[id]', 'of one key alone, as "keys list" shows it')
+    .option(...json)
+    .addHelpText('after', help('metro-forecast -c my.json keys audit key_4fJ8kQ2mXw'))
+    .action((id: string | undefined, _: unknown, command: Command) =>
+      withStore(command, async (store, _loaded, { json }) => {
+        const entries = await auditOf(store, id);
+        if (json) return printJson(entries);
+        if (entries.length > 0) return print(formatAudit(entries));
+        return note(`No change of ${id ?? 'a key'} has been recorded.`);
       }),
     );
 };

@@ -6,19 +6,27 @@
  * an overlap for changes that were stamped earlier than they could be seen.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Filter, MongoServerError } from 'mongodb';
-import type { KeyChange, KeyRecord, KeyStore, KeyStoreContext, KeyStoreModule } from '../../core/contracts/keys.js';
+import type { Filter } from 'mongodb';
+import type {
+  KeyAuditEntry,
+  KeyChange,
+  KeyRecord,
+  KeyStore,
+  KeyStoreContext,
+  KeyStoreModule,
+} from '../../core/contracts/keys.js';
 import type { Health } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';
+import { auditEntry } from '../../core/keys/audit-entry.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection } from './connection.js';
+import { audited, isDuplicate, readAudit } from './key-audit.js';
 import { type KeyDocument, setting, toRecord } from './key-records.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
 import { Poller } from './poller.js';
 
 const COLLECTION = 'api_keys';
 const OVERLAP_MS = 10_000;
-const DUPLICATE_KEY = 11000;
 const BATCH = 5000;
 
 export class MongoKeyStore implements KeyStore {
@@ -108,17 +116,47 @@ export class MongoKeyStore implements KeyStore {
     await this.#write(id, async () => {
       const keys = this.#keys();
       await keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
-      // Where the id is there already, the condition does not match, and inserting it once more is refused.
-      await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
+      await audited(this.#connection.db, this.#entry(undefined, record)!, () =>
+        // Where the id is there already, the condition does not match, and inserting it once more is refused.
+        keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true }),
+      );
     });
   }
 
   async update(id: string, change: KeyChange): Promise<KeyRecord> {
-    const changed = await this.#write(id, () =>
-      this.#keys().findOneAndUpdate({ _id: id }, setting(change), { returnDocument: 'after' }),
-    );
+    const changed = await this.#write(id, () => this.#change(id, change));
     if (!changed) throw new KeyStoreError('unknown_key', `There is no key with the id ${id}.`);
     return toRecord(changed);
+  }
+
+  async audit(): Promise<readonly KeyAuditEntry[]> {
+    try {
+      await this.#connection.connect();
+      return await readAudit(this.#connection);
+    } catch (error) {
+      throw new KeyStoreError('unavailable', (error as Error).message, { cause: error });
+    }
+  }
+
+  /** Null when there is no such key. */
+  async #change(id: string, change: KeyChange): Promise<KeyDocument | null> {
+    for (;;) {
+      const before = await this.#keys().findOne({ _id: id });
+      const entry = before && this.#entry(toRecord(before), { ...toRecord(before), ...change });
+      if (!entry) return before;
+      // Made only to the values that the entry tells of: to others that somebody else set meanwhile, it is made anew.
+      const told = Object.keys(entry.changes).map((name) => [name, { $eq: before[name as keyof KeyDocument] ?? null }]);
+      const changed = await audited(this.#connection.db, entry, () =>
+        this.#keys().findOneAndUpdate({ _id: id, ...Object.fromEntries(told) }, setting(change), {
+          returnDocument: 'after',
+        }),
+      );
+      if (changed) return changed;
+    }
+  }
+
+  #entry(before: KeyRecord | undefined, after: KeyRecord): KeyAuditEntry | undefined {
+    return auditEntry(before, after, this.#context.clock.now());
   }
 
   #keys() {
@@ -135,7 +173,7 @@ export class MongoKeyStore implements KeyStore {
       return result;
     } catch (error) {
       const { cause } = error as Error;
-      if (cause instanceof MongoServerError && cause.code === DUPLICATE_KEY) {
+      if (isDuplicate(cause)) {
         throw new KeyStoreError('conflict', `There is a key with the id ${id}, or the same key, already.`, { cause });
       }
       throw new KeyStoreError('unavailable', (error as Error).message, { cause: error });

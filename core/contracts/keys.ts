@@ -21,6 +21,20 @@ export interface KeyRecord {
 
 export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_minute' | 'expires_at' | 'revoked_at'>>;
 
+/** One change of a key, as the audit keeps it: neither the key nor its hash is in it. */
+export interface KeyAuditEntry {
+  /** RFC 3339, UTC, by the clock of the process that made the change. */
+  readonly time: string;
+  /** `rotate`: made as another key's successor. `change`: of anything that has no word of its own. */
+  readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'expire' | 'change';
+  /** The key's id. */
+  readonly key: string;
+  /** The operating system's name of the user who made the change. */
+  readonly by: string;
+  /** What each changed field was and became. Of a new key: all fields that are not null. */
+  readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+}
+
 export interface KeyStore {
   /** Resolves also while the backend is away, if it can come back by itself. */
   open(): Promise<void>;
@@ -34,6 +48,11 @@ export interface KeyStore {
   insert(record: KeyRecord): Promise<void>;
   /** Answers with the changed record; rejects with a `KeyStoreError` when there is no such id. */
   update(id: string, change: KeyChange): Promise<KeyRecord>;
+  /**
+   * Every change by `insert` and `update`, the oldest first. An entry is kept before its change is made, so that none
+   * is ever without: where the store failed between the two, there is one of a change that was not made.
+   */
+  audit?(): Promise<readonly KeyAuditEntry[]>;
 }
 
 export interface KeyStoreContext {

@@ -1,12 +1,24 @@
-/** Keys in a JSON file: safe against several processes writing, read again when it changes. */
+/**
+ * Keys in a JSON file: safe against several processes writing, read again when it changes. Beside it stands
+ * `<file>.audit.ndjson`, with every change.
+ */
 import { readFile, stat } from 'node:fs/promises';
-import type { KeyChange, KeyRecord, KeyStore, KeyStoreContext, KeyStoreModule } from '../contracts/keys.js';
+import type {
+  KeyAuditEntry,
+  KeyChange,
+  KeyRecord,
+  KeyStore,
+  KeyStoreContext,
+  KeyStoreModule,
+} from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
 import { KeyStoreError } from '../errors.js';
 import { fileErrorReason } from '../file-error.js';
 import { withFileLock } from '../file-lock.js';
 import { writeFileAtomic } from '../write-file-atomic.js';
-import { formatKeyFile, parseKeyFile } from './key-file.js';
+import { auditEntry } from './audit-entry.js';
+import { appendAudit, readAudit } from './audit-file.js';
+import { formatKeyFile, KEY_FILE_MODE, parseKeyFile } from './key-file.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';
 
 export interface FileKeyStoreOptions {
@@ -84,13 +96,27 @@ export class FileKeyStore implements KeyStore {
     return this.#change((records) => withChanged(records, id, change));
   }
 
+  audit(): Promise<readonly KeyAuditEntry[]> {
+    return readAudit(this.#path, this.context.logger);
+  }
+
   async #change(
     edit: (records: readonly KeyRecord[]) => { records: readonly KeyRecord[]; changed: KeyRecord },
   ): Promise<KeyRecord> {
     try {
       return await withFileLock(this.#path, async (lock) => {
-        const { records, changed } = edit(await this.#read());
-        await writeFileAtomic(this.#path, formatKeyFile(records), { mode: 0o600, beforeCommit: lock.confirm });
+        const before = await this.#read();
+        const { records, changed } = edit(before);
+        const known = before.find(({ id }) => id === changed.id);
+        const entry = auditEntry(known, changed, this.context.clock.now());
+        await writeFileAtomic(this.#path, formatKeyFile(records), {
+          mode: KEY_FILE_MODE,
+          beforeCommit: async () => {
+            // First, so that no change is ever without its entry.
+            if (entry) await appendAudit(this.#path, entry);
+            await lock.confirm();
+          },
+        });
         await this.#read();
         return changed;
       });

@@ -1,5 +1,5 @@
-/** The file that keys are kept in: its format, and reading it whole or refusing it. */
-
+/** The file that keys are kept in: its format, reading it whole or refusing it, and what stands beside it. */
+import { realpath, stat } from 'node:fs/promises';
 import { describeFaults } from '../config/faults.js';
 import { findJsonFault } from '../config/json-fault.js';
 import type { KeyRecord } from '../contracts/keys.js';
@@ -85,3 +85,16 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
 /** One key a line, for people and version control. */
 export const formatKeyFile = (keys: readonly KeyRecord[]): string =>
   `{\n  "format": 1,\n  "keys": [${keys.map((key) => `\n    ${JSON.stringify(key)}`).join(',')}\n  ]\n}\n`;
+
+/** The path of a file beside the one of keys itself, wherever a symbolic link to that one stands: as its lock. */
+export const besideKeyFile = async (path: string, extension: string): Promise<string> =>
+  `${await realpath(path).catch(() => path)}.${extension}`;
+
+/** Permissions of a new key file: for the owner alone. */
+export const KEY_FILE_MODE = 0o600;
+
+/** The permissions of the key file, which new files beside it get too. */
+export const modeOfKeyFile = async (path: string): Promise<number> => {
+  const file = await stat(path).catch(() => undefined);
+  return file ? file.mode & 0o777 : KEY_FILE_MODE;
+};

@@ -1,6 +1,7 @@
 /** API keys in MongoDB: changes reach every replica, with and without notifications, and with the server away. */
 
 import assert from 'node:assert/strict';
+import { userInfo } from 'node:os';
 import { MongoClient } from 'mongodb';
 import { mongoKeyStore } from '../../adapters/mongo/key-store.js';
 import type { ConnectionOptions } from '../../adapters/mongo/options.js';
@@ -90,6 +91,54 @@ describe('the key store in MongoDB', () => {
     const store = await newStore();
     await rejectsWith('unknown_key', store.update('key_none', { name: 'x' }));
     assert.deepEqual(await store.list(), []);
+  });
+
+  it('audit() tells of each change once, the oldest first, with what it was before, and of no refused one', async () => {
+    const store = await newStore();
+    const record = newRecord({ limit_per_minute: 600 });
+    await store.insert(record);
+    // By hand, with a time as MongoDB has them.
+    await edit(record.id, { $set: { expires_at: new Date('2027-01-01T00:00:00Z') } });
+    await store.update(record.id, { limit_per_minute: 1200 });
+    await store.update(record.id, { limit_per_minute: 1200 });
+    await store.update(record.id, { expires_at: null, name: '$hash' });
+    await rejectsWith('conflict', store.insert(newRecord({ id: record.id })));
+    await rejectsWith('conflict', store.insert(newRecord({ hash: record.hash })));
+    await rejectsWith('unknown_key', store.update('key_none', { name: 'x' }));
+    const entries = (await store.audit?.()) ?? [];
+    assert.deepEqual(
+      entries.map(({ action, key, by }) => [action, key, by]),
+      ['create', 'limit', 'change'].map((action) => [action, record.id, userInfo().username]),
+    );
+    assert.deepEqual(entries[1]?.changes, { limit_per_minute: { from: 600, to: 1200 } });
+    assert.deepEqual(entries[2]?.changes, {
+      name: { from: 'test', to: '$hash' },
+      expires_at: { from: '2027-01-01T00:00:00.000Z', to: null },
+    });
+    assert(!JSON.stringify(entries).includes(record.hash));
+  });
+
+  it('audit() tells what was before truly, when several change the same key at once', async () => {
+    const stores = [await newStore({ operationMs: 10_000 }), await newStore({ operationMs: 10_000 })];
+    const record = newRecord({ limit_per_minute: 1 });
+    await stores[0]!.insert(record);
+    const limits = [2, 3, 4, 5, 6];
+    await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
+    const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
+    assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
+    // Each value but the last was the one before of exactly one change.
+    const last = (await stores[0]!.list())[0]?.limit_per_minute;
+    assert.deepEqual(
+      changes.map((change) => change?.from).sort(),
+      [1, ...limits].filter((limit) => limit !== last),
+    );
+  });
+
+  it('audit() rejects with unavailable while MongoDB is away', async () => {
+    const mongod = await useOwn();
+    const store = await newStore();
+    await mongod.kill();
+    await rejectsWith('unavailable', store.audit!());
   });
 
   for (const [how, replicaSet, pollMs] of [

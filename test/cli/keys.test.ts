@@ -1,6 +1,6 @@
 /** `metro-forecast keys` on a file of keys. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { register } from '../../cli/keys.js';
@@ -24,7 +24,9 @@ describe('metro-forecast keys', () => {
       }),
     );
   });
-  beforeEach(() => rm(join(folder, 'keys.json'), { force: true }));
+  beforeEach(async () => {
+    for (const name of await readdir(folder)) if (name.startsWith('keys.json')) await rm(join(folder, name));
+  });
   after(() => rm(folder, { recursive: true }));
 
   const keys = (...args: string[]) => runCommand(register, ['keys', ...args, '--config', config]);
@@ -163,6 +165,51 @@ describe('metro-forecast keys', () => {
     expect(await refused('revoke', key))
       .to.include('There is no key with this id')
       .and.not.include(key.slice(4, 20));
+  });
+
+  it('audit lists every change, with when, who, and what it was before', async () => {
+    const { key, id } = await create('--name', 'Team A', '--limit', '600');
+    await done('limit', id, '6000');
+    await done('limit', id, '6000');
+    const { created } = JSON.parse((await done('rotate', id, '--json', '--overlap', '2999-01-01')).stdout);
+    await done('revoke', id);
+    await done('revoke', id);
+    const { stdout } = await done('audit');
+    const [head, ...lines] = stdout.trimEnd().split('\n');
+    expect(head).to.match(/^TIME +KEY +ACTION +BY +CHANGES$/);
+    const told = lines.map((line) => line.replace(/^\S+Z +/, '').replace(/ +/g, ' '));
+    const by = userInfo().username;
+    const [revoked] = JSON.parse((await done('list', '--json')).stdout);
+    expect(told.map((line) => line.replace(/ created_at "\S+Z"/, ''))).to.deep.equal([
+      `${id} create ${by} name "Team A", tier "enterprise", limit_per_minute 600,`,
+      `${id} limit ${by} limit_per_minute 600 -> 6000`,
+      `${created.id} rotate ${by} name "Team A", tier "enterprise", limit_per_minute 6000,, shares_limit_of "${id}"`,
+      `${id} expire ${by} expires_at null -> "2999-01-01T00:00:00.000Z"`,
+      `${id} revoke ${by} revoked_at null -> "${revoked.revoked_at}"`,
+    ]);
+    expect(stdout).to.not.include(key).and.not.include(hashKey(key)).and.not.include(created.key);
+  });
+
+  it('audit ID lists the changes of one key, also as JSON, and of one that is no longer there', async () => {
+    const { id } = await create('--name', 'A');
+    await create('--name', 'B');
+    await done('limit', id, '5');
+    const audit = async () => JSON.parse((await done('audit', id, '--json')).stdout);
+    const [created, limited, ...more] = await audit();
+    expect(more).to.deep.equal([]);
+    expect(created).to.include({ action: 'create', key: id, by: userInfo().username });
+    expect(Date.parse(limited.time)).to.be.closeTo(Date.now(), 60_000);
+    expect(limited.changes).to.deep.equal({ limit_per_minute: { from: null, to: 5 } });
+    await writeFile(join(folder, 'keys.json'), '{"format": 1, "keys": []}');
+    expect(await audit()).to.deep.equal([created, limited]);
+  });
+
+  it('audit says when nothing was recorded, and suggests the id that was probably meant', async () => {
+    const { id } = await create('--name', 'A');
+    expect(await refused('audit', 'A')).to.include(`the name "A" belongs to ${id}`);
+    await rm(join(folder, 'keys.json.audit.ndjson'));
+    expect((await done('audit', id)).stderr).to.equal(`No change of ${id} has been recorded.\n`);
+    expect((await done('audit')).stderr).to.equal('No change of a key has been recorded.\n');
   });
 
   it('explains that the embedded configuration keeps no keys, and how to get one that does', async () => {

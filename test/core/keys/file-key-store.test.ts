@@ -82,7 +82,7 @@ describe('FileKeyStore', () => {
     await store.insert(record);
     expect(store.lookup(record.hash)).to.deep.equal(record);
     expect((await stat(path)).mode & 0o777).to.equal(0o600);
-    expect(await readdir(folder)).to.deep.equal(['keys.json']);
+    expect(await readdir(folder)).to.have.members(['keys.json', 'keys.json.audit.ndjson']);
   });
 
   it('keeps the permissions of a file that is there, and the symbolic link that leads to it', async () => {
@@ -121,7 +121,7 @@ describe('FileKeyStore', () => {
     const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
-    expect(await readdir(folder)).to.deep.equal(['keys.json']);
+    expect(await readdir(folder)).to.have.members(['keys.json', 'keys.json.audit.ndjson']);
   });
 
   it('loses no change of its own when many are asked for at once', async () => {
@@ -138,7 +138,7 @@ describe('FileKeyStore', () => {
     await once(child, 'exit');
     const store = await openStore();
     await store.insert(newRecord());
-    expect(await readdir(folder)).to.deep.equal(['keys.json']);
+    expect(await readdir(folder)).to.have.members(['keys.json', 'keys.json.audit.ndjson']);
   });
 
   it('sees what another process wrote, and tells so', async () => {
