@@ -16,6 +16,12 @@ export type {
   KeyStoreModule,
 } from './core/contracts/keys.js';
 export type { Decision, Limiter } from './core/contracts/limiter.js';
+export type {
+  FinishedRequest,
+  ObserverContext,
+  RequestObserver,
+  TraceParent,
+} from './core/contracts/observer.js';
 export {
   collection,
   type DataRoute,

@@ -29,4 +29,5 @@ export const plugins: Builtins<Plugin> = {
   docs: () => import('../plugins/docs/index.js'),
   explore: () => import('../plugins/explore/index.js'),
   mcp: any(() => import('../plugins/mcp/index.js')),
+  opentelemetry: any(() => import('../plugins/opentelemetry/index.js')),
 };

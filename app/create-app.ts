@@ -10,10 +10,12 @@ import type { Health } from '../core/contracts/runtime.js';
 import { Admission, admitting } from '../core/http/admission.js';
 import { answerer } from '../core/http/answers.js';
 import { callerAddress } from '../core/http/caller-address.js';
+import type { Exchange } from '../core/http/exchange.js';
 import { commonHeaders } from '../core/http/headers.js';
 import { mountContext } from '../core/http/mount-context.js';
 import { pipeline } from '../core/http/pipeline.js';
 import { requestLog } from '../core/http/request-log.js';
+import { openObservers } from '../core/http/request-observers.js';
 import { RouteTable } from '../core/http/route-table.js';
 import { CurrentSnapshot } from '../core/http/served-snapshot.js';
 import { HttpServer } from '../core/http/server.js';
@@ -106,7 +108,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   });
   const answerParts = { snapshots, vintages, cache, clock, serviceState };
   const local = mountContext(routes, answerer(answerParts), server.basePath, logger);
-  const log = requestLog(logger);
+  const observers = openObservers(modules.registry.observers, { logger, clock });
   const koa = new Koa();
   koa.use(
     pipeline({
@@ -118,12 +120,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
       headers,
       addressOf: callerAddress(server.trustProxy),
       mountContext: local,
-      observe: metrics
-        ? (exchange, status) => {
-            log(exchange, status);
-            metrics.observeRequest(exchange, status);
-          }
-        : log,
+      observe: inTurn(requestLog(logger), metrics?.observeRequest, observers?.observe),
       requestsPerMinute: limits.requestsPerMinute,
       realm: auth.realm,
       compression: http.compression,
@@ -143,7 +140,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   const closeStores = async (): Promise<void> => {
     snapshots.close();
     await metrics?.close();
-    await Promise.all([adapter.close(), keyStore.close(), limiter.close(), cache.close()]);
+    await Promise.all([observers?.close(), adapter.close(), keyStore.close(), limiter.close(), cache.close()]);
     await resolve(container, 'redis')?.close();
   };
 
@@ -178,3 +175,18 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     },
   };
 };
+
+type Observe = (exchange: Exchange, status: number) => void;
+
+/** Those that there are, as one call: what is not wanted costs a request nothing. */
+const inTurn = (first: Observe, ...others: readonly (Observe | undefined)[]): Observe =>
+  others.reduce<Observe>(
+    (before, next) =>
+      next
+        ? (exchange, status) => {
+            before(exchange, status);
+            next(exchange, status);
+          }
+        : before,
+    first,
+  );

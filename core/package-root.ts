@@ -12,6 +12,11 @@ const findRoot = (start: string): string => {
 
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
-export const packageVersion = (
-  JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
-).version;
+const manifest: { version: string; peerDependencies: Readonly<Record<string, string>> } = JSON.parse(
+  readFileSync(join(packageRoot, 'package.json'), 'utf8'),
+);
+
+export const packageVersion = manifest.version;
+
+/** The versions that fit of the packages which only those install who use them. */
+export const { peerDependencies } = manifest;

@@ -3,6 +3,7 @@ import type { Context, Middleware } from 'koa';
 import type { ErrorKind } from '../errors.js';
 import type { Collection, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
+import type { ObserverContext, RequestObserver } from './observer.js';
 import type { Health } from './runtime.js';
 import type { Query, Scalar } from './storage.js';
 
@@ -134,6 +135,8 @@ export interface Plugin<Options = unknown> {
   mounts?(options: Options): readonly Mount[];
   /** Koa middleware around the group's handlers, first to last. */
   middleware?(options: Options): readonly Middleware[];
+  /** Watches every finished request of the service, whichever plugin answered it. Asked once, when it opens. */
+  observer?(options: Options, context: ObserverContext): RequestObserver;
 }
 
 /** Types a route's input: `dataRoute<{ cbsa: string }>({ path: '/markets/{cbsa}', ... })`. */

@@ -1,7 +1,7 @@
 /** Turns whatever was thrown into the one error body; what clients must not see goes to the log. */
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
-import { KEY_PREFIX } from '../keys/key-format.js';
+import { maskKeys } from '../keys/mask-keys.js';
 import type { Reply } from './exchange.js';
 import { JSON_TYPE } from './representation.js';
 
@@ -20,16 +20,14 @@ const asApiError = (error: unknown): ApiError => {
     : new ApiError(errors.internal_error, undefined, { cause: error });
 };
 
-/** A key in the wrong place is named by errors about that place, which people paste into tickets and chats. */
-const KEYS = new RegExp(`${KEY_PREFIX}[0-9A-Za-z]+`, 'g');
-
 export const errorBody = (error: ApiError): Buffer => {
   const text = JSON.stringify({
     error: error.message,
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  return Buffer.from(text.includes(KEY_PREFIX) ? text.replace(KEYS, `${KEY_PREFIX}***`) : text);
+  // A key in the wrong place is named by errors about that place, which people paste into tickets and chats.
+  return Buffer.from(maskKeys(text));
 };
 
 export const errorReply = (thrown: unknown, logger: Logger, requestId: string): Reply => {

@@ -4,6 +4,7 @@ import type { Collection } from '../contracts/dataset.js';
 import type { Mount, Plugin, Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
 import { withFrameworkParameters } from '../http/framework-parameters.js';
+import type { DeclaredObserver } from '../http/request-observers.js';
 import { nearest } from '../nearest.js';
 import { checkCollection } from '../storage/check-collection.js';
 import { linkFaults } from './check-links.js';
@@ -27,6 +28,7 @@ export interface Registry {
   readonly plugins: readonly Plugin[];
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly Mount[];
+  readonly observers: readonly DeclaredObserver[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
@@ -41,6 +43,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
   const names = new Map<string, LoadedPlugin>();
   const routes: RegisteredRoute[] = [];
   const mounts: Mount[] = [];
+  const observers: DeclaredObserver[] = [];
   const routeOwners = new Map<string, Plugin>();
   const mountOwners = new Map<string, Plugin>();
   const operationOwners = new Map<string, Plugin>();
@@ -86,6 +89,9 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
       faults.push(`${at}: ${label(plugin)} failed to declare its routes: ${(error as Error).message}`);
       continue;
     }
+    if (plugin.observer) {
+      observers.push({ plugin: plugin.name, open: (context) => plugin.observer!(options, context) });
+    }
     for (const mount of mounted) {
       if (!MOUNT_PATH.test(mount.path)) faults.push(`${label(plugin)}: mount ${mount.path}: path must look like /docs`);
       claim(mountOwners, mount.path, plugin, `mount ${mount.path}`);
@@ -127,6 +133,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     plugins: [...names.values()].map(({ plugin }) => plugin),
     routes,
     mounts,
+    observers,
     collections: new Map([...collections].map(([name, { collection }]) => [name, collection])),
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
   };

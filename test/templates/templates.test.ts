@@ -111,22 +111,23 @@ describe('metro-forecast new', () => {
         }
       });
 
-      it('is told what the plugin mcp misses, whose SDK is not installed', async () => {
-        await writeFile(
-          join(own, 'mcp.json'),
-          JSON.stringify({ adapter: 'memory', plugins: ['markets', 'mcp'], auth: { keys: 'memory' } }),
-        );
+      it('is told what the plugins miss whose SDKs are not installed', async () => {
+        for (const plugin of ['mcp', 'opentelemetry']) {
+          const config = { adapter: 'memory', plugins: ['markets', plugin], auth: { keys: 'memory' } };
+          await writeFile(join(own, `${plugin}.json`), JSON.stringify(config));
+        }
         const main = 'node_modules/metro-forecast-api/bin/metro-forecast.js';
-        for (const args of [
-          ['--config', 'mcp.json', 'config'],
-          ['--config', 'metro-forecast.json', 'mcp'],
-        ]) {
+        for (const [args, wanted] of [
+          [['--config', 'mcp.json', 'config'], 'npm install "@modelcontextprotocol/server@^'],
+          [['--config', 'metro-forecast.json', 'mcp'], 'npm install "@modelcontextprotocol/server@^'],
+          [['--config', 'opentelemetry.json', 'config'], 'npm install "@opentelemetry/api@~'],
+        ] as const) {
           const { stderr } = await run(process.execPath, [main, ...args], { cwd: own }).then(
             () => expect.fail('It ran.'),
             (error: { stderr: string }) => error,
           );
           expect(stderr)
-            .to.contain('npm install @modelcontextprotocol/server')
+            .to.contain(wanted)
             .and.to.not.match(/^\s+at /m);
         }
       });

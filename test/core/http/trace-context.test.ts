@@ -1,6 +1,6 @@
 /** Which `traceparent` headers are believed. */
 import { expect } from 'chai';
-import { traceId } from '../../../core/http/trace-context.js';
+import { traceId, traceParent } from '../../../core/http/trace-context.js';
 
 const ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 
@@ -21,6 +21,20 @@ describe('traceId(traceparent)', () => {
   ] as const) {
     it(`${header}: ${expected}`, () => {
       expect(traceId(header)).to.equal(expected);
+    });
+  }
+});
+
+describe('traceParent(traceparent)', () => {
+  for (const [flags, sampled] of [
+    ['00', false],
+    ['01', true],
+    ['02', false],
+    ['ff', true],
+  ] as const) {
+    it(`the flags ${flags}: ${sampled ? 'recorded' : 'not recorded'} by the caller`, () => {
+      const parentId = '00f067aa0ba902b7';
+      expect(traceParent(`00-${ID}-${parentId}-${flags}`)).to.deep.equal({ traceId: ID, parentId, sampled });
     });
   }
 });

@@ -1,0 +1,73 @@
+/** Tells plugins of finished requests. What becomes of it there is no request's concern. */
+import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
+import type { Clock, Logger } from '../contracts/runtime.js';
+import { maskKeys } from '../keys/mask-keys.js';
+import type { Exchange } from './exchange.js';
+import { traceParent } from './trace-context.js';
+
+/** An observer yet to be opened, with the name of its plugin. */
+export interface DeclaredObserver {
+  readonly plugin: string;
+  open(context: ObserverContext): RequestObserver;
+}
+
+export interface RequestObservers {
+  observe(exchange: Exchange, status: number): void;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Undefined where no plugin observes: then nothing is put together for them either. */
+export const openObservers = (
+  declared: readonly DeclaredObserver[],
+  { logger, clock }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'> },
+): RequestObservers | undefined => {
+  if (declared.length === 0) return undefined;
+  const observers = declared.map(({ plugin, open }) => {
+    const own = logger.child({ part: plugin });
+    return { observer: open({ logger: own }), logger: own };
+  });
+  return {
+    observe(exchange, status) {
+      const request = finishedRequest(exchange, status, clock.now());
+      for (const { observer, logger } of observers) {
+        try {
+          observer.onRequest(request);
+        } catch (error) {
+          logger.error({ err: error, requestId: request.id }, 'observing a request failed');
+        }
+      }
+    },
+    async close() {
+      await Promise.all(
+        observers.map(async ({ observer, logger }) => {
+          try {
+            await observer.close?.();
+          } catch (error) {
+            logger.warn({ err: error }, 'an observer of requests did not close cleanly');
+          }
+        }),
+      );
+    },
+  };
+};
+
+const finishedRequest = (exchange: Exchange, status: number, now: number) => {
+  const { id, request, match, caller, snapshotVersion, cacheHit, startedAt } = exchange;
+  const durationMs = performance.now() - startedAt;
+  return {
+    id,
+    method: request.method ?? '',
+    route: match.address?.pattern ?? null,
+    path: maskKeys((request.url ?? '').split('?', 1)[0]!),
+    host: request.headers.host === undefined ? null : maskKeys(request.headers.host),
+    httpVersion: request.httpVersion,
+    status,
+    startedAt: now - durationMs,
+    durationMs,
+    key: caller?.key?.id ?? null,
+    snapshot: snapshotVersion ?? null,
+    cached: cacheHit,
+    trace: traceParent(request.headers['traceparent']) ?? null,
+  };
+};

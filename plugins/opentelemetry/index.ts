@@ -1,0 +1,62 @@
+/** A span of every request for a tracing back end: OpenTelemetry, over OTLP/HTTP with JSON. */
+import { definePlugin } from '../../core/contracts/plugin.js';
+import { explainMissing } from '../optional-package.js';
+import { PLUGIN_VERSION } from '../shared.js';
+import type { TraceOptions } from './trace-observer.js';
+
+/** The official SDK is installed by those who want this plugin. */
+const { traceObserver } = await import('./trace-observer.js').catch(
+  explainMissing(
+    '@opentelemetry/api',
+    '@opentelemetry/exporter-trace-otlp-http',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace',
+  ),
+);
+
+export default definePlugin<TraceOptions>({
+  name: 'opentelemetry',
+  version: PLUGIN_VERSION,
+  description: 'A span of every request, exported over OTLP/HTTP (OpenTelemetry).',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      url: {
+        type: 'string',
+        description:
+          'Where spans are sent. Absent: as OTEL_EXPORTER_OTLP_ENDPOINT says, or http://localhost:4318/v1/traces.',
+        pattern: '^https?://[^\\s/]+/',
+        examples: ['http://collector:4318/v1/traces'],
+      },
+      headers: {
+        type: 'object',
+        description: 'Sent along, such as the credentials of a receiver.',
+        additionalProperties: { type: 'string', 'x-secret': true },
+        default: {},
+      },
+      serviceName: {
+        type: 'string',
+        description: 'The name of this service in traces. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over it.',
+        minLength: 1,
+        default: 'metro-forecast-api',
+      },
+      sampleRatio: {
+        type: 'number',
+        description: 'Share of the requests that are recorded. Where a caller sends traceparent, it has decided.',
+        minimum: 0,
+        maximum: 1,
+        default: 1,
+      },
+      maxQueuedSpans: {
+        type: 'integer',
+        description: 'Spans that may wait for their batch; further ones are dropped.',
+        minimum: 1,
+        maximum: 1_000_000,
+        default: 2048,
+      },
+    },
+  },
+  routes: () => [],
+  observer: traceObserver,
+});

@@ -1,0 +1,128 @@
+/** What plugins that observe requests are told, and that no request notices what becomes of it. */
+import { expect } from 'chai';
+import type { FinishedRequest, RequestObserver } from '../../../core/contracts/observer.js';
+import { definePlugin } from '../../../core/contracts/plugin.js';
+import * as fixture from '../../support/fixture.js';
+import { request } from '../../support/http-client.js';
+import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+const observing = (observer: RequestObserver, name = 'observing') => ({
+  plugin: definePlugin({
+    name,
+    version: '1.0.0',
+    description: 'Observes.',
+    routes: () => [],
+    observer: () => observer,
+  }),
+});
+
+describe("a plugin's observer", () => {
+  const open: TestApp[] = [];
+  const serve = async (observers: readonly RequestObserver[], logger: KeptLogger = keptLogger()) => {
+    const plugins = observers.map((observer, index) => observing(observer, `observing-${index}`));
+    const app = await startTestApp({ overrides: { plugins, logger } });
+    open.push(app);
+    return app;
+  };
+  const collect = (): RequestObserver & { readonly seen: FinishedRequest[] } => {
+    const seen: FinishedRequest[] = [];
+    return { seen, onRequest: (finished) => void seen.push(finished) };
+  };
+  afterEach(async () => {
+    for (const app of open.splice(0)) await app.close();
+  });
+
+  it('is told of each request what the log is told, its times, and where it came from', async () => {
+    const observer = collect();
+    const app = await serve([observer]);
+    const before = Date.now();
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const { headers } = await app.get('/markets?format=json', { headers: { traceparent } });
+    await app.get('/markets?format=json');
+    const after = Date.now();
+    const [first, second] = observer.seen;
+    const { startedAt, durationMs, ...rest } = first!;
+    expect(rest).to.deep.equal({
+      id: headers['x-request-id'],
+      method: 'GET',
+      route: '/api/v1/markets',
+      path: '/api/v1/markets',
+      host: new URL(app.url).host,
+      httpVersion: '1.1',
+      status: 200,
+      key: (await app.keys.list())[0]!.id,
+      snapshot: fixture.manifest.version,
+      cached: false,
+      trace: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', parentId: '00f067aa0ba902b7', sampled: true },
+    });
+    expect(startedAt).to.be.within(before - 1, after + 1);
+    expect(durationMs).to.be.within(0, after - before + 1);
+    expect(second).to.include({ cached: true, trace: null });
+  });
+
+  it('is told of what no endpoint answers, with nothing in place of what there is not', async () => {
+    const observer = collect();
+    const app = await serve([observer]);
+    await request(`${app.origin}/nowhere?a=1`, { method: 'POST', headers: { Authorization: 'Bearer x' } });
+    expect(observer.seen[0]).to.include({
+      method: 'POST',
+      route: null,
+      path: '/nowhere',
+      status: 404,
+      key: null,
+      snapshot: null,
+      cached: false,
+    });
+  });
+
+  it('is never told a key, wherever the caller put it', async () => {
+    const observer = collect();
+    const app = await serve([observer]);
+    const { key } = app;
+    for (const target of [`/markets/${key}`, `/${key}/x`, `/movers?limit=${key}`, `/movers?${key}`]) {
+      await app.get(target);
+    }
+    await app.get('/movers', { headers: { Host: `${key}.example`, 'X-Request-Id': key, traceparent: key } });
+    expect(observer.seen).to.have.length(5);
+    expect(JSON.stringify(observer.seen)).to.not.contain(key.slice(0, 24));
+    expect(observer.seen[0]!.path).to.equal('/api/v1/markets/mfk_***');
+  });
+
+  it('that throws is named in the log, and fails neither the request nor the other observers', async () => {
+    const faulty: RequestObserver = {
+      onRequest() {
+        throw new Error('a fault');
+      },
+    };
+    const observer = collect();
+    const logger = keptLogger();
+    const app = await serve([faulty, observer], logger);
+    expect((await app.get('/markets')).status).to.equal(200);
+    expect(observer.seen).to.have.length(1);
+    expect(logger.lines).to.include('error: observing a request failed');
+  });
+
+  it('is closed once, after the last request, and a fault of it is logged', async () => {
+    const calls: string[] = [];
+    const logger = keptLogger();
+    const app = await serve(
+      [
+        {
+          onRequest: () => void calls.push('request'),
+          async close() {
+            calls.push('close');
+            throw new Error('a fault');
+          },
+        },
+      ],
+      logger,
+    );
+    const answers = [app.get('/markets'), app.get('/movers')];
+    await Promise.all(answers);
+    await app.close();
+    await app.close();
+    expect(calls).to.deep.equal(['request', 'request', 'close']);
+    expect(logger.lines).to.include('warn: an observer of requests did not close cleanly');
+  });
+});
