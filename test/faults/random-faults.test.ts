@@ -1,0 +1,218 @@
+/** Random faults of both stores at once, under load and publication: nothing wrong is ever served. */
+import { randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { createKey } from '../../core/keys/key-format.js';
+import { type Random, randomFrom } from '../../metro/sample/random.js';
+import { writeVersions } from '../support/dataset-version.js';
+import { request } from '../support/http-client.js';
+import { type KnownBodies, knownBodies, PATHS } from '../support/known-bodies.js';
+import { leftBehind } from '../support/left-behind.js';
+import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
+import { everyReplica, metricsPorts, untilKnown, untilWell } from '../support/replica-state.js';
+import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
+import { findSecrets } from '../support/secret-forms.js';
+import { isRefused, mostInWindow } from '../support/windows.js';
+import { type Injected, injectFaults } from './chaos.js';
+
+/** The figures want ten minutes: `FAULTS_SECONDS=600`. */
+const SECONDS = Number(process.env['FAULTS_SECONDS'] || 15);
+/** To have the same faults again. */
+const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
+const VERSIONS = [1, 2, 3];
+const LIMIT = 120;
+/** A store's own: replicas answer within two seconds, the rest is this machine's. */
+const BOUND_MS = 5000;
+/** How long after the end of a fault of MongoDB a read may fail still. */
+const RECOVERY_MS = 5000;
+
+/** A path that nobody has asked for yet. */
+let day = Date.parse('1400-01-01');
+const unread = (): string => {
+  day += 86_400_000;
+  return `/observations?series_id=metro_hpi&since=${new Date(day).toISOString().slice(0, 10)}`;
+};
+
+const tally = (items: readonly string[]): string => {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
+  return [...counts].map(([item, count]) => `${count} x ${item}`).join(', ');
+};
+
+describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED=${SEED}`, () => {
+  let service: Replicas;
+  let versions: Awaited<ReturnType<typeof writeVersions>>;
+  let known: KnownBodies;
+  let metrics: readonly number[];
+  let pids: readonly number[];
+  let keys: { readonly ample: string; readonly limited: string; readonly unknown: string };
+  let injected: readonly Injected[];
+  let published = 0;
+  const answers = { known: [] as Answer[], limited: [] as Answer[], unknown: [] as Answer[], status: [] as Answer[] };
+
+  before(async function () {
+    this.timeout(SECONDS * 1000 + 180_000);
+    versions = await writeVersions(VERSIONS);
+    known = await knownBodies(VERSIONS);
+    metrics = await metricsPorts(REPLICAS);
+    service = await startReplicas({
+      dataset: versions.directories[0] as string,
+      proxied: true,
+      env: { METRO__LOG__LEVEL: 'trace' },
+      replicaEnv: (index): Readonly<Record<string, string>> => ({
+        METRO__METRICS__PORT: String(metrics[index]),
+        // One keeps no answers: it reads each from MongoDB.
+        ...(index === 2 ? { METRO__HTTP__CACHE_BYTES: '0' } : {}),
+      }),
+    });
+    pids = service.replicas.map(({ pid }) => pid);
+    const [ample, limited] = await Promise.all([service.createKey(100_000_000), service.createKey(LIMIT)]);
+    keys = { ample: ample.key, limited: limited.key, unknown: createKey().key };
+    await untilKnown(service, ample.key);
+    answers.limited.push(...(await untilKnown(service, limited.key)));
+
+    const stop = begin();
+    const until = performance.now() + SECONDS * 1000;
+    const { redis, mongo } = service;
+    const proxies = service.proxies as NonNullable<Replicas['proxies']>;
+    const chance = (what: string) => ({ random: randomFrom(`${SEED} ${what}`), until, well });
+    const faults = await Promise.all([
+      injectFaults('Redis', redis, proxies.redis, chance('redis')),
+      injectFaults('MongoDB', mongo, proxies.mongo, chance('mongo')),
+      publishAtRandom(chance('publish')),
+    ]);
+    injected = [...faults[0], ...faults[1]];
+    const healed = await well();
+    await stop();
+    const all = Object.values(answers).flat();
+    console.log(`      ${injected.length} faults: ${tally(injected.map(({ store, kind }) => `${store} ${kind}`))}`);
+    console.log(
+      `      ${published} publications; ${all.length} requests: ${tally(all.map(({ status }) => `${status}`))}`,
+    );
+    const healing = injected.flatMap(({ healedMs }) => healedMs ?? []);
+    console.log(`      all well ${Math.max(...healing, healed)} ms after the end of a fault at the latest`);
+    const waits = Object.entries(answers).map(([name, given]) => `${name} ${longest(given)} ms`);
+    console.log(`      longest wait: ${waits.join(', ')}`);
+  });
+
+  after(async () => {
+    await service?.stop();
+    await versions?.remove();
+  });
+
+  const well = (): Promise<number> => untilWell(service, keys.ample, metrics, unread);
+
+  /** Each replica is asked for itself, at a steady rate. */
+  const begin = () => {
+    const clients: LoadClient[] = [];
+    let next = 0;
+    const ask = (url: string, key: string, perSecond: number, path: () => string, into: Answer[]) => {
+      const client = new LoadClient(url, key, 256);
+      clients.push(client);
+      const asking = keepAsking(client, perSecond, path);
+      return async () => into.push(...(await asking.stop()));
+    };
+    const stops = service.replicas.flatMap(({ url }) => [
+      ask(url, keys.ample, 25, () => PATHS[next++ % PATHS.length] as string, answers.known),
+      ask(url, keys.limited, 4, () => '/markets', answers.limited),
+      ask(url, keys.unknown, 1, () => '/markets', answers.unknown),
+      ask(url, keys.ample, 1, () => '/status', answers.status),
+    ]);
+    return async (): Promise<void> => {
+      await Promise.all(stops.map((stop) => stop()));
+      for (const client of clients) client.close();
+    };
+  };
+
+  /** Some fail, since MongoDB is away: then nothing has changed, or all has. */
+  const publishAtRandom = async ({ random, until }: { random: Random; until: number }): Promise<void> => {
+    while (performance.now() < until) {
+      const number = Math.floor(random.uniform() * VERSIONS.length);
+      try {
+        await service.command('publish', versions.directories[number] as string).catch((error) => {
+          if (!/published already/.test(String(error))) throw error;
+          return service.command('snapshots', 'activate', `version-${VERSIONS[number]}`);
+        });
+        published++;
+      } catch {
+        // The next one may get through.
+      }
+      await delay(random.uniform() * 3000);
+    }
+  };
+
+  const show = ({ status, path, headers, body }: Answer): string =>
+    `${status} ${path} of ${headers['snapshot-version']}: ${body.slice(0, 100)}`;
+
+  it('each answer is that of a service without faults, for the version that it names', () => {
+    const wrong = answers.known.filter(
+      ({ status, path, headers, body }) =>
+        status === 200 && known.get(String(headers['snapshot-version']))?.get(path) !== body,
+    );
+    assert.deepEqual(wrong.map(show), []);
+    const limited = answers.limited.filter(
+      ({ status, headers, body }) =>
+        status === 200 && known.get(String(headers['snapshot-version']))?.get('/markets') !== body,
+    );
+    assert.deepEqual(limited.map(show), []);
+  });
+
+  it('no request is without an answer, none is a 500, and none a 429 but of the key whose limit is used up', () => {
+    const allowed = { known: [200, 503], limited: [200, 429, 503], unknown: [401], status: [200] };
+    for (const [name, statuses] of Object.entries(allowed)) {
+      const wrong = answers[name as keyof typeof answers].filter(({ status }) => !statuses.includes(status));
+      assert.deepEqual(wrong.map(show), [], name);
+    }
+    assert.isAbove(answers.limited.filter(isRefused).length, 0);
+  });
+
+  it('503 says when to try again, and comes only while MongoDB is away', () => {
+    const away = injected.filter(({ store }) => store === 'MongoDB');
+    for (const answer of [...answers.known, ...answers.limited]) {
+      if (answer.status !== 503) continue;
+      assert.match(String(answer.headers['retry-after']), /^\d+$/);
+      assert.equal(JSON.parse(answer.body).code, 'service_unavailable');
+      const during = away.some(({ from, to }) => answer.received > from && answer.sent < to + RECOVERY_MS);
+      assert(during, `${show(answer)}\nwhile there was no fault`);
+    }
+  });
+
+  it('each request is answered within its bound', () => {
+    assert.isBelow(longest(Object.values(answers).flat()), BOUND_MS);
+  });
+
+  it('no minute holds more of a key than its limit, and what replicas let pass by themselves', () => {
+    const most = mostInWindow(answers.limited);
+    console.log(`      limit ${LIMIT}: at most ${most} passed within a minute`);
+    assert.isAtMost(most, LIMIT + (REPLICAS - 1) * (LIMIT / REPLICAS));
+  });
+
+  it('no process died, and none noted an error of its own', () => {
+    assert.deepEqual(
+      service.replicas.map(({ pid }) => pid),
+      pids,
+    );
+    for (const { folder, pid } of service.replicas) {
+      process.kill(pid, 0);
+      const errors = readFileSync(join(folder, 'stderr'), 'utf8')
+        .split('\n')
+        .filter((line) => line !== '' && !/^\{"level":[1-4]0,/.test(line));
+      assert.deepEqual(errors, []);
+    }
+  });
+
+  it('all replicas end on one version, and leave no key in any log, metric, store or file', async function () {
+    this.timeout(60_000);
+    const { version } = JSON.parse(await service.command('snapshots', 'list', '--json')).find(
+      ({ current }: { current: boolean }) => current,
+    );
+    await everyReplica(service, keys.ample, ({ headers }) => headers['snapshot-version'] === version);
+    const scraped = await Promise.all(
+      metrics.map(async (port) => (await request(`http://127.0.0.1:${port}/metrics`)).text),
+    );
+    await Promise.all(service.replicas.map((replica) => replica.kill('SIGINT')));
+    assert.deepEqual(findSecrets(await leftBehind(service, scraped), keys), []);
+  });
+});

@@ -1,0 +1,67 @@
+/** Every form in which a secret may have been left somewhere. */
+import { createHash } from 'node:crypto';
+
+/** What is enough of a secret for somebody to go on guessing from. */
+const PART = 24;
+
+/** The base64 of a text wherever in something longer it stands: without what its neighbours have a say in. */
+const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
+  [0, 1, 2].map((before) => {
+    const whole = Buffer.from(`${'\0'.repeat(before)}${text}`).toString(encoding);
+    return whole.slice(before === 0 ? 0 : 4, Math.floor((before + text.length) / 3) * 4);
+  });
+
+export interface SecretForms {
+  /** Of the secret itself and of parts of it, by what they are called. */
+  readonly readable: ReadonlyMap<string, string>;
+  /** By which stores may know it. */
+  readonly hashes: ReadonlyMap<string, string>;
+}
+
+export const formsOf = (secret: string): SecretForms => {
+  const bytes = Buffer.from(secret);
+  const hex = bytes.toString('hex');
+  const sha256 = createHash('sha256').update(secret).digest();
+  const readable: [string, string][] = [
+    ['its beginning', secret.slice(0, PART)],
+    ['its end', secret.slice(-PART)],
+    ['hex', hex.slice(0, PART * 2)],
+    ['upper-case hex', hex.slice(0, PART * 2).toUpperCase()],
+    ['percent-encoding', [...bytes].map((byte) => `%${byte.toString(16)}`).join('')],
+    ['upper-case percent-encoding', [...bytes].map((byte) => `%${byte.toString(16).toUpperCase()}`).join('')],
+    ['JSON escapes', [...secret].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join('')],
+    ['UTF-16', Buffer.from(secret, 'utf16le').toString('latin1')],
+    ...base64(secret, 'base64').map((text, i): [string, string] => [`base64 from ${i}`, text]),
+    ...base64(secret, 'base64url').map((text, i): [string, string] => [`base64url from ${i}`, text]),
+  ];
+  return {
+    readable: new Map(readable),
+    hashes: new Map([
+      ['SHA-256', sha256.toString('hex')],
+      ['upper-case SHA-256', sha256.toString('hex').toUpperCase()],
+      ['SHA-256 in base64', sha256.toString('base64').slice(0, -2)],
+      ['SHA-256 as bytes', sha256.toString('latin1')],
+      ['SHA-1', createHash('sha1').update(secret).digest('hex')],
+      ['MD5', createHash('md5').update(secret).digest('hex')],
+    ]),
+  };
+};
+
+/** One place to look at: its text, as latin1 where it is bytes, and whether it may know hashes. */
+export interface Place {
+  readonly name: string;
+  readonly text: string;
+  readonly keepsHashes?: boolean;
+}
+
+/** Where which form of which secret was found, as sentences. */
+export const findSecrets = (places: readonly Place[], secrets: Readonly<Record<string, string>>): string[] => {
+  const forms = Object.entries(secrets).map(([name, secret]) => [name, formsOf(secret)] as const);
+  return places.flatMap(({ name: place, text, keepsHashes }) =>
+    forms.flatMap(([name, { readable, hashes }]) =>
+      [...readable, ...(keepsHashes ? [] : hashes)]
+        .filter(([, form]) => text.includes(form))
+        .map(([form]) => `${place} has ${form} of the key that is ${name}`),
+    ),
+  );
+};
