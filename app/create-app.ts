@@ -20,10 +20,10 @@ import { RouteTable } from '../core/http/route-table.js';
 import { CurrentSnapshot } from '../core/http/served-snapshot.js';
 import { HttpServer } from '../core/http/server.js';
 import { Vintages } from '../core/http/vintages.js';
-import { KeyRing } from '../core/keys/key-ring.js';
 import { openApiPlugin } from '../core/openapi/plugin.js';
 import { createContainer, type Overrides, resolve } from './container.js';
 import { documentInfo } from './document-info.js';
+import { createKeyRing } from './key-ring.js';
 import { loadConfig } from './load-config.js';
 import { loadModules } from './load-modules.js';
 import { createMetrics } from './metrics.js';
@@ -99,6 +99,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     admission,
   });
 
+  const keys = createKeyRing({ auth, keyStore, clock, logger: logger.child({ part: 'keys' }) });
   const headers = commonHeaders(http.cors);
   const routes = new RouteTable(modules.registry.routes, modules.registry.mounts, {
     basePath: server.basePath,
@@ -114,7 +115,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     pipeline({
       ...answerParts,
       routes,
-      keys: new KeyRing(keyStore, { tiers: auth.tiers, clock }),
+      keys: keys.ring,
       limiter,
       logger,
       headers,
@@ -139,7 +140,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
 
   const closeStores = async (): Promise<void> => {
     snapshots.close();
-    await metrics?.close();
+    await Promise.all([metrics?.close(), keys.close()]);
     await Promise.all([observers?.close(), adapter.close(), keyStore.close(), limiter.close(), cache.close()]);
     await resolve(container, 'redis')?.close();
   };

@@ -17,6 +17,21 @@ export type ShownKey = Omit<KeyRecord, 'hash'>;
 
 export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
+/** A record as it is listed. */
+export interface ListedKey extends ShownKey {
+  /** RFC 3339, UTC; services tell it some minutes late. Null: not known. */
+  readonly last_used_at: string | null;
+}
+
+export const listKeys = async (store: KeyStore): Promise<readonly ListedKey[]> => {
+  const records = await store.list();
+  const used = await store.lastUsed?.();
+  return records.map((record) => {
+    const time = used?.get(record.id);
+    return { ...shown(record), last_used_at: time === undefined ? null : new Date(time).toISOString() };
+  });
+};
+
 const parseLimit = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) {
     throw new OperatorError(`A limit must be a whole number of requests per minute from 1 on; "${text}" is not.`);

@@ -1,6 +1,6 @@
 /** What the `keys` commands show to people. */
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
-import type { ShownKey } from './key-actions.js';
+import type { ListedKey, ShownKey } from './key-actions.js';
 
 /** Columns as wide as their widest cell. */
 const table = (rows: readonly (readonly string[])[]): string => {
@@ -22,15 +22,16 @@ const stateOf = ({ revoked_at, expires_at }: ShownKey, now: number): string => {
 };
 
 /** One key a line. */
-export const formatKeys = (keys: readonly ShownKey[], now: number): string =>
+export const formatKeys = (keys: readonly ListedKey[], now: number): string =>
   table([
-    ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'STATE'],
+    ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'LAST USED', 'STATE'],
     ...keys.map((key) => [
       key.id,
       key.name,
       key.tier,
       key.limit_per_minute === null ? 'default' : String(key.limit_per_minute),
       key.created_at.slice(0, 10),
+      key.last_used_at === null ? '-' : `${key.last_used_at.slice(0, 16)}Z`,
       stateOf(key, now),
     ]),
   ]);

@@ -10,11 +10,11 @@ import {
   auditOf,
   createKeyRecord,
   limitKey,
+  listKeys,
   type NewKey,
   revokeKey,
   rotateKey,
   type ShownKey,
-  shown,
 } from './key-actions.js';
 import { formatAudit, formatKeys } from './key-report.js';
 import { EXIT_CODES } from './report.js';
@@ -100,12 +100,12 @@ export const register = (program: Command): void => {
 
   keys
     .command('list')
-    .description('list keys, without the keys themselves')
+    .description('list keys, without the keys themselves, and when they were used last, some minutes late')
     .option(...json)
     .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
     .action((_: unknown, command: Command) =>
       withStore(command, async (store, _loaded, { json }) => {
-        const records = (await store.list()).map(shown);
+        const records = await listKeys(store);
         if (json) return printJson(records);
         if (records.length > 0) return print(formatKeys(records, Date.now()));
         return note('There are no keys yet; "keys create --name NAME" makes one.');

@@ -22,6 +22,7 @@ import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection } from './connection.js';
 import { audited, isDuplicate, readAudit } from './key-audit.js';
 import { type KeyDocument, setting, toRecord } from './key-records.js';
+import { readUse, writeUse } from './key-use.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
 import { Poller } from './poller.js';
 
@@ -129,10 +130,22 @@ export class MongoKeyStore implements KeyStore {
     return toRecord(changed);
   }
 
-  async audit(): Promise<readonly KeyAuditEntry[]> {
+  audit(): Promise<readonly KeyAuditEntry[]> {
+    return this.#connected(readAudit);
+  }
+
+  noteUse(times: ReadonlyMap<string, number>): Promise<void> {
+    return this.#connected((connection) => writeUse(connection, times));
+  }
+
+  lastUsed(): Promise<ReadonlyMap<string, number>> {
+    return this.#connected(readUse);
+  }
+
+  async #connected<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       await this.#connection.connect();
-      return await readAudit(this.#connection);
+      return await work(this.#connection);
     } catch (error) {
       throw new KeyStoreError('unavailable', (error as Error).message, { cause: error });
     }

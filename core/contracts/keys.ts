@@ -53,6 +53,13 @@ export interface KeyStore {
    * is ever without: where the store failed between the two, there is one of a change that was not made.
    */
   audit?(): Promise<readonly KeyAuditEntry[]>;
+  /**
+   * Keeps when keys were used last, by id, in milliseconds since 1970; the later time of each wins. Called every few
+   * minutes, and by all replicas: nobody is told of it by `onChange`. It may reject where the store can only be read.
+   */
+  noteUse?(times: ReadonlyMap<string, number>): Promise<void>;
+  /** When keys were used last, as `noteUse` takes it. Keys of which it is not known are left out. */
+  lastUsed?(): Promise<ReadonlyMap<string, number>>;
 }
 
 export interface KeyStoreContext {

@@ -1,6 +1,6 @@
 /**
- * Keys in a JSON file: safe against several processes writing, read again when it changes. Beside it stands
- * `<file>.audit.ndjson`, with every change.
+ * Keys in a JSON file: safe against several processes writing, read again when it changes. Beside it stand
+ * `<file>.audit.ndjson`, with every change, and `<file>.used.json`, with when each key was used last.
  */
 import { readFile, stat } from 'node:fs/promises';
 import type {
@@ -20,6 +20,7 @@ import { auditEntry } from './audit-entry.js';
 import { appendAudit, readAudit } from './audit-file.js';
 import { formatKeyFile, KEY_FILE_MODE, parseKeyFile } from './key-file.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';
+import { mergeUsed, readUsed } from './used-file.js';
 
 export interface FileKeyStoreOptions {
   readonly path: string;
@@ -98,6 +99,14 @@ export class FileKeyStore implements KeyStore {
 
   audit(): Promise<readonly KeyAuditEntry[]> {
     return readAudit(this.#path, this.context.logger);
+  }
+
+  noteUse(times: ReadonlyMap<string, number>): Promise<void> {
+    return mergeUsed(this.#path, times);
+  }
+
+  lastUsed(): Promise<ReadonlyMap<string, number>> {
+    return readUsed(this.#path);
   }
 
   async #change(

@@ -5,9 +5,14 @@ import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock } from '../contracts/runtime.js';
 import { parseKey } from './key-format.js';
 
+/** An entitled key that is in force. */
+interface KeyIdentity {
+  readonly kind: 'key';
+  readonly record: KeyRecord;
+}
+
 export type Identity =
-  /** An entitled key that is in force. */
-  | { readonly kind: 'key'; readonly record: KeyRecord }
+  | KeyIdentity
   /** No credentials. */
   | { readonly kind: 'none' }
   /** Anything else; callers are not told what. */
@@ -17,6 +22,8 @@ export interface KeyRingOptions {
   /** The tiers of keys that are entitled. */
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
+  /** Told of each request with a key in force, in milliseconds since 1970; so it must cost next to nothing. */
+  readonly onUse?: (id: string, time: number) => void;
   /** How many headers are remembered at most, twice over. Default 10,000. */
   readonly recent?: number;
 }
@@ -37,16 +44,18 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  * real key does not show, and only headers found valid are remembered, so that a guess never meets another one.
  */
 export class KeyRing {
-  readonly #recent: BoundedMap<string, { readonly identity: Identity; readonly endsAt: number }>;
+  readonly #recent: BoundedMap<string, { readonly identity: KeyIdentity; readonly endsAt: number }>;
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #onUse: (id: string, time: number) => void;
 
   constructor(
     readonly store: Pick<KeyStore, 'lookup' | 'onChange'>,
-    { tiers, clock, recent = 10_000 }: KeyRingOptions,
+    { tiers, clock, onUse = () => undefined, recent = 10_000 }: KeyRingOptions,
   ) {
     this.#tiers = new Set(tiers);
     this.#clock = clock;
+    this.#onUse = onUse;
     this.#recent = new BoundedMap(recent);
     store.onChange(() => this.#recent.clear());
   }
@@ -55,8 +64,16 @@ export class KeyRing {
   identify(authorization: string | undefined): Identity {
     if (authorization === undefined) return NONE;
     const known = this.#recent.get(authorization);
-    if (known !== undefined) return this.#clock.now() < known.endsAt ? known.identity : INVALID;
-    return this.#look(authorization);
+    if (known === undefined) return this.#look(authorization);
+    return this.#inForce(known.identity, known.endsAt);
+  }
+
+  /** Written so that an end that cannot be read counts as past. */
+  #inForce(identity: KeyIdentity, endsAt: number): Identity {
+    const now = this.#clock.now();
+    if (!(now < endsAt)) return INVALID;
+    this.#onUse(identity.record.id, now);
+    return identity;
   }
 
   #look(authorization: string): Identity {
@@ -67,10 +84,9 @@ export class KeyRing {
     // A revocation holds from when it is seen, whatever its time: the clocks of replicas differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
-    // Written so that a date that cannot be read counts as past.
-    if (!(this.#clock.now() < endsAt)) return INVALID;
-    const identity: Identity = { kind: 'key', record };
-    this.#recent.set(authorization, { identity, endsAt });
-    return identity;
+    const identity: KeyIdentity = { kind: 'key', record };
+    const found = this.#inForce(identity, endsAt);
+    if (found === identity) this.#recent.set(authorization, { identity, endsAt });
+    return found;
   }
 }

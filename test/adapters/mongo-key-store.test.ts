@@ -134,11 +134,46 @@ describe('the key store in MongoDB', () => {
     );
   });
 
-  it('audit() rejects with unavailable while MongoDB is away', async () => {
+  it('noteUse() keeps of each key the latest time, for all replicas, and makes none of them read a key again', async () => {
+    const [store, reader] = [await newStore(), await newStore({ pollMs: NEVER })];
+    const record = newRecord();
+    await store.insert(record);
+    await eventually('the key is known', () => reader.lookup(record.hash) !== undefined, IN_FORCE_MS);
+    const known = reader.lookup(record.hash);
+    let told = 0;
+    for (const each of [store, reader]) each.onChange(() => told++);
+    const now = Date.now();
+    await Promise.all([
+      store.noteUse?.(new Map([[record.id, now]])),
+      reader.noteUse?.(
+        new Map([
+          [record.id, now - 1],
+          ['key_other', now - 1],
+        ]),
+      ),
+    ]);
+    assert.deepEqual(Object.fromEntries((await store.lastUsed?.()) ?? []), { [record.id]: now, key_other: now - 1 });
+    // A change that the reader is told of comes after whatever it would have been told before.
+    const other = newRecord();
+    await store.insert(other);
+    await eventually('the other key is known', () => reader.lookup(other.hash) !== undefined, IN_FORCE_MS);
+    assert.equal(told, 2);
+    assert.equal(reader.lookup(record.hash), known);
+  });
+
+  it('noteUse() takes very many keys', async () => {
+    const store = await newStore({ operationMs: 10_000 });
+    await store.noteUse?.(new Map(Array.from({ length: 2500 }, (_, i) => [`key_${i}`, i])));
+    assert.equal((await store.lastUsed?.())?.size, 2500);
+  });
+
+  it('audit(), noteUse() and lastUsed() reject with unavailable while MongoDB is away', async () => {
     const mongod = await useOwn();
     const store = await newStore();
     await mongod.kill();
     await rejectsWith('unavailable', store.audit!());
+    await rejectsWith('unavailable', store.noteUse!(new Map([['key_1', 1]])));
+    await rejectsWith('unavailable', store.lastUsed!());
   });
 
   for (const [how, replicaSet, pollMs] of [

@@ -126,8 +126,8 @@ describe('metro-forecast keys', () => {
     const { id } = await create('--name', 'gone');
     await done('revoke', id);
     const [head, ...rows] = (await done('list')).stdout.trimEnd().split('\n');
-    expect(head).to.match(/^ID +NAME +TIER +PER MINUTE +CREATED +STATE$/);
-    expect(rows[0]).to.match(/^key_\w{10} +live +enterprise +default +\d{4}-\d\d-\d\d +active$/);
+    expect(head).to.match(/^ID +NAME +TIER +PER MINUTE +CREATED +LAST USED +STATE$/);
+    expect(rows[0]).to.match(/^key_\w{10} +live +enterprise +default +\d{4}-\d\d-\d\d +- +active$/);
     expect(rows[1]).to.match(/ short +enterprise +5 .* active until \S+Z$/);
     expect(rows[2]).to.match(/ gone .* revoked \S+Z$/);
   });
@@ -135,7 +135,23 @@ describe('metro-forecast keys', () => {
   it('list --json shows no hash', async () => {
     await create('--name', 'E');
     const [key] = JSON.parse((await done('list', '--json')).stdout);
-    expect(key).to.have.all.keys('id', 'name', 'tier', 'limit_per_minute', 'created_at', 'expires_at', 'revoked_at');
+    const times = ['created_at', 'expires_at', 'revoked_at', 'last_used_at'];
+    expect(key).to.have.all.keys('id', 'name', 'tier', 'limit_per_minute', ...times);
+  });
+
+  it('list shows when a key was used last, as services have written it', async () => {
+    const { id } = await create('--name', 'used');
+    await create('--name', 'unused');
+    const used = { format: 1, last_used_at: { [id]: '2026-05-01T12:34:56.789Z' } };
+    await writeFile(join(folder, 'keys.json.used.json'), JSON.stringify(used));
+    const [, first, second] = (await done('list')).stdout.split('\n');
+    expect(first).to.match(/ used +enterprise +default +\S+ +2026-05-01T12:34Z +active$/);
+    expect(second).to.match(/ unused .* - +active$/);
+    const listed = JSON.parse((await done('list', '--json')).stdout);
+    expect(listed.map((key: { last_used_at: unknown }) => key.last_used_at)).to.deep.equal([
+      '2026-05-01T12:34:56.789Z',
+      null,
+    ]);
   });
 
   it('revoke ID revokes once: the first time stays', async () => {

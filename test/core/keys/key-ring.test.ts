@@ -164,4 +164,23 @@ describe('KeyRing.identify(authorization)', () => {
     await store.update(record.id, { revoked_at: '2026-01-01T00:00:00Z' });
     expect(ring.identify(header).kind).to.equal('invalid');
   });
+
+  it('tells of each request with a key in force when it came, and of no other', async () => {
+    const told: [id: string, time: number][] = [];
+    const { store, clock, issue } = setUp();
+    const ring = new KeyRing(store, {
+      tiers: ['enterprise'],
+      clock,
+      onUse: (id, time) => told.push([id, time]),
+    });
+    const { header, record } = await issue({ expires_at: '2026-01-01T00:00:10Z' });
+    const revoked = await issue({ revoked_at: '2025-06-01T00:00:00Z' });
+    for (const authorization of [header, revoked.header, header, undefined, 'Bearer x']) ring.identify(authorization);
+    clock.time = START + 10_000;
+    ring.identify(header);
+    expect(told).to.deep.equal([
+      [record.id, START],
+      [record.id, START],
+    ]);
+  });
 });

@@ -1,0 +1,73 @@
+/** How rarely a store is told when keys were used, and what becomes of it when the store is away. */
+import { expect } from 'chai';
+import { KeyUse } from '../../../core/keys/key-use.js';
+import { keptLogger } from '../../support/kept-logger.js';
+
+const NEVER = 3_600_000;
+
+const setUp = ({ everyMs = NEVER, fail = (): boolean => false } = {}) => {
+  const written: Record<string, number>[] = [];
+  let told: () => void = () => undefined;
+  const next = () =>
+    new Promise<void>((resolve) => {
+      told = resolve;
+    });
+  const logger = keptLogger();
+  const use = new KeyUse({
+    everyMs,
+    logger,
+    write: async (times) => {
+      written.push(Object.fromEntries(times));
+      told();
+      if (fail()) throw new Error('read-only');
+    },
+  });
+  return { use, written, next, logger };
+};
+
+describe('KeyUse', () => {
+  it('tells the store of many uses at once, each key by its last one', async () => {
+    const { use, written, next } = setUp({ everyMs: 20 });
+    for (let time = 1; time <= 1000; time++) use.note(`key_${time % 2}`, time);
+    expect(written).to.deep.equal([]);
+    await next();
+    expect(written).to.deep.equal([{ key_0: 1000, key_1: 999 }]);
+    use.note('key_2', 1001);
+    await next();
+    expect(written[1]).to.deep.equal({ key_2: 1001 });
+    await use.close();
+  });
+
+  it('tells what is left at the end, and nothing where no key was used', async () => {
+    const { use, written } = setUp();
+    use.note('key_1', 7);
+    await use.close();
+    await use.close();
+    expect(written).to.deep.equal([{ key_1: 7 }]);
+  });
+
+  it('tells again what a store could not keep, by the last use since, without a warning', async () => {
+    let failures = 2;
+    const { use, written, next, logger } = setUp({ everyMs: 20, fail: () => failures-- > 0 });
+    use.note('key_1', 1);
+    use.note('key_2', 1);
+    await next();
+    use.note('key_1', 2);
+    await next();
+    await next();
+    await use.close();
+    expect(written).to.deep.equal([
+      { key_1: 1, key_2: 1 },
+      { key_1: 2, key_2: 1 },
+      { key_1: 2, key_2: 1 },
+    ]);
+    expect(logger.lines).to.have.length(2);
+    expect(logger.lines.join()).to.match(/^debug: .*,debug: /);
+  });
+
+  it('does not keep a process from ending whose store never answers', async () => {
+    const use = new KeyUse({ everyMs: NEVER, logger: keptLogger(), write: () => new Promise(() => undefined) });
+    use.note('key_1', 1);
+    await use.close();
+  });
+});

@@ -1,0 +1,91 @@
+/** When keys were used last, beside the file of keys. */
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { systemClock } from '../../../core/contracts/runtime.js';
+import { FileKeyStore } from '../../../core/keys/file-key-store.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { newRecord } from '../../support/key-record.js';
+
+const TIME = Date.parse('2026-05-01T12:00:00Z');
+
+describe('<key file>.used.json', () => {
+  let folder: string;
+  let path: string;
+  let stores: FileKeyStore[];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'used-'));
+    path = join(folder, 'keys.json');
+    stores = [];
+  });
+  afterEach(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const openStore = async (): Promise<FileKeyStore> => {
+    const context = { logger: keptLogger(), clock: systemClock, resolvePath: (each: string) => each };
+    const store = new FileKeyStore({ path, pollMs: 50 }, context);
+    stores.push(store);
+    await store.open();
+    return store;
+  };
+
+  it('keeps of each key the latest time that any process saw, also when they write at once', async () => {
+    const writers = await Promise.all([openStore(), openStore(), openStore()]);
+    await Promise.all(
+      writers.map((store, i) =>
+        store.noteUse(
+          new Map([
+            ['key_shared', TIME + i],
+            [`key_${i}`, TIME],
+          ]),
+        ),
+      ),
+    );
+    await writers[0]!.noteUse(new Map([['key_shared', TIME - 1]]));
+    const expected = { key_shared: TIME + 2, key_0: TIME, key_1: TIME, key_2: TIME };
+    expect(Object.fromEntries(await writers[0]!.lastUsed())).to.deep.equal(expected);
+    expect(await readdir(folder)).to.deep.equal(['keys.json.used.json']);
+  });
+
+  it('leaves the file of keys as it is, and tells nobody of a change', async () => {
+    const store = await openStore();
+    const record = newRecord();
+    await store.insert(record);
+    await chmod(path, 0o640);
+    await store.list();
+    const before = await stat(path, { bigint: true });
+    let told = 0;
+    store.onChange(() => told++);
+    await store.noteUse(new Map([[record.id, TIME]]));
+    await store.list();
+    expect(await stat(path, { bigint: true })).to.deep.include({ ino: before.ino, mtimeNs: before.mtimeNs });
+    expect(told).to.equal(0);
+    expect((await stat(`${path}.used.json`)).mode & 0o777).to.equal(0o640);
+    expect(await readFile(`${path}.used.json`, 'utf8')).to.include(`"${record.id}": "2026-05-01T12:00:00.000Z"`);
+  });
+
+  for (const content of ['', '{"format": 1', 'null', '{}', '{"last_used_at": {"key_1": "soon", "key_2": 7}}']) {
+    it(`counts for nothing where it holds ${JSON.stringify(content)}, and is written anew`, async () => {
+      const store = await openStore();
+      await writeFile(`${path}.used.json`, content);
+      expect((await store.lastUsed()).get('key_1')).to.equal(undefined);
+      await store.noteUse(new Map([['key_1', TIME]]));
+      expect((await store.lastUsed()).get('key_1')).to.equal(TIME);
+    });
+  }
+
+  it('is not there before a key was used, and noteUse() rejects where it cannot be written', async () => {
+    const store = await openStore();
+    expect((await store.lastUsed()).size).to.equal(0);
+    await rm(folder, { recursive: true });
+    const error: NodeJS.ErrnoException = await store.noteUse(new Map([['key_1', TIME]])).then(
+      () => expect.fail('It was written.'),
+      (reason) => reason,
+    );
+    expect(error.code).to.equal('ENOENT');
+  });
+});
