@@ -1,7 +1,14 @@
 /** What every part of a running service may be given: time, and a place for log lines. */
 import type { Logger as PinoLogger } from 'pino';
 
-export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>;
+export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'> {
+  /**
+   * Like `info`, for lines so frequent that they must cost little. A logger may lack it.
+   * @param members JSON text of an object, without its braces: `"status":200,"ms":0.1`
+   * @param message text that JSON needs no escapes for
+   */
+  infoJson?(members: string, message: string): void;
+}
 
 export interface Clock {
   /** Milliseconds since 1970 by the system's clock, which may jump. */

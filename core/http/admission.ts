@@ -13,6 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import type { CommonHeaders } from './headers.js';
+import type { Handle } from './pipeline.js';
 import { refusal } from './refusals.js';
 
 export interface AdmissionOptions {
@@ -126,7 +127,7 @@ export const admitting = (
   admission: Admission,
   always: ReadonlySet<string>,
   headers: CommonHeaders,
-  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  handle: Handle,
 ) => {
   const { toRequest } = refusal(new ApiError(errors.service_unavailable), headers, {
     more: ['Retry-After', RETRY_AFTER_SECONDS],
@@ -135,7 +136,11 @@ export const admitting = (
   const leave = () => admission.leave();
   return (request: IncomingMessage, response: ServerResponse): void => {
     if (always.has(request.url ?? '')) void handle(request, response);
-    else if (admission.enter() === undefined) void handle(request, response).then(leave, leave);
-    else toRequest(request, response);
+    else if (admission.enter() !== undefined) toRequest(request, response);
+    else {
+      const answering = handle(request, response);
+      if (answering) void answering.then(leave);
+      else leave();
+    }
   };
 };

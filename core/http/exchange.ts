@@ -1,4 +1,4 @@
-/** What the middleware knows of one request, and the reply that it settles on. */
+/** What the pipeline knows of one request, and the reply that it settles on. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -42,6 +42,9 @@ export class Exchange {
     readonly match: Match,
   ) {}
 }
+
+/** Settles on a reply, passes on by leaving it open, or throws. */
+export type Step = (exchange: Exchange) => void | Promise<void>;
 
 declare module 'koa' {
   interface ExtendableContext {

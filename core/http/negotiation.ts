@@ -1,23 +1,8 @@
 /** Content negotiation: what `Accept` and `Accept-Encoding` allow, remembered by header value. */
 import Negotiator from 'negotiator';
-import { BoundedMap } from '../bounded-map.js';
+import { remember } from '../remember.js';
 
 export type Encoding = 'br' | 'gzip' | 'identity';
-
-/** Longer values are judged but not remembered, so that nobody can fill the memory with them. */
-const REMEMBERED_LENGTH = 200;
-
-const remember = <T>(judge: (value: string) => T): ((value: string) => T) => {
-  const known = new BoundedMap<string, T>(500);
-  return (value) => {
-    let verdict = known.get(value);
-    if (verdict === undefined) {
-      verdict = judge(value);
-      if (value.length <= REMEMBERED_LENGTH) known.set(value, verdict);
-    }
-    return verdict;
-  };
-};
 
 // The published types of negotiator 0.6 do not know the second argument that version 1 takes.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];

@@ -115,8 +115,8 @@ export class HttpServer {
     }
     this.#observe('malformed');
     const before = this.#responses.get(socket);
-    if (before && !before.writableFinished) {
-      // An answer now would be taken for that of a request before it.
+    if (before && !(before.writableFinished && before.shouldKeepAlive)) {
+      // An answer now would be taken for that of a request before it, or come after the last one that was announced.
       before.shouldKeepAlive = false;
       before.once('finish', () => socket.destroySoon());
     } else if (error.code === 'HPE_HEADER_OVERFLOW') refusals.headersTooLarge.toSocket(socket);

@@ -1,5 +1,6 @@
 /** The limiter of many replicas: one sliding window for each subject, kept in Redis and on its clock. */
 import { randomBytes } from 'node:crypto';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { Breaker } from '../breaker.js';
 import { type Decision, type Limiter, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
@@ -66,8 +67,8 @@ const AWAY: Record<AwayPolicy, string> = {
  * 15 bytes for each call that admitted, 9 KB at a limit of 600 used up one by one). Above, admissions are dated by the
  * end of their sixtieth of the window (never too many pass; a slot comes back up to one second late; 1 KB).
  *
- * While a call for a subject is in flight, its further requests wait and are asked for together by the next one. A
- * subject over its limit is refused here until its next slot is due. Nothing of this depends on the replica's clock
+ * Requests for a subject that come in one turn of the event loop, or while a call for it is in flight, are asked for
+ * together by the next one. A subject over its limit is refused here until its next slot is due. Nothing of this depends on the replica's clock
  * being right: only spans of its monotonic one are used.
  *
  * A call is never repeated blindly. It has a number, Redis keeps the last one that it applied, and `Ledger` tells from
@@ -133,9 +134,11 @@ export class RedisLimiter implements Limiter {
   async #work(name: string, subject: Subject): Promise<void> {
     subject.busy = true;
     do {
+      await endOfTurn();
       const batch = subject.waiting;
       subject.waiting = [];
-      await this.#decideTogether(name, subject, batch);
+      if (this.#breaker.open) this.#settleAlone(subject, batch);
+      else await this.#decideTogether(name, subject, batch);
     } while (subject.waiting.length > 0);
     subject.busy = false;
   }
@@ -169,10 +172,9 @@ export class RedisLimiter implements Limiter {
     } catch (error) {
       this.#failed = name;
       this.#breaker.trip(error);
-      const now = this.#clock.monotonic();
-      for (const settle of batch) settle(this.#decideAlone(subject, now, call));
+      this.#settleAlone(subject, batch, call);
       // They have waited long enough; nothing was asked for them.
-      for (const settle of subject.waiting.splice(0)) settle(this.#decideAlone(subject, now));
+      this.#settleAlone(subject, subject.waiting.splice(0));
     }
   }
 
@@ -200,7 +202,12 @@ export class RedisLimiter implements Limiter {
     for (const settle of subject.waiting.splice(0)) settle(refusal(subject, now));
   }
 
-  /** @param call the one that may have counted the request already */
+  /** @param call the one that may have counted the requests already */
+  #settleAlone(subject: Subject, batch: readonly Settle[], call?: number): void {
+    const now = this.#clock.monotonic();
+    for (const settle of batch) settle(this.#decideAlone(subject, now, call));
+  }
+
   #decideAlone(subject: Subject, now: number, call?: number): Decision | Promise<never> {
     const { limit } = subject;
     if (this.#whenAway === 'closed') return Promise.reject(new LimiterUnavailable(AWAY.closed));
