@@ -28,7 +28,7 @@ const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ i
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   assert.deepEqual(labels(found), labels(expected));
 
-/** Asserts that a call throws or rejects with a `StorageError` of one of these codes. */
+/** Asserts that a call throws or rejects with a `StorageError` of one of these codes, which says what is wrong. */
 export const failsWith = async (
   codes: StorageErrorCode | readonly StorageErrorCode[],
   call: () => unknown,
@@ -40,6 +40,7 @@ export const failsWith = async (
   } catch (error) {
     assert(error instanceof StorageError, `expected a StorageError with code ${expected}, got ${error}`);
     assert([codes].flat().includes(error.code), `expected code ${expected}, got ${error.code}: ${error.message}`);
+    assert.notEqual(error.message, '', `expected the error with code ${error.code} to say what is wrong`);
     return error;
   }
   return assert.fail(`expected a StorageError with code ${expected}, got the answer ${JSON.stringify(value)}`);

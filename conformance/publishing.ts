@@ -144,6 +144,20 @@ export const describePublishing = (target: AdapterUnderTest): void => {
 
     itUnless(
       obstacle,
+      'rejects with aborted where its signal is after the last row, and changes nothing',
+      withInstance(target, async (instance) => {
+        const controller = new AbortController();
+        let read = 0;
+        const dataset = observedDataset(() => {
+          if (++read === collections.size) controller.abort();
+        });
+        await failsWith('aborted', () => instance.adapter.publish!(dataset, { signal: controller.signal }));
+        await nothingChanged(instance);
+      }),
+    );
+
+    itUnless(
+      obstacle,
       'tells its progress to the last row of each collection',
       withInstance(target, async ({ adapter }) => {
         const written = new Map<string, number>();

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameItems } from './expect.js';
 import { anotherDataset, FIRST, FIRST_CREATED, items, itemsOf, rows, SECOND, SECOND_CREATED } from './fixture.js';
-import { currentVersion, find, type Instance, itUnless, withInstance, withSnapshot } from './instance.js';
+import {
+  currentVersion,
+  find,
+  type Instance,
+  itUnless,
+  withEmptyInstance,
+  withInstance,
+  withSnapshot,
+} from './instance.js';
 
 const THIRD = 'third-3';
 const THIRD_CREATED = '2024-03-01T00:00:00.000Z';
@@ -53,6 +61,16 @@ export const describeVersions = (target: AdapterUnderTest): void => {
           const first = (await instance.adapter.versions!.list()).find(({ version }) => version === FIRST);
           assert.equal(first?.held, true);
         });
+      }),
+    );
+
+    itUnless(
+      obstacle || (!target.createEmpty && 'the author gave no createEmpty()'),
+      'an empty store lists none, and has none to prune',
+      withEmptyInstance(target, async ({ adapter }) => {
+        await adapter.open();
+        assert.deepEqual(await adapter.versions!.list(), []);
+        assert.deepEqual(await adapter.versions!.prune(1), []);
       }),
     );
 

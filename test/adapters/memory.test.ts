@@ -24,12 +24,64 @@ describeAdapter({
   createEmpty: (context) => memory.create({}, context),
 });
 
-describe('the memory adapter with { path }', () => {
-  const rows: Collection = {
-    name: 'rows',
-    key: ['id'],
-    schema: { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } },
+const rows: Collection = {
+  name: 'rows',
+  key: ['id'],
+  schema: { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } },
+};
+
+describe('the versions of the memory adapter', () => {
+  const NOW = Date.parse('2025-06-01T00:00:00Z');
+
+  const openWith = async (...versions: readonly string[]): Promise<StorageAdapter> => {
+    const adapter = memory.create(
+      {},
+      {
+        collections: new Map([['rows', rows]]),
+        logger: pino({ level: 'silent' }),
+        // It stands still.
+        clock: { now: () => NOW, monotonic: () => 0 },
+        resolvePath: resolve,
+        changed: () => {},
+        problem: () => {},
+      },
+    );
+    await adapter.open();
+    for (const version of versions) {
+      const manifest = { format: 1, version, created: new Date(NOW).toISOString(), vintage: '2025-01-01' } as const;
+      await adapter.publish!({ manifest: { ...manifest, synthetic: true, sources: [] }, async *read() {} });
+    }
+    return adapter;
   };
+
+  it('are held as long as somebody reads them', async () => {
+    const adapter = await openWith('v1');
+    const held = async () => (await adapter.versions!.list()).map((version) => version.held);
+    const [first, second] = [adapter.snapshot(), adapter.snapshot()];
+    expect(await held()).to.deep.equal([true]);
+    first.release();
+    expect(await held()).to.deep.equal([true]);
+    second.release();
+    expect(await held()).to.deep.equal([false]);
+  });
+
+  it('that become current within one millisecond are dated one after the other', async () => {
+    const adapter = await openWith('v1', 'v2');
+    await adapter.versions!.activate('v1');
+    const at = async (ms: number) => (await adapter.versions!.asOf(new Date(NOW + ms)))?.version;
+    expect([await at(-1), await at(0), await at(1), await at(2)]).to.deep.equal([undefined, 'v1', 'v2', 'v1']);
+  });
+
+  it('that are in the way are named', async () => {
+    const adapter = await openWith('v1');
+    const dataset = { manifest: adapter.snapshot().manifest, async *read() {} };
+    const message = (call: Promise<unknown>) => call.then(String, ({ message }: Error) => message);
+    expect(await message(adapter.publish!(dataset))).to.equal('The version "v1" is there already.');
+    expect(await message(adapter.versions!.activate('v9'))).to.equal('There is no version "v9".');
+  });
+});
+
+describe('the memory adapter with { path }', () => {
   const manifest = {
     format: 1,
     version: 'v1',
@@ -84,6 +136,7 @@ describe('the memory adapter with { path }', () => {
   it('refuses one that breaks rules, and names each', async () => {
     await write('{"id":2}\n{"id":1}\n{"id":"x"}\n');
     const { message } = await refusal();
+    expect(message).to.include(`${folder} breaks rules:`);
     expect(message).to.match(/rows\.ndjson:2: id: .*\n.*rows\.ndjson:3: id: /);
   });
 

@@ -16,6 +16,17 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
     fails: ['close() makes reads of a held snapshot reject with closed; its release() stays possible'],
   },
   {
+    that: 'does not say why it cannot be pinged',
+    fault: (adapter) => ({
+      async ping(signal) {
+        await adapter.ping(signal).catch((error) => {
+          throw hasCode(error, 'closed') ? new StorageError('closed', '') : error;
+        });
+      },
+    }),
+    fails: ['close() makes every later call fail with closed'],
+  },
+  {
     that: 'can do more than it says',
     capabilities: { publish: true, versions: false },
     fails: ['the adapter can do what its capabilities say, and nothing else'],

@@ -1,5 +1,7 @@
 /** Faults of publications. */
+import { collections } from '../../../conformance/fixture.js';
 import type { Document } from '../../../core/contracts/dataset.js';
+import type { Dataset } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
 import { inSnapshot } from '../breakable-memory.js';
 import { type BrokenAdapter, hasCode, publishing } from './breaking.js';
@@ -96,7 +98,29 @@ export const publishingFaults: readonly BrokenAdapter[] = [
   {
     that: 'does not look at the signal of a publication',
     ...publishing((adapter, dataset, { signal, ...options } = {}) => adapter.publish!(dataset, options)),
-    fails: ['publish(dataset) rejects with aborted once its signal is, and changes nothing'],
+    fails: [
+      'publish(dataset) rejects with aborted once its signal is, and changes nothing',
+      'publish(dataset) rejects with aborted where its signal is after the last row, and changes nothing',
+    ],
+  },
+  {
+    that: 'does not look at the signal of a publication once it has read all',
+    ...publishing((adapter, dataset, { signal, ...options } = {}) => {
+      if (!signal || signal.aborted) return adapter.publish!(dataset, { ...options, ...(signal && { signal }) });
+      const controller = new AbortController();
+      const forward = () => controller.abort();
+      signal.addEventListener('abort', forward);
+      let read = 0;
+      const observed: Dataset = {
+        manifest: dataset.manifest,
+        async *read(collection) {
+          if (++read === collections.size) signal.removeEventListener('abort', forward);
+          yield* dataset.read(collection);
+        },
+      };
+      return adapter.publish!(observed, { ...options, signal: controller.signal });
+    }),
+    fails: ['publish(dataset) rejects with aborted where its signal is after the last row, and changes nothing'],
   },
   {
     that: 'tells no progress',

@@ -40,6 +40,16 @@ export const versionFaults: readonly BrokenAdapter[] = [
     fails: ['versions prune() deletes all but the newest, and answers with what it deleted'],
   },
   {
+    that: 'cannot list nothing',
+    ...versioning((versions, adapter) => ({
+      async list() {
+        adapter.snapshot().release();
+        return versions.list();
+      },
+    })),
+    fails: ['versions an empty store lists none, and has none to prune'],
+  },
+  {
     that: 'activates what is not there',
     ...versioning((versions) => ({
       async activate(version) {

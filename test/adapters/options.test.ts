@@ -1,0 +1,85 @@
+/** What each adapter takes as its options, and says to an operator who gives it others. */
+import { expect } from 'chai';
+import json from '../../adapters/json/index.js';
+import memory from '../../adapters/memory.js';
+import mongo from '../../adapters/mongo/index.js';
+import { checkOptions } from '../../core/config/faults.js';
+import { packageVersion } from '../../core/package-root.js';
+
+const faults = (schema: Parameters<typeof checkOptions>[1], value: unknown) => checkOptions('options', schema, value);
+
+describe('the adapters', () => {
+  it('say what they are', () => {
+    const said = [memory, json, mongo].map(({ kind, name, version }) => [kind, name, version]);
+    const expected = ['memory', 'json', 'mongo'].map((name) => ['adapter', name, packageVersion]);
+    expect(said).to.deep.equal(expected);
+  });
+
+  for (const { name, options } of [memory, json, mongo]) {
+    it(`${name} says of each of its options what it is for`, () => {
+      for (const [option, schema] of Object.entries(options['properties'] as object)) {
+        expect(schema.description, option).to.match(/^[A-Z].{10,}\.$/);
+      }
+    });
+  }
+
+  it('memory takes no path, or one', () => {
+    expect(faults(memory.options, {})).to.deep.equal([]);
+    expect(faults(memory.options, { path: 'data' })).to.deep.equal([]);
+    expect(faults(memory.options, { path: '' })).to.deep.equal([
+      'options.path: "" is not allowed; it must be a string that is not empty',
+    ]);
+    expect(faults(memory.options, { path: 1, pahts: 2 })).to.deep.equal([
+      'options.pahts: there is no such setting; did you mean "path"?',
+      'options.path: 1 is not allowed; it must be a string that is not empty',
+    ]);
+    expect(faults(memory.options, [])).to.deep.equal(['options: a list is not allowed; it must be an object']);
+  });
+
+  it('json takes a path, and looks at it every second', () => {
+    const options = { path: 'data' };
+    expect(faults(json.options, options)).to.deep.equal([]);
+    expect(options).to.deep.equal({ path: 'data', pollMs: 1000 });
+    expect(faults(json.options, {})).to.deep.equal(['options.path: is missing; it must be a string that is not empty']);
+    expect(faults(json.options, { path: '', pollMs: 9, poll: 1 })).to.deep.equal([
+      'options.poll: there is no such setting; did you mean "pollMs"?',
+      'options.path: "" is not allowed; it must be a string that is not empty',
+      'options.pollMs: 9 is not allowed; it must be a whole number of at least 10',
+    ]);
+    expect(faults(json.options, 'data')).to.have.length(1);
+  });
+
+  it('mongo takes an address, and has a default for everything else but the database', () => {
+    const options = { uri: 'mongodb://127.0.0.1' };
+    expect(faults(mongo.options, options)).to.deep.equal([]);
+    expect(options).to.deep.equal({
+      uri: 'mongodb://127.0.0.1',
+      serverSelectionMs: 500,
+      connectMs: 1000,
+      waitQueueMs: 500,
+      operationMs: 1500,
+      poolMin: 1,
+      poolMax: 50,
+      pollMs: 1000,
+      batchSize: 2000,
+      holdMs: 60_000,
+      lockMs: 15_000,
+      writeMs: 30_000,
+    });
+  });
+
+  it('mongo names every option that is wrong, without showing the address', () => {
+    const wrong = { uri: 'postgres://u:secret@h', database: 'a/b', batchSize: 0, lockMs: '5', poolMin: -1, lock: 1 };
+    const lines = faults(mongo.options, wrong);
+    expect(lines).to.deep.equal([
+      'options.lock: there is no such setting; did you mean "lockMs"?',
+      'options.uri: the value (not shown, it may be a secret) is not allowed; it must be a string, matching ^mongodb(\\+srv)?://',
+      'options.database: "a/b" is not allowed; it must be a string, matching ^[^/\\\\. "$*<>:|?\\u0000]{1,63}$',
+      'options.poolMin: -1 is not allowed; it must be a whole number of at least 0',
+      'options.batchSize: 0 is not allowed; it must be a whole number of at least 1',
+      'options.lockMs: "5" is not allowed; it must be a whole number of at least 500',
+    ]);
+    expect(faults(mongo.options, {})).to.have.length(1);
+    expect(faults(mongo.options, [])).to.have.length(1);
+  });
+});
