@@ -1,15 +1,10 @@
 /** Tells plugins of finished requests. What becomes of it there is no request's concern. */
-import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
+import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { maskKeys } from '../keys/mask-keys.js';
+import type { RegisteredObserver } from '../registry/register-plugins.js';
 import type { Exchange } from './exchange.js';
 import { traceParent } from './trace-context.js';
-
-/** An observer yet to be opened, with the name of its plugin. */
-export interface DeclaredObserver {
-  readonly plugin: string;
-  open(context: ObserverContext): RequestObserver;
-}
 
 export interface RequestObservers {
   observe(exchange: Exchange, status: number): void;
@@ -19,11 +14,11 @@ export interface RequestObservers {
 
 /** Undefined where no plugin observes: then nothing is put together for them either. */
 export const openObservers = (
-  declared: readonly DeclaredObserver[],
+  registered: readonly RegisteredObserver[],
   { logger, clock }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'> },
 ): RequestObservers | undefined => {
-  if (declared.length === 0) return undefined;
-  const observers = declared.map(({ plugin, open }) => {
+  if (registered.length === 0) return undefined;
+  const observers = registered.map(({ plugin, open }) => {
     const own = logger.child({ part: plugin });
     return { observer: open({ logger: own }), logger: own };
   });
@@ -52,7 +47,7 @@ export const openObservers = (
   };
 };
 
-const finishedRequest = (exchange: Exchange, status: number, now: number) => {
+const finishedRequest = (exchange: Exchange, status: number, now: number): FinishedRequest => {
   const { id, request, match, caller, snapshotVersion, cacheHit, startedAt } = exchange;
   const durationMs = performance.now() - startedAt;
   return {

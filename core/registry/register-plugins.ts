@@ -1,10 +1,10 @@
 /** Checks all plugins together, and collects their routes, collections and errors. */
 import type { Middleware } from 'koa';
 import type { Collection } from '../contracts/dataset.js';
+import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
 import type { Mount, Plugin, Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
 import { withFrameworkParameters } from '../http/framework-parameters.js';
-import type { DeclaredObserver } from '../http/request-observers.js';
 import { nearest } from '../nearest.js';
 import { checkCollection } from '../storage/check-collection.js';
 import { linkFaults } from './check-links.js';
@@ -24,11 +24,17 @@ export interface RegisteredRoute {
   readonly middleware: readonly Middleware[];
 }
 
+export interface RegisteredObserver {
+  /** The plugin's name. */
+  readonly plugin: string;
+  open(context: ObserverContext): RequestObserver;
+}
+
 export interface Registry {
   readonly plugins: readonly Plugin[];
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly Mount[];
-  readonly observers: readonly DeclaredObserver[];
+  readonly observers: readonly RegisteredObserver[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
@@ -43,7 +49,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
   const names = new Map<string, LoadedPlugin>();
   const routes: RegisteredRoute[] = [];
   const mounts: Mount[] = [];
-  const observers: DeclaredObserver[] = [];
+  const observers: RegisteredObserver[] = [];
   const routeOwners = new Map<string, Plugin>();
   const mountOwners = new Map<string, Plugin>();
   const operationOwners = new Map<string, Plugin>();
