@@ -1,0 +1,81 @@
+/** What callers behind nginx notice of replicas that are replaced, one at a time, under load. */
+import { assert } from 'chai';
+import { writeVersions } from '../support/dataset-version.js';
+import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
+import { untilKnown } from '../support/replica-state.js';
+import { type Replicas, startReplicas } from '../support/replicas.js';
+import type { Server } from '../support/services.js';
+
+/** The figures want ten: `RESTARTS=10`. */
+const RESTARTS = Number(process.env['RESTARTS'] || 1);
+const PER_SECOND = 400;
+const DAY_MS = 86_400_000;
+const KEPT = ['/markets', '/markets/12060/history', '/movers', '/signals', '/series'];
+
+describe('replicas behind nginx, replaced under keep-alive load', function () {
+  this.timeout(60_000 + RESTARTS * 15_000);
+  let service: Replicas;
+  let versions: Awaited<ReturnType<typeof writeVersions>>;
+  let key: string;
+
+  before(async () => {
+    versions = await writeVersions([1]);
+    service = await startReplicas({ dataset: versions.directories[0] as string });
+    ({ key } = await service.createKey(1_000_000));
+    await untilKnown(service, key);
+  });
+
+  after(async () => {
+    await service?.stop();
+    await versions?.remove();
+  });
+
+  let asked = 0;
+  /** Every fourth answer has to be read from MongoDB. */
+  const nextPath = (): string => {
+    asked++;
+    if (asked % 4 > 0) return KEPT[asked % KEPT.length] as string;
+    const since = new Date(Date.UTC(1500, 0, 1) + asked * DAY_MS).toISOString().slice(0, 10);
+    return `/observations?series_id=metro_hpi&since=${since}`;
+  };
+
+  /** SIGTERM, the exit, and the next process's first 200 from /health. */
+  const replace = async (replica: Server): Promise<void> => {
+    await replica.kill('SIGTERM');
+    await replica.restart();
+    await untilKnown({ ...service, replicas: [replica] }, key);
+  };
+
+  const underLoad = async (work: () => Promise<void>): Promise<readonly Answer[]> => {
+    const client = new LoadClient(service.url, key, 64);
+    const asking = keepAsking(client, PER_SECOND, nextPath);
+    await work().finally(() => asking.stop());
+    const answers = await asking.stop();
+    client.close();
+    return answers;
+  };
+
+  const assertNoneFailed = (answers: readonly Answer[]): void => {
+    const failed = answers.filter(({ status }) => status !== 200);
+    console.log(`      ${failed.length} of ${answers.length} requests failed, ${longest(answers)} ms at most`);
+    assert.isAbove(answers.length, PER_SECOND);
+    assert.deepEqual(
+      failed.map(({ path, status, body }) => ({ path, status, body })),
+      [],
+    );
+  };
+
+  it(`SIGTERM to one of three (${RESTARTS} x) fails no request`, async () => {
+    const answers = await underLoad(async () => {
+      for (let i = 0; i < RESTARTS; i++) await replace(service.replicas[i % service.replicas.length] as Server);
+    });
+    assertNoneFailed(answers);
+  });
+
+  it('a rolling restart of all three fails no request', async () => {
+    const answers = await underLoad(async () => {
+      for (const replica of service.replicas) await replace(replica);
+    });
+    assertNoneFailed(answers);
+  });
+});
