@@ -1,0 +1,94 @@
+/** Which answers are kept within a budget of bytes. */
+import { expect } from 'chai';
+import { JSON_TYPE, Representation } from '../../../core/http/representation.js';
+import { ResponseCache } from '../../../core/http/response-cache.js';
+
+/** Shapes of the tests are of one letter: with its key, an answer takes this many bytes. */
+const BYTES = 100;
+const answer = (): Representation =>
+  new Representation(Buffer.alloc(BYTES - 1, ' '), JSON_TYPE, { lastModified: new Date(0), headers: [] });
+
+/** A cache for so many answers, and the shapes that it has dropped, in their sequence. */
+const cacheFor = (answers: number) => {
+  const dropped: string[] = [];
+  return { cache: new ResponseCache(answers * BYTES, (shape) => dropped.push(shape)), dropped };
+};
+
+describe('ResponseCache', () => {
+  it('keeps what fits into its budget to the last byte', () => {
+    const { cache, dropped } = cacheFor(3);
+    for (const shape of 'abc') cache.set(shape, answer());
+    expect([cache.size, cache.bytes, dropped]).to.deep.equal([3, 3 * BYTES, []]);
+  });
+
+  it('drops the oldest of those that are used equally, and no more than it must', () => {
+    const { cache, dropped } = cacheFor(3);
+    for (const shape of 'abcd') cache.set(shape, answer());
+    expect(dropped).to.deep.equal(['a']);
+    expect([cache.size, cache.bytes]).to.deep.equal([3, 3 * BYTES]);
+    expect(cache.get('a')).to.equal(undefined);
+    expect(cache.get('b')).to.be.instanceOf(Representation);
+  });
+
+  it('drops what is used less before what is used more, however old', () => {
+    const { cache, dropped } = cacheFor(3);
+    for (const shape of 'abc') cache.set(shape, answer());
+    for (let use = 0; use < 8; use++) cache.get('a');
+    for (const shape of 'de') cache.set(shape, answer());
+    expect(dropped).to.deep.equal(['b', 'c']);
+    expect(cache.get('a')).to.be.instanceOf(Representation);
+  });
+
+  it('drops also what was much used once, when it is used no more', () => {
+    const { cache, dropped } = cacheFor(2);
+    cache.set('a', answer());
+    for (let use = 0; use < 8; use++) cache.get('a');
+    for (const shape of 'bcdefghij') cache.set(shape, answer());
+    expect(dropped).to.include('a');
+  });
+
+  it('does not keep an answer that is larger than all of it', () => {
+    const { cache, dropped } = cacheFor(0.5);
+    cache.set('a', answer());
+    expect([cache.size, cache.bytes, dropped]).to.deep.equal([0, 0, ['a']]);
+  });
+
+  it('counts the compressed forms that came later', async () => {
+    const { cache, dropped } = cacheFor(100);
+    const large = new Representation(Buffer.alloc(60 * BYTES, ' '), JSON_TYPE, {
+      lastModified: new Date(0),
+      headers: [],
+    });
+    cache.set('a', large);
+    const { body } = await large.encoding('gzip');
+    cache.set('b', new Representation(Buffer.alloc(40 * BYTES), JSON_TYPE, { lastModified: new Date(0), headers: [] }));
+    expect(dropped).to.deep.equal(['a']);
+    expect(cache.bytes).to.equal(40 * BYTES + 1);
+    expect(body.length).to.be.greaterThan(0);
+  });
+
+  it('names the most used ones, the hottest first', () => {
+    const { cache } = cacheFor(3);
+    for (const shape of 'abc') cache.set(shape, answer());
+    for (const shape of 'cca') cache.get(shape);
+    expect(cache.hottest(2)).to.deep.equal(['c', 'a']);
+    expect(cache.hottest(9)).to.deep.equal(['c', 'a', 'b']);
+  });
+
+  it('computes an answer once for all who ask meanwhile, and again when it failed', async () => {
+    const { cache } = cacheFor(3);
+    let computed = 0;
+    const compute = async () => {
+      if (++computed === 1) throw new Error('not yet');
+      return answer();
+    };
+    const [first, second] = await Promise.allSettled([
+      cache.getOrCompute('a', compute),
+      cache.getOrCompute('a', compute),
+    ]);
+    expect([first.status, second.status, computed]).to.deep.equal(['rejected', 'rejected', 1]);
+    const found = await cache.getOrCompute('a', compute);
+    expect(cache.get('a')).to.equal(found);
+    expect(computed).to.equal(2);
+  });
+});
