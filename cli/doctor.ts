@@ -1,6 +1,7 @@
 /** `metro-forecast doctor`: looks at everything that a service needs, and says what to do where something is amiss. */
 import type { Command } from 'commander';
-import { type Finding, findings } from './doctor/checks.js';
+import { findings } from './doctor/checks.js';
+import type { Finding } from './doctor/finding.js';
 import { createProgress } from './progress.js';
 
 interface Options {

@@ -12,11 +12,15 @@ const findRoot = (start: string): string => {
 
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
-const manifest: { version: string; peerDependencies: Readonly<Record<string, string>> } = JSON.parse(
-  readFileSync(join(packageRoot, 'package.json'), 'utf8'),
-);
+interface Manifest {
+  readonly version: string;
+  readonly engines: { readonly node: string };
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+const manifest: Manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
 
 export const packageVersion = manifest.version;
 
-/** The versions that fit of the packages which only those install who use them. */
-export const { peerDependencies } = manifest;
+/** The Node that the package needs; and, of the packages which only those install who use them, the versions that fit. */
+export const { engines, peerDependencies } = manifest;

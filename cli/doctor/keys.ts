@@ -1,6 +1,6 @@
 /** Whether the key store answers, and whether anybody could call with what it holds. */
 import { resolve } from '../../app/container.js';
-import { type Finding, failure, type Patient } from './checks.js';
+import { type Finding, failure, type Patient } from './finding.js';
 
 const SOON_MS = 14 * 86_400_000;
 

@@ -1,14 +1,9 @@
 /** Whether this Node is one that the package supports. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../core/package-root.js';
-import type { Finding } from './checks.js';
+import { engines } from '../../core/package-root.js';
+import type { Finding } from './finding.js';
 
 /** @param version as in `process.versions.node` */
 export const checkNode = (version: string): Finding => {
-  const { engines } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
-    engines: { node: string };
-  };
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);
   const supported = major > leastMajor || (major === leastMajor && minor >= leastMinor);

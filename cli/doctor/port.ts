@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type ListenError, listenFault } from '../listen-fault.js';
-import { type Finding, failure, type Patient } from './checks.js';
+import { type Finding, failure, type Patient } from './finding.js';
 
 const ANSWER_MS = 2000;
 

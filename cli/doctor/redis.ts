@@ -1,6 +1,6 @@
 /** Whether Redis answers, where the configuration names one. */
 import { resolve } from '../../app/container.js';
-import type { Finding, Patient } from './checks.js';
+import type { Finding, Patient } from './finding.js';
 
 export const checkRedis = async ({ container, loaded }: Patient): Promise<Finding> => {
   const { limits } = loaded.config;

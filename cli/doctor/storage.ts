@@ -2,7 +2,7 @@
 import { resolve } from '../../app/container.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { checkDataset } from '../../core/dataset/validate.js';
-import { type Finding, failure, type OnRows, type Patient } from './checks.js';
+import { type Finding, failure, type OnRows, type Patient } from './finding.js';
 
 const count = new Intl.NumberFormat('en-US');
 const MOST_FAULTS = 10;

@@ -1,0 +1,38 @@
+/** What a check of `doctor` is given, and what it answers. */
+import type { DependencyContainer } from 'tsyringe';
+import type { Modules } from '../../app/load-modules.js';
+import type { LoadedConfig } from '../../core/config/load.js';
+import { OperatorError } from '../../core/errors.js';
+
+/** `skipped`: something that it needs has failed. */
+export type State = 'ok' | 'warning' | 'failed' | 'skipped';
+
+export interface Finding {
+  readonly check: string;
+  readonly state: State;
+  readonly message: string;
+  /** What to do, a sentence each. */
+  readonly advice?: readonly string[];
+}
+
+/** What a check of the running parts is given. */
+export interface Patient {
+  readonly loaded: LoadedConfig;
+  readonly modules: Modules;
+  readonly container: DependencyContainer;
+}
+
+/** Told how many rows have been checked so far. */
+export type OnRows = (rows: number) => void;
+
+/** A thrown error as the finding that it is. */
+export const failure = (check: string, error: unknown, advice: readonly string[] = []): Finding => {
+  const faults = error instanceof OperatorError ? error.faults : [];
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    check,
+    state: 'failed',
+    message: faults.length > 0 ? message.split('\n', 1)[0]! : message,
+    advice: [...faults, ...advice],
+  };
+};
