@@ -5,7 +5,7 @@ COPY package.json package-lock.json ./
 # Without scripts: npm would build before there is anything to build.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && rm -rf dist/test dist/bench && npm prune --omit=dev --ignore-scripts
+RUN npm run build && rm -rf dist/test dist/bench dist/mutation && npm prune --omit=dev --ignore-scripts
 
 FROM node:20-slim
 ENV NODE_ENV=production

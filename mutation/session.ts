@@ -1,0 +1,162 @@
+/** The workers of one scope: what its tests pass, and the verdict on a mutant. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import type { Build, Mutant } from './build.js';
+import type { Scope } from './scopes.js';
+import type { Baseline, Order, TestRun, Verdict } from './worker.js';
+
+export type Status =
+  /** A test failed. */
+  | 'killed'
+  /** The tests did not end. */
+  | 'timeout'
+  | 'survived'
+  /** No test passes the place. */
+  | 'uncovered';
+
+export interface Outcome {
+  readonly status: Status;
+  /** The test that noticed. */
+  readonly by?: string | undefined;
+}
+
+/** For hooks, and for a machine that has other things to do. */
+const GRACE_MS = 20_000;
+
+type Message = Order | { readonly times: readonly TestRun[] } | 'measure';
+
+class Worker {
+  readonly #child: ChildProcess;
+  /** Settles when the tests have been loaded. */
+  readonly ready: Promise<unknown>;
+
+  /** @param mutant in force from the start, for what happens only then */
+  constructor({ folder }: Build, tests: readonly string[], mutant = -1) {
+    this.#child = fork(join(folder, 'mutation/worker.js'), tests, {
+      cwd: folder,
+      env: { ...process.env, MUTANT: String(mutant) },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.ready = this.#answer(GRACE_MS);
+  }
+
+  /** Undefined when the worker ended, or was ended since there was no answer in time. */
+  ask<Answer>(message: Message, timeoutMs: number): Promise<Answer | undefined> {
+    const answer = this.#answer<Answer>(timeoutMs);
+    this.#child.send(message, () => undefined);
+    return answer;
+  }
+
+  get alive(): boolean {
+    return this.#child.connected;
+  }
+
+  stop(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #answer<Answer>(timeoutMs: number): Promise<Answer | undefined> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.stop(), timeoutMs);
+      const settle = (answer: Answer | undefined) => {
+        clearTimeout(timer);
+        this.#child.off('message', onMessage).off('exit', onExit);
+        resolve(answer);
+      };
+      const onMessage = ({ answer }: { answer: Answer }) => settle(answer);
+      const onExit = () => settle(undefined);
+      this.#child.on('message', onMessage).on('exit', onExit);
+    });
+  }
+}
+
+export class Session {
+  readonly #build: Build;
+  readonly #files: readonly string[];
+  readonly #tests: readonly TestRun[];
+  readonly #loaded: ReadonlySet<number>;
+  /** The tests that pass each place, and how often they do together. */
+  readonly #passing = new Map<number, { titles: string[]; count: number; ms: number }>();
+  #worker: Worker | undefined;
+
+  private constructor(build: Build, files: readonly string[], { tests, loaded }: Baseline) {
+    this.#build = build;
+    this.#files = files;
+    this.#tests = tests;
+    this.#loaded = new Set(loaded);
+    for (const { title, ms, passed } of tests) {
+      for (const [id, count] of passed) {
+        const passing = this.#passing.get(id) ?? { titles: [], count: 0, ms: 0 };
+        passing.titles.push(title);
+        passing.count += count;
+        passing.ms += ms;
+        this.#passing.set(id, passing);
+      }
+    }
+  }
+
+  /** Runs all tests of the scope once, without a mutation: those that fail then say nothing about one. */
+  static async open(build: Build, scope: Scope): Promise<Session> {
+    const files = (await build.tests(scope)).map((file) => join(build.folder, file));
+    const worker = new Worker(build, files);
+    await worker.ready;
+    const baseline = await worker.ask<Baseline>('measure', 300_000);
+    worker.stop();
+    if (baseline === undefined) throw new Error(`The tests of ${scope.name} did not end.`);
+    for (const failed of baseline.failed) {
+      process.stderr.write(`Left out, since it fails without a mutation too: ${failed}\n`);
+    }
+    return new Session(build, files, baseline);
+  }
+
+  get tests(): number {
+    return this.#tests.length;
+  }
+
+  async judge({ id }: Mutant): Promise<Outcome> {
+    // What is read when a file is loaded can matter to every test, and needs a process of its own.
+    if (this.#loaded.has(id)) return this.#inNewWorker(id, id, this.#all(id));
+    const passing = this.#passing.get(id);
+    if (passing === undefined) return { status: 'uncovered' };
+    this.#worker ??= await this.#start();
+    const verdict = await this.#ask(this.#worker, id, passing);
+    if (!this.#worker.alive || verdict?.spoilt) {
+      this.#worker.stop();
+      this.#worker = undefined;
+      return this.#inNewWorker(id, -1, passing);
+    }
+    return outcomeOf(verdict);
+  }
+
+  close(): void {
+    this.#worker?.stop();
+  }
+
+  #all(id: number) {
+    const ms = this.#tests.reduce((sum, test) => sum + test.ms, 0);
+    return { titles: this.#tests.map(({ title }) => title), ms, count: 1000 + (this.#passing.get(id)?.count ?? 0) };
+  }
+
+  async #inNewWorker(id: number, fromStart: number, passing: { titles: readonly string[]; count: number; ms: number }) {
+    const worker = await this.#start(fromStart);
+    const outcome = worker.alive ? outcomeOf(await this.#ask(worker, id, passing)) : { status: 'killed' as const };
+    worker.stop();
+    return outcome;
+  }
+
+  async #start(mutant = -1): Promise<Worker> {
+    const worker = new Worker(this.#build, this.#files, mutant);
+    await worker.ready;
+    if (worker.alive) await worker.ask({ times: this.#tests.map((test) => ({ ...test, passed: [] })) }, GRACE_MS);
+    return worker;
+  }
+
+  #ask(worker: Worker, id: number, { titles, count, ms }: { titles: readonly string[]; count: number; ms: number }) {
+    return worker.ask<Verdict>({ id, usual: count, titles }, 3 * ms + GRACE_MS);
+  }
+}
+
+const outcomeOf = (verdict: Verdict | undefined): Outcome => {
+  if (verdict === undefined) return { status: 'timeout' };
+  return verdict.killedBy === undefined ? { status: 'survived' } : { status: 'killed', by: verdict.killedBy };
+};

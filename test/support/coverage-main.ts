@@ -1,0 +1,62 @@
+/** Runs the tests and tells which lines of `core/` and `adapters/` none of their processes ran: `npm run coverage`. */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../core/package-root.js';
+import { type FileCoverage, readCoverage } from './coverage.js';
+
+/** Of the lines of each folder. */
+const THRESHOLD = 95;
+const FOLDERS = ['core', 'adapters'];
+
+const compiled = fileURLToPath(new URL('../..', import.meta.url));
+
+const percent = (files: readonly FileCoverage[]): number => {
+  const lines = files.reduce((sum, file) => sum + file.lines, 0);
+  return 100 * (1 - files.reduce((sum, { missed }) => sum + missed.length, 0) / lines);
+};
+
+/** `3-5, 9` */
+const spans = (lines: readonly number[]): string => {
+  const found: [number, number][] = [];
+  for (const line of lines) {
+    const last = found.at(-1);
+    if (last && line === last[1] + 1) last[1] = line;
+    else found.push([line, line]);
+  }
+  return found.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`)).join(', ');
+};
+
+const report = (files: readonly FileCoverage[]): void => {
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  for (const { file, missed } of files) if (missed.length > 0) say(`${file}: ${spans(missed)}`);
+  for (const folder of new Set(files.map(({ file }) => dirname(file)))) {
+    const of = files.filter(({ file }) => dirname(file) === folder);
+    say(`${percent(of).toFixed(1).padStart(5)}% of ${folder}`);
+  }
+  for (const folder of FOLDERS) {
+    const covered = percent(files.filter(({ file }) => file.startsWith(`${folder}/`)));
+    const enough = covered >= THRESHOLD;
+    say(`${covered.toFixed(1)}% of the lines of ${folder}/${enough ? '' : `, which is less than ${THRESHOLD}%`}`);
+    if (!enough) process.exitCode = 1;
+  }
+};
+
+/** The tests that were named, or all. @returns where V8 wrote */
+const runTests = (folder: string, specs: readonly string[]): void => {
+  const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+  const env = { ...process.env, NODE_V8_COVERAGE: folder };
+  const { status } = spawnSync(process.execPath, [mocha, ...specs], { cwd: packageRoot, env, stdio: 'inherit' });
+  if (status !== 0) throw new Error('What tests that fail have run is not counted.');
+};
+
+const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-coverage-'));
+try {
+  runTests(folder, process.argv.slice(2));
+  report(await readCoverage([folder], compiled, FOLDERS));
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
