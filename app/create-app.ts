@@ -10,6 +10,7 @@ import { answerer } from '../core/http/answers.js';
 import { callerAddress } from '../core/http/caller-address.js';
 import type { Exchange } from '../core/http/exchange.js';
 import { commonHeaders } from '../core/http/headers.js';
+import { originOf } from '../core/http/listen.js';
 import { mountContext } from '../core/http/mount-context.js';
 import { pipeline } from '../core/http/pipeline.js';
 import { requestLog } from '../core/http/request-log.js';
@@ -150,7 +151,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     listen: async () => {
       const metricsUrl = metrics ? await metrics.listen() : null;
       const { host, port } = await listener.listen();
-      const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${server.basePath}`;
+      const url = `${originOf(host, port)}${server.basePath}`;
       return { host, port, url, metricsUrl };
     },
     drain() {

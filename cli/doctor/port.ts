@@ -1,6 +1,6 @@
 /** Whether the service could listen, or listens already. */
-import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { listen, originOf } from '../../core/http/listen.js';
 import { type ListenError, listenFault } from '../listen-fault.js';
 import { type Finding, failure, type Patient } from './finding.js';
 
@@ -21,14 +21,13 @@ export const checkPort = async ({ loaded }: Patient): Promise<Finding> => {
   const { host, port, basePath } = loaded.config.server;
   const server = createServer();
   try {
-    server.listen(port, host);
-    await once(server, 'listening');
+    await listen(server, port, host);
     const message = port === 0 ? `a free port of ${host} at each start` : `${host}:${port} is free`;
     return { check: 'port', state: 'ok', message };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-    if (code === 'EADDRINUSE' && (await isServing(`http://${name}:${port}${basePath}`))) {
+    const origin = originOf(host === '0.0.0.0' || host === '::' ? 'localhost' : host, port);
+    if (code === 'EADDRINUSE' && (await isServing(`${origin}${basePath}`))) {
       return { check: 'port', state: 'ok', message: `${host}:${port} is taken by a service that answers well` };
     }
     return failure('port', listenFault(error as ListenError, loaded.config));

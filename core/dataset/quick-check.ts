@@ -1,6 +1,7 @@
 /** A check of one document by its schema that only says yes or no, made for very many documents. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
+import { remember } from '../remember.js';
 import { createAjv } from '../schema.js';
 
 type Check = (document: Document) => boolean;
@@ -9,24 +10,12 @@ type Check = (document: Document) => boolean;
 const REPEATING = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 
-const remember = (isValid: (text: string) => boolean): ((text: string) => boolean) => {
-  const known = new Map<string, boolean>();
-  return (text) => {
-    const answer = known.get(text);
-    if (answer !== undefined) return answer;
-    if (known.size === REMEMBERED) known.clear();
-    const found = isValid(text);
-    known.set(text, found);
-    return found;
-  };
-};
-
 const compile = (schema: JsonSchema): Check => {
   // The schema itself was checked when its plugin was registered, which takes longer than all of this.
   const ajv = createAjv({ allErrors: false, verbose: false, validateSchema: false });
   for (const name of REPEATING) {
     const format = ajv.formats[name] as { validate: (text: string) => boolean };
-    ajv.addFormat(name, { type: 'string', validate: remember(format.validate) });
+    ajv.addFormat(name, { type: 'string', validate: remember(format.validate, REMEMBERED) });
   }
   return ajv.compile(schema);
 };

@@ -1,6 +1,6 @@
 /** Which address a request without a key counts against. */
 import type { IncomingMessage } from 'node:http';
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6, type Socket } from 'node:net';
 
 export type CallerAddress = (request: IncomingMessage) => string;
 
@@ -35,7 +35,8 @@ const expand = (address: string): number[] => {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
 };
 
-const UNKNOWN = 'unknown';
+/** Of a socket that is gone there is nothing left to know. */
+export const socketAddress = (socket: Socket): string => normaliseAddress(socket.remoteAddress ?? '') ?? 'unknown';
 
 /**
  * @param trustedHops how many proxies stand before the service. With 1, the last entry of `X-Forwarded-For` is the
@@ -46,7 +47,7 @@ export const callerAddress = (trustedHops: number): CallerAddress => {
   const ofSocket: CallerAddress = ({ socket }) => {
     let address = bySocket.get(socket);
     if (address === undefined) {
-      address = normaliseAddress(socket.remoteAddress ?? '') ?? UNKNOWN;
+      address = socketAddress(socket);
       bySocket.set(socket, address);
     }
     return address;

@@ -1,7 +1,7 @@
 /** How many connections one address may keep open. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { normaliseAddress } from './caller-address.js';
+import { socketAddress } from './caller-address.js';
 
 /**
  * Closes connections beyond the limit as they come, before a byte of them is read. They get no answer: whoever opens
@@ -12,7 +12,7 @@ import { normaliseAddress } from './caller-address.js';
 export const limitConnections = (server: Server, limit: number, refused: () => void): void => {
   const open = new Map<string, number>();
   server.prependListener('connection', (socket: Socket) => {
-    const address = normaliseAddress(socket.remoteAddress ?? '') ?? 'unknown';
+    const address = socketAddress(socket);
     const count = open.get(address) ?? 0;
     if (count >= limit) {
       socket.destroy();

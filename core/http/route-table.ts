@@ -5,6 +5,7 @@ import { BoundedMap } from '../bounded-map.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { RegisteredRoute } from '../registry/register-plugins.js';
+import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
 import { csvColumns, csvForm } from './csv.js';
 import { type Form, jsonForm } from './form.js';
 import { splitInput } from './framework-parameters.js';
@@ -96,9 +97,9 @@ export class RouteTable {
         route,
         pattern: `${basePath}${route.path}`,
         methods: READS,
-        needsKey: route.key ?? true,
-        limited: route.kind === 'data' || (route.limited ?? true),
-        shared: route.kind === 'service' && route.sharedSeconds !== undefined,
+        needsKey: needsKey(route),
+        limited: isLimited(route),
+        shared: isShared(route),
         middleware,
         parseInput: compileInput(route, unknownParameters),
         forms,

@@ -1,9 +1,10 @@
 /** The HTTP server around the pipeline: its limits, its answers to what is not HTTP, and its drain. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { limitConnections } from './connection-limit.js';
 import type { CommonHeaders } from './headers.js';
 import { hostFault } from './host-header.js';
+import { listen } from './listen.js';
 import { refusal, socketRefusals } from './refusals.js';
 import { cutUnreadAnswers } from './unread-answers.js';
 
@@ -124,15 +125,9 @@ export class HttpServer {
   }
 
   /** @returns the address that it listens on, with the port that the system chose for port 0 */
-  listen(): Promise<{ host: string; port: number }> {
+  async listen(): Promise<{ host: string; port: number }> {
     const { host, port } = this.#options;
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        resolve({ host, port: (this.#server.address() as AddressInfo).port });
-      });
-    });
+    return { host, port: await listen(this.#server, port, host) };
   }
 
   /** From now on every response closes its connection. */

@@ -1,6 +1,6 @@
 /** Answers Prometheus on a socket of its own, which needs no key and is not for the public. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen, originOf } from '../http/listen.js';
 import { exposition, type Metric } from './metric.js';
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -23,16 +23,9 @@ export const serveMetrics = async (
   });
   server.maxConnections = 100;
   server.timeout = 10_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const { port: bound } = server.address() as AddressInfo;
+  const bound = await listen(server, port, host);
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}/metrics`,
+    url: `${originOf(host, bound)}/metrics`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

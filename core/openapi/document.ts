@@ -3,8 +3,9 @@ import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
 import { csvColumns, csvForm } from '../http/csv.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
+import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
 import { ComponentSchemas } from './component-schemas.js';
-import { ErrorResponses, errorSchema, isLimited, isShared } from './error-responses.js';
+import { ErrorResponses, errorSchema } from './error-responses.js';
 import { type HeaderName, headerComponents, headerReferences } from './headers.js';
 import { linksFrom } from './links.js';
 
@@ -75,7 +76,7 @@ const operation = (
     summary: route.summary,
     description: route.description ?? route.summary,
     tags: [plugin.name],
-    ...(route.key === false ? { security: [] } : {}),
+    ...(needsKey(route) ? {} : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     responses: {
       200: {

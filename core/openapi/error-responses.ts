@@ -2,6 +2,7 @@
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors } from '../errors.js';
+import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
 import { type HeaderName, headerReferences } from './headers.js';
 
 /** The body of every error. */
@@ -37,9 +38,6 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-export const isLimited = (route: Route): boolean => route.kind === 'data' || (route.limited ?? true);
-export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
-
 /** The kinds of error that a route can answer with: the framework's that apply to it, and its own. */
 const kindsOf = (route: Route): ErrorKind[] => {
   const query = Object.values(route.parameters?.query ?? {});
@@ -47,7 +45,7 @@ const kindsOf = (route: Route): ErrorKind[] => {
     ...(query.some(({ required }) => required) ? [errors.missing_parameter] : []),
     errors.invalid_parameter,
     errors.unknown_parameter,
-    ...(route.key === false ? [] : [errors.missing_api_key, errors.invalid_api_key]),
+    ...(needsKey(route) ? [errors.missing_api_key, errors.invalid_api_key] : []),
     ...(route.kind === 'data' && route.vintages ? [errors.snapshot_not_found] : []),
     errors.method_not_allowed,
     errors.not_acceptable,
