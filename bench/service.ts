@@ -1,4 +1,4 @@
-/** The service with all that it does switched on: keys, limits, validation, ETags, ids and a JSON log. */
+/** The service with all that it does switched on: keys, limits, validation, ETags, ids, a JSON log and metrics. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,6 +46,8 @@ const writeConfig = async (bench: Bench, options: ServiceOptions): Promise<strin
     auth: { keys: { use: 'file', options: { path: keys } } },
     ...(options.limiter === 'redis' && { redis: { url: bench.redis } }),
     log: { level: 'info', format: 'json' },
+    // Of several workers each would need a port of its own.
+    ...((options.workers ?? 1) === 1 && { metrics: { port: 0 } }),
   };
   await writeFile(path, JSON.stringify(config));
   return path;

@@ -1,11 +1,16 @@
-/** Fastify as its documentation has it: schemas for input and output, a key, and a limit for each key. */
+/**
+ * Fastify as its documentation has it: schemas for input and output, a key, and a limit for each key; and, where all
+ * features are ordered, what else the service does with every request, by the plugins that Fastify has for it.
+ */
 import rateLimit from '@fastify/rate-limit';
 import Fastify from 'fastify';
 import { Redis } from 'ioredis';
+import { addEverything, everythingOptions } from './fastify-everything.js';
 import { BASE, isKeyValid, orders, readMarkets, ready } from './support.js';
 
 const { list, byCode, histories } = readMarkets();
-const app = Fastify();
+const app = Fastify(orders.everything ? everythingOptions() : {});
+if (orders.everything) await addEverything(app);
 
 app.addHook('onRequest', async (request, reply) => {
   if (!isKeyValid(request.headers.authorization)) {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
  * @property {'none' | 'redis'} limiter
  * @property {string} redis where Redis is
  * @property {number} limit requests per minute
+ * @property {boolean} everything whether all that the service does is wanted
  */
 
 /** @type {Orders} What the runner wants of this process. */
