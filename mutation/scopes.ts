@@ -30,6 +30,7 @@ export const scopes: readonly Scope[] = [
       'core/http/request-target',
     ],
     tests: [
+      'test/core/errors.test',
       'test/core/http/keys-and-limits.test',
       'test/core/http/responses.test',
       'test/core/http/caller-address.test',
@@ -55,6 +56,7 @@ export const scopes: readonly Scope[] = [
       'test/adapters/json.test',
       'test/adapters/json-open.test',
       'test/adapters/json-reload.test',
+      'test/adapters/json-publish.test',
       OPTIONS,
       'test/conformance/replaced-directory.test',
     ],

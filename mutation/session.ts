@@ -113,9 +113,10 @@ export class Session {
     return this.#tests.length;
   }
 
-  async judge({ id }: Mutant): Promise<Outcome> {
-    // What is read when a file is loaded can matter to every test, and needs a process of its own.
-    if (this.#loaded.has(id)) return this.#inNewWorker(id, id, this.#all(id));
+  async judge(mutant: Mutant): Promise<Outcome> {
+    const { id } = mutant;
+    // What is evaluated when a file is loaded needs a process of its own.
+    if (this.#loaded.has(id)) return this.#inNewWorker(id, id, this.#passingFile(mutant));
     const passing = this.#passing.get(id);
     if (passing === undefined) return { status: 'uncovered' };
     this.#worker ??= await this.#start();
@@ -132,9 +133,16 @@ export class Session {
     this.#worker?.stop();
   }
 
-  #all(id: number) {
-    const ms = this.#tests.reduce((sum, test) => sum + test.ms, 0);
-    return { titles: this.#tests.map(({ title }) => title), ms, count: 1000 + (this.#passing.get(id)?.count ?? 0) };
+  /** The tests that pass any place of the mutant's file; all, where none does. */
+  #passingFile({ id, file }: Mutant) {
+    const ids = new Set(this.#build.mutants.filter((mutant) => mutant.file === file).map((mutant) => mutant.id));
+    const passing = this.#tests.filter(({ passed }) => passed.some(([each]) => ids.has(each)));
+    const tests = passing.length > 0 ? passing : this.#tests;
+    return {
+      titles: tests.map(({ title }) => title),
+      ms: tests.reduce((sum, test) => sum + test.ms, 0),
+      count: 1000 + (this.#passing.get(id)?.count ?? 0),
+    };
   }
 
   async #inNewWorker(id: number, fromStart: number, passing: { titles: readonly string[]; count: number; ms: number }) {

@@ -98,7 +98,7 @@ const limitTimes = ({ tests }: Pick<Baseline, 'tests'>): void => {
   const times = new Map(tests.map(({ title, ms }) => [title, ms]));
   quick = new Set(tests.filter(({ ms }) => ms <= QUICK_MS).map(({ title }) => title));
   const limit = (suite: Mocha.Suite): void => {
-    for (const test of suite.tests) test.timeout(2000 + 5 * (times.get(test.fullTitle()) ?? 0));
+    for (const test of suite.tests) test.timeout(5000 + 10 * (times.get(test.fullTitle()) ?? 0));
     suite.suites.forEach(limit);
   };
   limit(mocha.suite);

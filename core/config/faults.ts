@@ -118,5 +118,5 @@ export const checkOptions = (
   } catch (cause) {
     return [`${path}: cannot be checked, the module's own schema of its options is wrong: ${(cause as Error).message}`];
   }
-  return validate(value) ? [] : describeFaults(validate.errors ?? [], value, path, overrides);
+  return validate(value) ? [] : describeFaults(validate.errors!, value, path, overrides);
 };

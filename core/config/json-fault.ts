@@ -86,6 +86,6 @@ export const findJsonFault = (text: string): JsonFault | undefined => {
   } catch (fault) {
     if (!(fault instanceof Fault)) throw fault;
     const before = text.slice(0, fault.offset).split('\n');
-    return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, problem: fault.problem };
+    return { line: before.length, column: before.at(-1)!.length + 1, problem: fault.problem };
   }
 };

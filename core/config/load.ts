@@ -102,7 +102,7 @@ export const configLoader =
     const { overrides, faults } = applyEnvironment(draft, env, prefix, variables);
     faults.push(...strayVariables(env, prefix));
 
-    if (!validate(draft)) faults.push(...describeFaults(validate.errors ?? [], draft, '', overrides));
+    if (!validate(draft)) faults.push(...describeFaults(validate.errors!, draft, '', overrides));
     else faults.push(...contradictions(draft));
     if (faults.length > 0) {
       throw new OperatorError(

@@ -63,6 +63,14 @@ describe('loadConfig', () => {
     });
   });
 
+  it('lets variables change single values of a default', async () => {
+    const env = { DEMO__AUTH__TIERS__1: 'free', DEMO__LOG__LEVEL: 'warn' };
+    const { config } = await load({ path: await write(good), env });
+    expect(config.auth.tiers).to.deep.equal(['enterprise', 'free']);
+    expect(config.log.level).to.equal('warn');
+    expect(config.log.format).to.be.a('string');
+  });
+
   it('fills in every default and writes modules out in full', async () => {
     const { config } = await load({
       path: await write({ ...good, $schema: './x.json', auth: { keys: 'memory' } }),

@@ -20,6 +20,20 @@ describe('maskSecrets(config, schemas)', () => {
     }
   });
 
+  it('shows that a secret is absent, and of one that is no URL nothing', () => {
+    const schema = { type: 'object', properties: { token: { 'x-secret': true } } };
+    for (const [token, shown] of [
+      [null, null],
+      ['', ''],
+      ['x', '***'],
+      [5, '***'],
+      [['x'], '***'],
+    ] as const) {
+      const masked = maskSecrets(config({ adapter: { use: 'a', options: { token } } }), { adapter: schema });
+      expect(masked.adapter.options).to.deep.equal({ token: shown });
+    }
+  });
+
   it("masks what a module's schema marks", () => {
     const schema = {
       type: 'object',
