@@ -10,17 +10,13 @@ import { maskSecrets } from '../core/config/secrets.js';
 import { OperatorError } from '../core/errors.js';
 import { fileErrorReason } from '../core/file-error.js';
 import { packageRoot } from '../core/package-root.js';
+import { print, printJson, toJson } from './output.js';
 import { EXIT_CODES } from './report.js';
-
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
-};
-const toJson = (value: unknown) => JSON.stringify(value, null, 2);
 
 const showConfig = async (_: unknown, command: Command): Promise<void> => {
   const options = command.optsWithGlobals<{ config?: string; json?: boolean; schema?: boolean }>();
   if (options.schema) {
-    print(toJson(configSchema));
+    printJson(configSchema);
     return;
   }
   const loaded = await loadConfig({ path: options.config, env: process.env });
@@ -33,7 +29,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
     plugins: registry.plugins.map((plugin) => plugin.options),
   });
   if (options.json) {
-    print(toJson({ path, embedded, overrides, config: shown }));
+    printJson({ path, embedded, overrides, config: shown });
     return;
   }
   const width = Math.max(0, ...overrides.map((override) => override.path.length));
@@ -45,7 +41,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
       '',
     ].join('\n'),
   );
-  print(toJson(shown));
+  printJson(shown);
 };
 
 /** For `$schema`: relative, so that editors find the installed one. */

@@ -2,12 +2,9 @@
 import type { Command } from 'commander';
 import { findings } from './doctor/checks.js';
 import type { Finding } from './doctor/finding.js';
+import type { CommonOptions } from './options.js';
+import { print, printJson } from './output.js';
 import { createProgress } from './progress.js';
-
-interface Options {
-  readonly config?: string;
-  readonly json?: boolean;
-}
 
 const MARKS: Readonly<Record<Finding['state'], string>> = {
   ok: 'ok     ',
@@ -17,11 +14,12 @@ const MARKS: Readonly<Record<Finding['state'], string>> = {
 };
 
 const line = ({ check, state, message, advice }: Finding): string =>
-  [`${MARKS[state]}  ${check.padEnd(13)}  ${message}`, ...(advice ?? []).map((text) => `${' '.repeat(24)}-> ${text}`)]
-    .join('\n')
-    .concat('\n');
+  [
+    `${MARKS[state]}  ${check.padEnd(13)}  ${message}`,
+    ...(advice ?? []).map((text) => `${' '.repeat(24)}-> ${text}`),
+  ].join('\n');
 
-const examine = async ({ config, json }: Options): Promise<boolean> => {
+const examine = async ({ config, json }: CommonOptions): Promise<boolean> => {
   const progress = createProgress();
   const found: Finding[] = [];
   try {
@@ -30,13 +28,13 @@ const examine = async ({ config, json }: Options): Promise<boolean> => {
     )) {
       progress.finish();
       found.push(finding);
-      if (!json) process.stdout.write(line(finding));
+      if (!json) print(line(finding));
     }
   } finally {
     progress.finish();
   }
   const ok = found.every(({ state }) => state !== 'failed');
-  if (json) process.stdout.write(`${JSON.stringify({ ok, checks: found }, null, 2)}\n`);
+  if (json) printJson({ ok, checks: found });
   return ok;
 };
 
@@ -58,6 +56,6 @@ Examples:
 Exit codes: 0 nothing failed, 1 something did, 2 wrong usage.`,
     )
     .action(async (_: unknown, command: Command) => {
-      if (!(await examine(command.optsWithGlobals<Options>()))) process.exitCode = 1;
+      if (!(await examine(command.optsWithGlobals<CommonOptions>()))) process.exitCode = 1;
     });
 };

@@ -1,8 +1,7 @@
 /** What `metro-forecast forecast` says about the runs that it made. */
 import { SIGNALS } from '../metro/collections.js';
 import type { Runs } from '../metro/forecast/runs.js';
-
-const count = new Intl.NumberFormat('en-US');
+import { count } from './output.js';
 
 /** The newest run's forecasts by signal, and those without bounds. */
 const newestOf = ({ runs, forecasts }: Runs) => {

@@ -8,6 +8,7 @@ import { defaultSpan } from '../metro/forecast/runs.js';
 import { createdOption } from './created-option.js';
 import { type ForecastArguments, parseForecastArguments } from './forecast-options.js';
 import { forecastReport, forecastSummary } from './forecast-summary.js';
+import { print, toJson } from './output.js';
 import { createProgress } from './progress.js';
 
 interface Options extends ForecastArguments {
@@ -64,10 +65,7 @@ Exit codes: 0 forecast, 1 failure (nothing changed), 2 wrong usage.`,
           onRead: (rows) => progress.update('reading hpi', rows),
         });
         progress.finish();
-        const text = json
-          ? JSON.stringify(forecastReport(version, made), null, 2)
-          : forecastSummary(directory, version, made);
-        process.stdout.write(`${text}\n`);
+        print(json ? toJson(forecastReport(version, made)) : forecastSummary(directory, version, made));
       } finally {
         progress.finish();
       }

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { type ImportReport, importInto } from '../metro/import/import.js';
 import { isDay } from '../metro/periods.js';
 import { createdOption } from './created-option.js';
+import { count, print, toJson } from './output.js';
 import { createProgress } from './progress.js';
 
 interface Options {
@@ -16,8 +17,6 @@ interface Options {
 
 /** Names beyond these are counted. */
 const NAMED = 10;
-
-const count = new Intl.NumberFormat('en-US');
 
 const names = (list: readonly string[]): string =>
   list.length <= NAMED ? list.join(', ') : `${list.slice(0, NAMED).join(', ')} and ${list.length - NAMED} more`;
@@ -84,7 +83,7 @@ Exit codes: 0 imported, 1 bad rows or another failure (nothing changed), 2 wrong
           onWrite: ({ collection, written }) => progress.update(`writing ${collection}`, written),
         });
         progress.finish();
-        process.stdout.write(`${options.json ? JSON.stringify(report, null, 2) : summary(report)}\n`);
+        print(options.json ? toJson(report) : summary(report));
       } finally {
         progress.finish();
       }

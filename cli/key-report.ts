@@ -1,19 +1,7 @@
 /** What the `keys` commands show to people. */
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
 import type { ListedKey, ShownKey } from './key-actions.js';
-
-/** Columns as wide as their widest cell. */
-const table = (rows: readonly (readonly string[])[]): string => {
-  const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-};
+import { table } from './output.js';
 
 const stateOf = ({ revoked_at, expires_at }: ShownKey, now: number): string => {
   if (revoked_at !== null) return `revoked ${revoked_at}`;

@@ -17,20 +17,9 @@ import {
   type ShownKey,
 } from './key-actions.js';
 import { formatAudit, formatKeys } from './key-report.js';
+import { type CommonOptions, jsonOption } from './options.js';
+import { note, print, printJson } from './output.js';
 import { EXIT_CODES } from './report.js';
-
-interface Options {
-  readonly config?: string;
-  readonly json?: boolean;
-}
-
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
-};
-const note = (text: string): void => {
-  process.stderr.write(`${text}\n`);
-};
-const printJson = (value: unknown) => print(JSON.stringify(value, null, 2));
 
 /** Keys of a store in memory would be gone when the command ends. */
 const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
@@ -50,9 +39,9 @@ const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
 
 const withStore = async <T>(
   command: Command,
-  task: (store: KeyStore, loaded: LoadedConfig, options: Options) => Promise<T>,
+  task: (store: KeyStore, loaded: LoadedConfig, options: CommonOptions) => Promise<T>,
 ): Promise<T> => {
-  const options = command.optsWithGlobals<Options>();
+  const options = command.optsWithGlobals<CommonOptions>();
   const loaded = await loadConfig({ path: options.config, env: process.env });
   refuseMemory(loaded);
   let store: KeyStore | undefined;
@@ -66,12 +55,11 @@ const withStore = async <T>(
   }
 };
 
-const report = (key: ShownKey, { json }: Options, sentence: string): void => {
+const report = (key: ShownKey, { json }: CommonOptions, sentence: string): void => {
   if (json) printJson(key);
   else note(`${key.id} ("${key.name}") ${sentence}`);
 };
 
-const json = ['--json', 'print JSON for machines'] as const;
 const help = (example: string): string => `\nExample:\n  $ ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
 export const register = (program: Command): void => {
@@ -87,7 +75,7 @@ export const register = (program: Command): void => {
     .option('--tier <tier>', 'subscription tier (default: the first of auth.tiers)')
     .option('--limit <n>', 'requests per minute (default: limits.requestsPerMinute)')
     .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h, 2w); default: never')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
       withStore(command, async (store, { config }, { json }) => {
@@ -101,7 +89,7 @@ export const register = (program: Command): void => {
   keys
     .command('list')
     .description('list keys, without the keys themselves, and when they were used last, some minutes late')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
     .action((_: unknown, command: Command) =>
       withStore(command, async (store, _loaded, { json }) => {
@@ -117,7 +105,7 @@ export const register = (program: Command): void => {
     .description('make a successor of a key, with which it shares one limit; the old key ends after the overlap')
     .argument('<id>', 'as "keys list" shows it')
     .option('--overlap <when>', 'how long the old key goes on: a span (7d, 12h) or a date', '7d')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
     .action((id: string, { overlap }: { overlap: string }, command: Command) =>
       withStore(command, async (store, _loaded, { json }) => {
@@ -132,7 +120,7 @@ export const register = (program: Command): void => {
     .command('revoke')
     .description('refuse a key from now on; running services follow within 5 seconds')
     .argument('<id>', 'as "keys list" shows it')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys revoke key_4fJ8kQ2mXw'))
     .action((id: string, _: unknown, command: Command) =>
       withStore(command, async (store, _loaded, options) => {
@@ -146,7 +134,7 @@ export const register = (program: Command): void => {
     .description("change a key's limit; running services follow within 5 seconds")
     .argument('<id>', 'as "keys list" shows it')
     .argument('<n>', 'requests per minute, or "default"')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys limit key_4fJ8kQ2mXw 6000'))
     .action((id: string, limit: string, _: unknown, command: Command) =>
       withStore(command, async (store, _loaded, options) => {
@@ -159,7 +147,7 @@ export const register = (program: Command): void => {
     .command('audit')
     .description('list what was changed, when and by whom, the oldest change first')
     .argument('[id]', 'of one key alone, as "keys list" shows it')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys audit key_4fJ8kQ2mXw'))
     .action((id: string | undefined, _: unknown, command: Command) =>
       withStore(command, async (store, _loaded, { json }) => {

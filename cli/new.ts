@@ -1,5 +1,6 @@
 /** `metro-forecast new`: writes a small package to begin a plugin or an adapter with. */
 import type { Command } from 'commander';
+import { print, toJson } from './output.js';
 import { EXIT_CODES } from './report.js';
 import { type TemplateKind, writeTemplate } from './template.js';
 
@@ -47,7 +48,7 @@ Exit codes: ${EXIT_CODES}.`,
           '  npm test',
           'Its README.md says how to serve it.',
         ].join('\n');
-        process.stdout.write(`${json ? JSON.stringify({ folder, files }, null, 2) : text}\n`);
+        print(json ? toJson({ folder, files }) : text);
       });
   }
 };

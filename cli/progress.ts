@@ -1,6 +1,7 @@
 /** Progress of long work: a bar on a terminal, plain lines elsewhere. */
 import type { WriteStream } from 'node:tty';
 import { SingleBar } from 'cli-progress';
+import { count } from './output.js';
 
 export type Unit = 'rows' | 'bytes';
 
@@ -14,7 +15,6 @@ export interface Progress {
 /** Milliseconds between two plain lines of one task. */
 const LINE_EVERY_MS = 5_000;
 
-const count = new Intl.NumberFormat('en-US');
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const amount = (done: number, unit: Unit): string =>

@@ -3,15 +3,11 @@ import type { Command } from 'commander';
 import { openDirectory } from '../core/dataset/directory.js';
 import { checkDataset } from '../core/dataset/validate.js';
 import { OperatorError } from '../core/errors.js';
+import type { CommonOptions } from './options.js';
+import { count, print, printJson } from './output.js';
 import { createProgress } from './progress.js';
 import { withPublishedStorage } from './published-storage.js';
 
-interface Options {
-  readonly config?: string;
-  readonly json?: boolean;
-}
-
-const count = new Intl.NumberFormat('en-US');
 const MOST_FAULTS = 20;
 
 /** Aborted by Ctrl-C, so that what has been written is removed before the process ends. */
@@ -22,7 +18,7 @@ const interruption = (): { signal: AbortSignal; end(): void } => {
   return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
 };
 
-const publish = async (directory: string, options: Options): Promise<void> => {
+const publish = async (directory: string, options: CommonOptions): Promise<void> => {
   const { dataset, manifest } = await openDirectory(directory);
   const rows: Record<string, number> = {};
   await withPublishedStorage(options.config, 'publish', async (publishTo, { collections }) => {
@@ -50,12 +46,9 @@ const publish = async (directory: string, options: Options): Promise<void> => {
     }
   });
   const { version } = manifest;
-  if (options.json) {
-    process.stdout.write(`${JSON.stringify({ version, rows }, null, 2)}\n`);
-    return;
-  }
+  if (options.json) return printJson({ version, rows });
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
-  process.stdout.write(`Version ${version} is published: ${count.format(total)} rows. Running services follow now.\n`);
+  print(`Version ${version} is published: ${count.format(total)} rows. Running services follow now.`);
 };
 
 export const register = (program: Command): void => {
@@ -77,6 +70,6 @@ Examples:
 Exit codes: 0 published, 1 failure (nothing changed), 2 wrong usage.`,
     )
     .action((directory: string, _: unknown, command: Command) =>
-      publish(directory, command.optsWithGlobals<Options>()),
+      publish(directory, command.optsWithGlobals<CommonOptions>()),
     );
 };

@@ -35,8 +35,7 @@ export const report = (error: unknown, options: ReportOptions): Report => {
   if (error instanceof CommanderError) return { text: '', exitCode: error.exitCode === 0 ? 0 : WRONG_USAGE };
   const known = error instanceof Error && KNOWN.some((kind) => error instanceof kind);
   if (known) {
-    const faults = error instanceof OperatorError ? error.faults : [];
-    const heading = faults.length > 0 ? error.message.split('\n', 1)[0]! : error.message;
+    const { heading, faults } = error instanceof OperatorError ? error : { heading: error.message, faults: [] };
     return { text: errorText(heading, faults, options), exitCode: FAILED };
   }
   const message = error instanceof Error ? error.message : String(error);

@@ -1,46 +1,39 @@
 /** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Versions } from '../core/contracts/storage.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { nearest } from '../core/nearest.js';
+import { type CommonOptions, jsonOption, parseCount } from './options.js';
+import { note, print, printJson, table } from './output.js';
 import { withPublishedStorage } from './published-storage.js';
 import { EXIT_CODES } from './report.js';
 
-interface Options {
-  readonly config?: string;
-  readonly json?: boolean;
-}
-
 type Listed = Awaited<ReturnType<Versions['list']>>[number];
 
-const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
-};
-const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
-
-const withVersions = <T>(command: Command, task: (versions: Versions, options: Options) => Promise<T>): Promise<T> => {
-  const options = command.optsWithGlobals<Options>();
+const withVersions = <T>(
+  command: Command,
+  task: (versions: Versions, options: CommonOptions) => Promise<T>,
+): Promise<T> => {
+  const options = command.optsWithGlobals<CommonOptions>();
   return withPublishedStorage(options.config, 'versions', (versions) => task(versions, options));
 };
 
-const formatVersions = (list: readonly Listed[]): string => {
-  const width = Math.max('VERSION'.length, ...list.map(({ version }) => version.length));
-  const line = (version: string, published: string, state: string) =>
-    `${version.padEnd(width)}  ${published.padEnd(24)}  ${state}`.trimEnd();
-  return [
-    line('VERSION', 'PUBLISHED', 'STATE'),
-    ...list.map(({ version, publishedAt, current, held }) =>
-      line(version, publishedAt.toISOString(), current ? 'current' : held ? 'in use' : ''),
-    ),
-  ].join('\n');
-};
+const formatVersions = (list: readonly Listed[]): string =>
+  table([
+    ['VERSION', 'PUBLISHED', 'STATE'],
+    ...list.map(({ version, publishedAt, current, held }) => [
+      version,
+      publishedAt.toISOString(),
+      current ? 'current' : held ? 'in use' : '',
+    ]),
+  ]);
 
 const list = (command: Command) =>
   withVersions(command, async (versions, { json }) => {
     const found = await versions.list();
     if (json) return printJson(found);
     if (found.length > 0) return print(formatVersions(found));
-    return void process.stderr.write('Nothing has been published yet; "publish DIR" does.\n');
+    return note('Nothing has been published yet; "publish DIR" does.');
   });
 
 const activate = (version: string, command: Command) =>
@@ -65,12 +58,6 @@ const prune = (keep: number, command: Command) =>
     return print(deleted.length === 0 ? 'There was nothing to delete.' : `Deleted: ${deleted.join(', ')}.`);
   });
 
-const parseKeep = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return Number(text);
-};
-
-const json = ['--json', 'print JSON for machines'] as const;
 const help = (example: string): string =>
   `\nExample:\n  $ metro-forecast --config replicas.json snapshots ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
@@ -92,7 +79,7 @@ Exit codes: ${EXIT_CODES}.`,
   snapshots
     .command('list', { isDefault: true })
     .description('list the published versions, the newest first')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('list --json'))
     .action((_: unknown, command: Command) => list(command));
 
@@ -100,15 +87,15 @@ Exit codes: ${EXIT_CODES}.`,
     .command('activate')
     .description('make a published version the current one; running services follow')
     .argument('<version>', 'as "snapshots list" shows it')
-    .option(...json)
+    .option(...jsonOption)
     .addHelpText('after', help('activate 2024-09-30-0a1b2c3d4e5f'))
     .action((version: string, _: unknown, command: Command) => activate(version, command));
 
   snapshots
     .command('prune')
     .description('delete old versions, but never the current one or one that a running service may still be reading')
-    .requiredOption('--keep <n>', 'how many of the newest to keep', parseKeep)
-    .option(...json)
+    .requiredOption('--keep <n>', 'how many of the newest to keep', parseCount)
+    .option(...jsonOption)
     .addHelpText('after', help('prune --keep 5'))
     .action(({ keep }: { keep: number }, command: Command) => prune(keep, command));
 };

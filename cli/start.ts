@@ -15,24 +15,25 @@ import type { Logger } from '../core/contracts/runtime.js';
 import { createKey } from '../core/keys/key-format.js';
 import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
 import { type ListenError, listenFault } from './listen-fault.js';
+import { print } from './output.js';
 
 export const register = (program: Command): void => {
   program
     .command('start')
-    .description('Serve the API as the configuration says, until SIGTERM or SIGINT.')
+    .description('serve the API as the configuration says, until SIGTERM or SIGINT')
     .addHelpText(
       'after',
       `
 Examples:
-  metro-forecast start                       the embedded dataset, with a demo key for this run
-  metro-forecast start --config api.json     a configuration of your own
-  PORT=9000 metro-forecast start             another port
+  $ metro-forecast start                      the embedded dataset, with a demo key for this run
+  $ metro-forecast --config api.json start    a configuration of your own
+  $ PORT=9000 metro-forecast start            another port
 
 SIGTERM makes /health fail at once; after server.drainDelayMs the service stops listening, ends the running requests
 within server.drainMs and closes its stores. SIGINT does so without the delay; a second signal ends it at once.
 With server.workers above 1 this process starts that many and acts on signals for them.
 
-Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 for a wrong command line.`,
+Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong usage.`,
     )
     .action(async (_options: object, command: Command) => {
       await start(command.optsWithGlobals<{ config?: string }>().config);
@@ -63,10 +64,10 @@ const start = async (path: string | undefined): Promise<void> => {
     stopOnSignals(server, logger, (delayMs) => shutDown(app, server, delayMs));
     ({ url } = await listen(app, loaded));
   }
-  process.stdout.write(`Listening on ${url}\n`);
+  print(`Listening on ${url}`);
   if (demo) {
-    process.stdout.write(
-      `This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo.key}" ${url}/markets/26420\n\n`,
+    print(
+      `This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo.key}" ${url}/markets/26420\n`,
     );
   }
 };

@@ -1,23 +1,16 @@
 /** `metro-forecast validate`: says whether a dataset directory keeps every rule. */
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { loadConfig } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
 import { openDirectory } from '../core/dataset/directory.js';
 import { checkDataset } from '../core/dataset/validate.js';
+import { type CommonOptions, parseCount } from './options.js';
+import { count, print, printJson } from './output.js';
 import { createProgress } from './progress.js';
 
-interface Options {
-  readonly config?: string;
-  readonly json?: boolean;
+interface Options extends CommonOptions {
   readonly maxFaults: number;
 }
-
-const count = new Intl.NumberFormat('en-US');
-
-const parseCount = (text: string): number => {
-  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return Number(text);
-};
 
 /** Checks the collections that the config's plugins read: another config may need others. */
 const validate = async (directory: string, options: Options): Promise<boolean> => {
@@ -35,21 +28,15 @@ const validate = async (directory: string, options: Options): Promise<boolean> =
 
   const ok = faults.total === 0;
   if (options.json) {
-    const report = { directory, version: manifest.version, ok, rows, faultCount: faults.total, faults: faults.kept };
-    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    printJson({ directory, version: manifest.version, ok, rows, faultCount: faults.total, faults: faults.kept });
   } else if (ok) {
     const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
-    process.stdout.write(
-      `${directory} is valid: version ${manifest.version}, ${registry.collections.size} collections, ${count.format(total)} rows.\n`,
+    print(
+      `${directory} is valid: version ${manifest.version}, ${registry.collections.size} collections, ${count.format(total)} rows.`,
     );
   } else {
     const found = faults.total === 1 ? '1 fault' : `${count.format(faults.total)} faults`;
-    process.stdout.write(
-      `${directory} has ${found}:\n${faults
-        .lines()
-        .map((line) => `  - ${line}\n`)
-        .join('')}`,
-    );
+    print([`${directory} has ${found}:`, ...faults.lines().map((line) => `  - ${line}`)].join('\n'));
   }
   return ok;
 };

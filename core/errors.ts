@@ -188,7 +188,7 @@ export class KeyStoreError extends BoundaryError {
 /** A mistake of the operator's: shown as it is, without a stack trace, one line a fault. */
 export class OperatorError extends Error {
   constructor(
-    heading: string,
+    readonly heading: string,
     readonly faults: readonly string[] = [],
     options?: { cause?: unknown },
   ) {

@@ -27,12 +27,8 @@ export type OnRows = (rows: number) => void;
 
 /** A thrown error as the finding that it is. */
 export const failure = (check: string, error: unknown, advice: readonly string[] = []): Finding => {
-  const faults = error instanceof OperatorError ? error.faults : [];
-  const message = error instanceof Error ? error.message : String(error);
-  return {
-    check,
-    state: 'failed',
-    message: faults.length > 0 ? message.split('\n', 1)[0]! : message,
-    advice: [...faults, ...advice],
-  };
+  if (error instanceof OperatorError) {
+    return { check, state: 'failed', message: error.heading, advice: [...error.faults, ...advice] };
+  }
+  return { check, state: 'failed', message: error instanceof Error ? error.message : String(error), advice };
 };

@@ -2,9 +2,9 @@
 import { resolve } from '../../app/container.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { checkDataset } from '../../core/dataset/validate.js';
+import { count } from '../output.js';
 import { type Finding, failure, type OnRows, type Patient } from './finding.js';
 
-const count = new Intl.NumberFormat('en-US');
 const MOST_FAULTS = 10;
 
 export interface StorageFinding {

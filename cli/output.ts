@@ -1,0 +1,29 @@
+/** What commands print: results go to standard output, all else to standard error. */
+
+export const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
+
+export const toJson = (value: unknown): string => JSON.stringify(value, null, 2);
+
+export const printJson = (value: unknown): void => print(toJson(value));
+
+export const note = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+
+/** Numbers of rows and the like, for people. */
+export const count = new Intl.NumberFormat('en-US');
+
+/** Columns as wide as their widest cell. */
+export const table = (rows: readonly (readonly string[])[]): string => {
+  const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+};
