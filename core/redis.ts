@@ -16,7 +16,7 @@ export interface RedisConnection {
   close(): void;
 }
 
-const RETRY_AT_MOST_MS = 500;
+const RETRY_AT_MOST_MS = 250;
 const retry = (times: number): number => Math.min(times * 50, RETRY_AT_MOST_MS);
 
 /** What all kinds share: commands fail at once while there is no connection, and none is sent twice. */

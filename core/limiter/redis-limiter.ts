@@ -1,6 +1,6 @@
 /** The limiter of many replicas: one sliding window for each subject, kept in Redis and on its clock. */
 import { randomBytes } from 'node:crypto';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as endOfTurn } from 'node:timers/promises';
 import { Breaker } from '../breaker.js';
 import { type Decision, type Limiter, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
@@ -53,6 +53,12 @@ interface Subject {
 
 /** A call that finds Redis elsewhere than expected counts nothing, and is made again with a report. */
 const ATTEMPTS = 3;
+/**
+ * A Redis to which the connection was lost may be empty when it is back. Having told it what it knows, each replica
+ * goes on alone for so long, in which the others have connected again (`core/redis.ts`), been answered a probe
+ * (`breaker.ts`), and told it too. Else the first one back would hand out what all of them have used up.
+ */
+const REJOIN_MS = 500;
 /** How many subjects are compared with Redis at once when it has come back. */
 const RECONCILED_AT_ONCE = 64;
 
@@ -86,6 +92,8 @@ export class RedisLimiter implements Limiter {
   readonly #breaker: Breaker;
   /** The subject whose call failed: the probe goes where its key lives. */
   #failed = '';
+  #connectionLost = false;
+  #rejoinsAt = Number.NEGATIVE_INFINITY;
   #calls = 0;
 
   constructor(options: RedisLimiterOptions) {
@@ -100,7 +108,7 @@ export class RedisLimiter implements Limiter {
       // A write, since a replica of Redis that cannot count is of no use.
       probe: () => this.#redis.client.set(this.#key(this.#failed, 'probe'), 1, 'PX', 1000),
       timeoutMs: this.#redis.timeoutMs,
-      onClose: () => void this.#reconcile(),
+      onClose: () => void this.#rejoin(),
       logger: options.logger,
     });
     this.#redis.client.on('close', this.#onConnectionLost);
@@ -111,7 +119,7 @@ export class RedisLimiter implements Limiter {
     const subject = this.#subjects.get(name, now);
     if (now < subject.refusedUntil && limit === subject.refusedLimit) return refusal(subject, now);
     subject.limit = limit;
-    if (this.#breaker.open) return this.#decideAlone(subject, now);
+    if (this.#isAlone(now)) return this.#decideAlone(subject, now);
     return new Promise((settle) => {
       subject.waiting.push(settle as Settle);
       if (!subject.busy) void this.#work(name, subject);
@@ -119,7 +127,8 @@ export class RedisLimiter implements Limiter {
   }
 
   health(): Health {
-    return this.#breaker.open ? { ok: false, message: AWAY[this.#whenAway] } : { ok: true, message: null };
+    const alone = this.#isAlone(this.#clock.monotonic());
+    return alone ? { ok: false, message: AWAY[this.#whenAway] } : { ok: true, message: null };
   }
 
   /** Leaves the connection, which is its owner's, open. */
@@ -128,7 +137,14 @@ export class RedisLimiter implements Limiter {
     this.#breaker.dispose();
   }
 
-  readonly #onConnectionLost = () => this.#breaker.trip(new Error('The connection to Redis was lost.'));
+  #isAlone(now: number): boolean {
+    return this.#breaker.open || now < this.#rejoinsAt;
+  }
+
+  readonly #onConnectionLost = () => {
+    this.#connectionLost = true;
+    this.#breaker.trip(new Error('The connection to Redis was lost.'));
+  };
 
   /** Makes calls, one at a time, as long as requests wait. */
   async #work(name: string, subject: Subject): Promise<void> {
@@ -219,6 +235,16 @@ export class RedisLimiter implements Limiter {
       else subject.ledger.add(call, now, 1);
     }
     return { ...decision, limit };
+  }
+
+  async #rejoin(): Promise<void> {
+    const mayBeEmpty = this.#connectionLost;
+    this.#connectionLost = false;
+    if (mayBeEmpty) this.#rejoinsAt = this.#clock.monotonic() + REJOIN_MS;
+    await this.#reconcile();
+    if (!mayBeEmpty) return;
+    await delay(REJOIN_MS, undefined, { ref: false });
+    await this.#reconcile();
   }
 
   /** Tells a Redis that has come back what this replica knows, also of subjects that nobody asks for now. */

@@ -99,6 +99,26 @@ describe('RedisLimiter and an outage', () => {
     );
   });
 
+  it('killed and empty when it is back: no replica gets a limit that others have used up, but their share', async () => {
+    const proxy = await startTcpProxy(server.port);
+    const [first, second] = await Promise.all([create({ port: proxy.port }), create()]);
+    assert.equal(passed(await take(first, 600)), 600);
+    await server.kill();
+    // The one that knows of them is the last to come back.
+    proxy.inject({ latencyMs: 8 });
+    await server.restart();
+    let others = 0;
+    while (!first.health().ok || !second.health().ok) {
+      others += passed(await take(second, 100));
+      await delay(5);
+    }
+    assert.equal(others, 600 / REPLICAS);
+    await delay(50);
+    assert.equal(await counted(), 600 + others);
+    assert.equal(passed(await take(second, 100)), 0);
+    await proxy.close();
+  });
+
   it('frozen: the first request waits for under 100 ms, the next for nothing, and none is counted twice', async () => {
     const limiter = await create();
     await take(limiter, 10);
