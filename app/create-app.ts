@@ -71,7 +71,8 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   const cache = resolve(container, 'cache');
   const events = resolve(container, 'storageEvents');
 
-  const stored = { adapter, collections: modules.registry.collections, cacheBytes: http.cacheBytes };
+  const { cacheBytes, answerMs } = http;
+  const stored = { adapter, collections: modules.registry.collections, cacheBytes, answerMs };
   const snapshots = new CurrentSnapshot({ ...stored, clock, logger });
   const vintages = new Vintages(stored);
   let storage: Health = { ok: true, message: null };

@@ -48,6 +48,7 @@ export interface HttpConfig {
   readonly cors: CorsConfig | null;
   readonly compression: boolean;
   readonly cacheBytes: number;
+  readonly answerMs: number;
   readonly csvFormulaGuard: boolean;
 }
 
@@ -207,6 +208,10 @@ export const configSchema = {
       ),
       compression: { type: 'boolean', description: 'Whether answers are sent as br or gzip too.', default: true },
       cacheBytes: count('Memory for answers kept ready, in bytes; 0: none are.', 0, 2 ** 40, 64 * 1024 * 1024),
+      answerMs: milliseconds(
+        'How long everything that one answer needs may take to be read, before it is a 503; shorter than the proxy before the service waits.',
+        4000,
+      ),
       csvFormulaGuard: {
         type: 'boolean',
         description:

@@ -6,6 +6,7 @@ import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { checkedSnapshot } from '../storage/checked-snapshot.js';
+import { readWithin } from '../storage/read-within.js';
 import { type DataRequest, representData } from './data-request.js';
 import type { Representation } from './representation.js';
 import { ResponseCache } from './response-cache.js';
@@ -14,15 +15,17 @@ export class ServedSnapshot {
   readonly responses: ResponseCache;
   readonly reader: SnapshotReader;
   readonly #snapshot: Snapshot;
+  readonly #options: Pick<CurrentSnapshotOptions, 'collections' | 'answerMs'>;
   /** How to compute each kept shape again on the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
   #readers = 0;
   #retired = false;
 
-  constructor(snapshot: Snapshot, collections: ReadonlyMap<string, Collection>, cacheBytes: number) {
+  constructor(snapshot: Snapshot, options: Pick<CurrentSnapshotOptions, 'collections' | 'cacheBytes' | 'answerMs'>) {
     this.#snapshot = snapshot;
-    this.reader = checkedSnapshot(snapshot, collections);
-    this.responses = new ResponseCache(cacheBytes, (shape) => this.#requests.delete(shape));
+    this.#options = options;
+    this.reader = checkedSnapshot(snapshot, options.collections);
+    this.responses = new ResponseCache(options.cacheBytes, (shape) => this.#requests.delete(shape));
   }
 
   get version(): string {
@@ -56,7 +59,10 @@ export class ServedSnapshot {
       }
       this.#readers++;
       try {
-        const representation = await representData(request, this.reader);
+        const { answerMs, collections } = this.#options;
+        const representation = await readWithin(answerMs, this.#snapshot, collections, (reader) =>
+          representData(request, reader),
+        );
         this.#requests.set(request.shape, request);
         return representation;
       } finally {
@@ -75,6 +81,8 @@ export interface CurrentSnapshotOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly cacheBytes: number;
+  /** How long the reads of one answer may take together. */
+  readonly answerMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -117,7 +125,7 @@ export class CurrentSnapshot {
   }
 
   async #refresh(): Promise<void> {
-    const { adapter, collections, cacheBytes, logger } = this.#options;
+    const { adapter, logger } = this.#options;
     do {
       this.#again = false;
       let snapshot: Snapshot;
@@ -132,7 +140,7 @@ export class CurrentSnapshot {
         snapshot.release();
         continue;
       }
-      const next = new ServedSnapshot(snapshot, collections, cacheBytes);
+      const next = new ServedSnapshot(snapshot, this.#options);
       if (previous) await this.#warm(next, previous);
       this.#served = next;
       previous?.retire();

@@ -2,7 +2,7 @@
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { ApiError, errors } from '../errors.js';
-import { checkedSnapshot } from '../storage/checked-snapshot.js';
+import { readWithin } from '../storage/read-within.js';
 import { type DataRequest, representData } from './data-request.js';
 import { AS_OF } from './framework-parameters.js';
 import type { Representation } from './representation.js';
@@ -13,6 +13,8 @@ export interface VintagesOptions {
   readonly collections: ReadonlyMap<string, Collection>;
   /** The budget of the answers kept from the current snapshot; those as of earlier times get a part as large again. */
   readonly cacheBytes: number;
+  /** How long the reads of one answer may take together. */
+  readonly answerMs: number;
 }
 
 /** Earlier times are asked for seldom beside the present. */
@@ -21,11 +23,13 @@ const SHARE_OF_CACHE = 1 / 8;
 export class Vintages {
   readonly #adapter: StorageAdapter;
   readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #answerMs: number;
   readonly #responses: ResponseCache;
 
-  constructor({ adapter, collections, cacheBytes }: VintagesOptions) {
+  constructor({ adapter, collections, cacheBytes, answerMs }: VintagesOptions) {
     this.#adapter = adapter;
     this.#collections = collections;
+    this.#answerMs = answerMs;
     this.#responses = new ResponseCache(cacheBytes * SHARE_OF_CACHE);
   }
 
@@ -50,7 +54,9 @@ export class Vintages {
       representation:
         kept ??
         this.#responses
-          .getOrCompute(shape, () => representData(request, checkedSnapshot(snapshot, this.#collections)))
+          .getOrCompute(shape, () =>
+            readWithin(this.#answerMs, snapshot, this.#collections, (reader) => representData(request, reader)),
+          )
           .finally(() => snapshot.release()),
     };
   }

@@ -119,7 +119,12 @@ describe('Vintages', () => {
             const adapter = await create();
             await adapter.open();
             try {
-              const vintages = new Vintages({ adapter, collections: context.collections, cacheBytes: 1_000_000 });
+              const vintages = new Vintages({
+                adapter,
+                collections: context.collections,
+                cacheBytes: 1_000_000,
+                answerMs: 4000,
+              });
               const { request } = countingRequest();
               const served: { version: string; publishedAt: number; value: number }[] = [];
               const valuesBy = new Map<string, number>();
@@ -164,7 +169,12 @@ describe('Vintages', () => {
         const adapter = await create();
         await adapter.open();
         try {
-          const vintages = new Vintages({ adapter, collections: context.collections, cacheBytes: 1_000_000 });
+          const vintages = new Vintages({
+            adapter,
+            collections: context.collections,
+            cacheBytes: 1_000_000,
+            answerMs: 4000,
+          });
           const { request, calls } = countingRequest();
           await publish(adapter, 'old', START, 1);
           await publish(adapter, 'new', START + 10 * DAY, 2);
@@ -184,7 +194,12 @@ describe('Vintages', () => {
         const adapter = await create();
         await adapter.open();
         try {
-          const vintages = new Vintages({ adapter, collections: context.collections, cacheBytes: 1_000_000 });
+          const vintages = new Vintages({
+            adapter,
+            collections: context.collections,
+            cacheBytes: 1_000_000,
+            answerMs: 4000,
+          });
           const { request } = countingRequest();
           const handler = async () => {
             throw new Error('broken');
