@@ -108,17 +108,18 @@ describe('a TCP proxy', () => {
     await (await open()).say('new');
   });
 
-  it('half-open: nothing arrives, not even the end; idle connections and new ones are well after healing', async () => {
+  it('half-open: connections are dead without an end, those of before too; only those made after healing are well', async () => {
     const idle = await open();
     await idle.say('i');
     const { socket, seen, say } = await inject({ halfOpen: true });
     await say('b', 0);
     const hopeful = await open();
-    await delay(20);
+    await hopeful.say('c', 0);
     socket.destroy();
     await delay(20);
-    assert.deepEqual([asked, seen.text, ended], ['ia', 'A', 0]);
     proxy.heal();
-    await Promise.all([idle.say('j'), hopeful.say('k')]);
+    await Promise.all([idle.say('d', 0), hopeful.say('e', 0)]);
+    await (await open()).say('f');
+    assert.deepEqual([asked, seen.text, ended], ['iaf', 'A', 0]);
   });
 });

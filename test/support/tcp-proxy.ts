@@ -15,7 +15,7 @@ export interface TcpFault {
   readonly resetAfterBytes?: number;
   /** What a connection brings back from the server before it loses all the rest, while requests get through. */
   readonly replyBytes?: number;
-  /** Whether nothing gets through either way, and neither end hears of it. */
+  /** Whether connections are dead, both those that are open and those to come, and neither end hears of it. */
   readonly halfOpen?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface TcpProxy {
   readonly port: number;
   /** Puts this fault in the place of the one before. */
   inject(fault: TcpFault): void;
-  /** Ends the fault. What was late goes on at once; a connection that has lost something stays silent for ever. */
+  /** Ends the fault. What was late goes on at once; a connection that is dead, or has lost something, stays so. */
   heal(): void;
   /** Lets requests through and loses what the server answers, until `mend`. */
   cutReplies(): void;
@@ -38,11 +38,14 @@ const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
+  /** Those that nothing reaches any more: of what they have missed a part, the rest would make no sense to them. */
+  const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;
 
   const replace = (next: TcpFault): void => {
     fault = next;
+    if (fault.halfOpen) for (const socket of sockets) silent.add(socket);
     replaced?.abort();
     replaced = new AbortController();
     // As many as there are pieces on their way.
@@ -60,13 +63,10 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
     let current = fault;
     let carried = 0;
     let returned = 0;
-    /** Ends that have missed something: what comes after it would make no sense to them. */
-    const silent = new Set<Socket>();
 
     const write = (to: Socket, data: Buffer): void => {
-      const { halfOpen, replyBytes = UNBOUNDED, resetAfterBytes = UNBOUNDED } = fault;
+      const { replyBytes = UNBOUNDED, resetAfterBytes = UNBOUNDED } = fault;
       if (current !== fault) [current, carried, returned] = [fault, 0, 0];
-      if (halfOpen) for (const socket of both) silent.add(socket);
       if (silent.has(to)) return;
       const arriving = to === downstream ? data.subarray(0, Math.max(0, replyBytes - returned)) : data;
       if (to === downstream) returned += arriving.length;
@@ -101,13 +101,16 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
       from.on('error', () => undefined);
       from.on('close', () => {
         sockets.delete(from);
-        if (silent.has(to) || fault.halfOpen) return;
+        if (silent.has(to)) return;
         // What was sent before the end arrives before it.
         void (last ?? Promise.resolve()).then(() => to.end(() => to.destroy()));
       });
     };
 
-    for (const socket of both) sockets.add(socket);
+    for (const socket of both) {
+      sockets.add(socket);
+      if (fault.halfOpen) silent.add(socket);
+    }
     carry(downstream, upstream);
     carry(upstream, downstream);
   });
