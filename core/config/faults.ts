@@ -24,11 +24,14 @@ export const suggest = (name: string, names: readonly string[]): string => {
   return names.length > 0 ? `there are ${names.map((each) => `"${each}"`).join(', ')}` : 'there are none here';
 };
 
-/** Of `anyOf` and `oneOf`, keeps what went wrong deeper inside, or else the alternatives as a whole. */
+/**
+ * Drops what only says that something inside is wrong. Of `anyOf` and `oneOf`, keeps what went wrong deeper inside, or
+ * else the alternatives as a whole.
+ */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
   for (const error of errors) {
-    if (error.keyword === 'if') dropped.add(error);
+    if (error.keyword === 'if' || error.keyword === 'propertyNames') dropped.add(error);
     if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') continue;
     const inside = errors.filter((other) => other.schemaPath.startsWith(`${error.schemaPath}/`));
     const deeper = inside.filter((other) => other.instancePath.length > error.instancePath.length);

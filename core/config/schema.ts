@@ -55,6 +55,8 @@ export interface HttpConfig {
 export interface AuthConfig {
   readonly realm: string;
   readonly tiers: readonly string[];
+  /** By version. */
+  readonly peppers: Readonly<Record<string, string>>;
   readonly keys: ModuleConfig;
 }
 
@@ -241,6 +243,14 @@ export const configSchema = {
         uniqueItems: true,
         items: { type: 'string', minLength: 1 },
         default: ['enterprise'],
+      },
+      peppers: {
+        type: 'object',
+        description:
+          'Secrets that are mixed into what is kept of keys, by version: 1, 2, ...; new keys get the highest one. Better given by the environment than in this file.',
+        propertyNames: { type: 'string', pattern: '^[1-9][0-9]{0,3}$', examples: ['1'] },
+        additionalProperties: { type: 'string', minLength: 32, 'x-secret': true },
+        default: {},
       },
       keys: module('Where API keys are kept.', { default: { use: 'file', options: { path: 'keys.json' } } }),
     }),

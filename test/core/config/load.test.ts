@@ -77,7 +77,8 @@ describe('loadConfig', () => {
       env: {},
     });
     expect(config.plugins).to.deep.equal([{ use: 'one', options: {} }]);
-    expect(config.auth).to.deep.equal({ realm: 'API', tiers: ['enterprise'], keys: { use: 'memory', options: {} } });
+    const keys = { use: 'memory', options: {} };
+    expect(config.auth).to.deep.equal({ realm: 'API', tiers: ['enterprise'], peppers: {}, keys });
     expect(config.redis).to.equal(null);
     expect(config.http.cors).to.deep.equal({ origin: '*', maxAgeSeconds: 86_400 });
     expect(config).to.not.have.property('$schema');
@@ -153,6 +154,16 @@ describe('loadConfig', () => {
         'the same tier twice',
         { auth: { tiers: ['a', 'a'] } },
         'auth.tiers: items 0 and 1 are the same; each may be there once',
+      ],
+      [
+        'a pepper that is too short, without showing it',
+        { auth: { peppers: { '1': 's3cret' } } },
+        'auth.peppers.1: the value (not shown, it may be a secret) is not allowed; it must be a string, of at least 32 characters',
+      ],
+      [
+        'a pepper whose version is no number',
+        { auth: { peppers: { v1: 'x'.repeat(32) } } },
+        'auth.peppers: "v1" is not allowed; it must be a string, matching ^[1-9][0-9]{0,3}$, for example "1"',
       ],
       ['no kind of Redis', { redis: {} }, 'redis: there must be exactly one of "url", "sentinel", "cluster"'],
       [

@@ -34,6 +34,12 @@ describe('maskSecrets(config, schemas)', () => {
     }
   });
 
+  it('shows of the peppers of keys their versions only', () => {
+    const auth = { realm: 'r', peppers: { '1': 'pw', '2': 'p w' }, keys: { use: 'k', options: {} } };
+    const masked = maskSecrets(config({ auth }));
+    expect(masked.auth).to.deep.equal({ ...auth, peppers: { '1': '***', '2': '***' } });
+  });
+
   it("masks what a module's schema marks", () => {
     const schema = {
       type: 'object',
