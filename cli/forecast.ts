@@ -1,5 +1,5 @@
 /** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { forecastDirectory } from '../metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../metro/forecast/model.js';
 import { defaultModel, models } from '../metro/forecast/models/index.js';
@@ -18,12 +18,17 @@ interface Options extends ForecastArguments {
 
 const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join('\n');
 
+/** Its choices are for completion: `parseForecastArguments` checks the value, and tells all faults together. */
+const modelOption = new Option('--model <name>', `what to forecast with (default: ${defaultModel.name})`)
+  .choices(models.map(({ name }) => name))
+  .argParser((name) => name);
+
 export const register = (program: Command): void => {
   program
     .command('forecast')
     .description("add a model's runs to a dataset directory, in the place of those that it has")
     .argument('<dir>', 'the dataset directory')
-    .option('--model <name>', `what to forecast with (default: ${defaultModel.name})`)
+    .addOption(modelOption)
     .option('--runs <n>', `the newest quarters, one run each (default: ${defaultSpan.last}, or all from --from on)`)
     .option('--from <quarter>', 'the first quarter to make a run at, like 2005Q4')
     .option('--to <quarter>', 'the last one (default: the newest of the index)')

@@ -7,6 +7,12 @@ export interface Candidate {
   readonly description: string;
 }
 
+export interface ValuedOption {
+  /** `-c`, `--config`. */
+  readonly word: string;
+  readonly choices: readonly string[];
+}
+
 export interface CommandNode {
   /** The words from the program's name on, each after a space: ` keys create`; empty for the program itself. */
   readonly path: string;
@@ -14,8 +20,8 @@ export interface CommandNode {
   readonly options: readonly Candidate[];
   /** Words that an argument may be. */
   readonly choices: readonly string[];
-  /** Options whose next word is their value. */
-  readonly valued: readonly string[];
+  /** Options whose next word is their value, with the words that it may be where only some may. */
+  readonly valued: readonly ValuedOption[];
 }
 
 /** The program first, then depth first. Options of the program hold for every command. */
@@ -29,7 +35,9 @@ export const commandNodes = (program: Command): CommandNode[] => {
       commands: commands.map((one) => ({ word: one.name(), description: one.description() })),
       options: options.flatMap(({ long, description }) => (long ? [{ word: long, description }] : [])),
       choices: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
-      valued: options.flatMap(({ short, long, required }) => (required ? [short, long].filter(isText) : [])),
+      valued: options.flatMap(({ short, long, required, argChoices = [] }) =>
+        required ? [short, long].filter(isText).map((word) => ({ word, choices: argChoices })) : [],
+      ),
     };
     return [node, ...commands.flatMap((one) => walk(one, `${path} ${one.name()}`))];
   };
@@ -39,6 +47,10 @@ export const commandNodes = (program: Command): CommandNode[] => {
 const isText = (value: string | undefined): value is string => value !== undefined;
 
 /** Every option with a value, whatever the command: its value is no command. */
-export const valuedOptions = (nodes: readonly CommandNode[]): string[] => [
-  ...new Set(nodes.flatMap(({ valued }) => valued)),
-];
+export const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
+  const byWord = new Map<string, ValuedOption>();
+  for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {
+    byWord.set(word, { word, choices: [...new Set([...(byWord.get(word)?.choices ?? []), ...choices])] });
+  }
+  return [...byWord.values()];
+};

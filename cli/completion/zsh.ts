@@ -9,6 +9,10 @@ const described = ({ word, description }: Candidate): string => quote(`${word}:$
 export const zshCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name}`;
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`);
+  const valued = valuedOptions(nodes);
+  const values = valued
+    .filter(({ choices }) => choices.length > 0)
+    .map(({ word, choices }) => `      ${word}) found=(${choices.map(quote).join(' ')}) ;;\n`);
   const cases = nodes.map(({ path, commands, options, choices }) => {
     const words = [...commands.map(described), ...choices.map(quote)];
     return `    "${path}")
@@ -21,14 +25,19 @@ ${fn}() {
   local -a found flags
   for ((i = 2; i < CURRENT; i++)); do
     case "\${words[i]}" in
-      ${valuedOptions(nodes).join('|')}) ((i++)); continue ;;
+      ${valued.map(({ word }) => word).join('|')}) ((i++)); continue ;;
     esac
     case "$at \${words[i]}" in
       ${paths.join('|')}) at="$at \${words[i]}" ;;
     esac
   done
-  # The value of an option is a file, if anything.
-  if ((i > CURRENT)); then _files; return; fi
+  # The value of an option: a file, if no words are known.
+  if ((i > CURRENT)); then
+    case "\${words[CURRENT - 1]}" in
+${values.join('')}    esac
+    if (( \${#found} )); then _describe value found; else _files; fi
+    return
+  fi
   case "$at" in
 ${cases.join('\n')}
   esac

@@ -8,10 +8,12 @@ import { expect } from 'chai';
 import { commandNodes } from '../../cli/completion/nodes.js';
 import { register } from '../../cli/completion.js';
 import { createProgram } from '../../cli/main.js';
+import { models as allModels } from '../../metro/forecast/models/index.js';
 import { runProcess } from '../support/command-process.js';
 import { runCommand } from '../support/run-command.js';
 
 const run = promisify(execFile);
+const models = allModels.map(({ name }) => name);
 
 const isInstalled = (shell: string): boolean => {
   try {
@@ -52,7 +54,7 @@ describe('metro-forecast completion', () => {
     }
   });
 
-  it('finds the command behind options with values, and offers files for values', async function () {
+  it('finds the command behind options with values, and offers the words or files for values', async function () {
     if (!isInstalled('bash')) {
       console.log('      skipped: bash is not installed');
       this.skip();
@@ -60,6 +62,8 @@ describe('metro-forecast completion', () => {
     expect(await bash('--config', 'keys', 'snapshots', 'pr')).to.deep.equal(['prune']);
     expect(await bash('keys', 'create', '--name', 'list', '--ti')).to.deep.equal(['--tier']);
     expect(await bash('--config', '')).to.deep.equal([]);
+    expect(await bash('forecast', 'data', '--model', '')).to.deep.equal(models);
+    expect(await bash('forecast', '--model', models[1]!.slice(0, 3))).to.deep.equal([models[1]]);
   });
 
   it('offers the same in zsh', async function () {
@@ -87,6 +91,7 @@ describe('metro-forecast completion', () => {
       expect(await zsh(...words, '--'), path).to.have.members(options.map(({ word }) => word));
     }
     expect(await zsh('--config', '')).to.deep.equal(['FILES']);
+    expect(await zsh('forecast', 'data', '--model', '')).to.deep.equal(models);
     expect(await zsh('--config', 'keys', 'snapshots', '')).to.deep.equal(['list', 'activate', 'prune']);
   });
 
