@@ -176,9 +176,8 @@ export const configSchema = {
         {
           maxInFlight: count('Most requests being answered at once.', 1, 1_000_000, 2000),
           maxEventLoopDelayMs: milliseconds(
-            'How long requests may wait for the event loop, once they have waited longer for a quarter of a second.',
-            // A small machine that others keep busy is not an overload of this service's own.
-            200,
+            'How long the event loop may work on requests that came together, where more come the longer it takes.',
+            100,
           ),
         },
         { type: ['object', 'null'] },

@@ -2,9 +2,11 @@
  * Refuses requests past the service's capacity, so that those it admits keep their latency.
  *
  * Two signs tell that it is past: too many requests are being answered at once (they wait for a store), or those that
- * came together wait too long for the event loop (they wait for this process). One long turn of the loop is a burst
- * or a pause, which the queue is there for; only when turns have been too long for `PATIENCE_MS` does each turn refuse
- * what it cannot get to in time. This is the idea of CoDel (RFC 8289): what counts is a queue that stays.
+ * came together keep the event loop busy for too long (they wait for this process). A single long turn of the loop is
+ * a burst, which the queue is there for; a long one after another means that more comes in a turn than the turn before
+ * could answer. It is measured in time that this process has worked, since a turn is long also when the machine's other
+ * processes take their share of it. From then on each turn answers what it gets to in a few milliseconds and refuses
+ * the rest, until the loop has had time to spare: as in CoDel (RFC 8289), the queue that stays is drained and kept short.
  *
  * It stands before the pipeline, since a refusal must cost a fraction of an answer: no limiter is asked, and one log
  * line a spell is written instead of one a request.
@@ -21,36 +23,61 @@ export interface AdmissionOptions {
   readonly maxEventLoopDelayMs: number;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** Calls back when the loop's turn ends. For tests; Node's `setImmediate` by default. */
-  readonly atEndOfTurn?: (callback: () => void) => void;
+  /** For tests; Node's own by default. */
+  readonly eventLoop?: EventLoop;
 }
+
+/** What Node knows of its event loop. */
+export interface EventLoop {
+  /** Calls back when the running turn ends. */
+  atEndOfTurn(callback: () => void): void;
+  /** Milliseconds of processor time that the process has used. */
+  worked(): number;
+  /** Milliseconds in which the loop has had nothing to do. */
+  idle(): number;
+}
+
+const nodeEventLoop: EventLoop = {
+  atEndOfTurn: setImmediate,
+  worked: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  },
+  idle: () => performance.nodeTiming.idleTime,
+};
 
 export type Overload = 'in_flight' | 'event_loop_delay';
 
-const PATIENCE_MS = 250;
 /** So few requests in a turn are no overload, however long each takes: they would wait for one another anyway. */
 const FEW = 16;
-/** After so long without a refusal, a spell of overload is over. */
+/** What a turn may take of a queue that is kept short. */
+const SHORT_TURN_MS = 2;
+/** It is kept so until the loop has had this share of at least so long to spare. */
+const SPARE_SHARE = 0.1;
+const SPARE_WINDOW_MS = 1000;
+/** After so long without a refusal, a spell of overload is over for the log. */
 const CALM_MS = 1000;
 
 export class Admission {
   readonly refused: Record<Overload, number> = { in_flight: 0, event_loop_delay: 0 };
   readonly #options: AdmissionOptions;
-  readonly #atEndOfTurn: (callback: () => void) => void;
+  readonly #eventLoop: EventLoop;
   readonly #endTurn = () => this.#onTurnEnd();
   #inFlight = 0;
   /** When the first request of the event loop's running turn was seen. */
   #turnSince: number | undefined;
-  /** Requests admitted in it. */
-  #admitted = 0;
-  /** Since when turns have been too long. */
-  #longSince: number | undefined;
+  /** Requests seen in it. */
+  #seen = 0;
+  /** How long the turn before was, and what the process had worked when it ended; undefined where it was short. */
+  #before: { readonly length: number; readonly worked: number } | undefined;
+  /** Whether the queue is being kept short, and from when on time to spare is counted. */
+  #spare: { readonly since: number; readonly idle: number } | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
-    this.#atEndOfTurn = options.atEndOfTurn ?? setImmediate;
+    this.#eventLoop = options.eventLoop ?? nodeEventLoop;
   }
 
   get inFlight(): number {
@@ -61,10 +88,8 @@ export class Admission {
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
-    if (overload === undefined) {
-      this.#inFlight++;
-      this.#admitted++;
-    } else this.#refuse(overload, now);
+    if (overload === undefined) this.#inFlight++;
+    else this.#refuse(overload, now);
     return overload;
   }
 
@@ -73,28 +98,40 @@ export class Admission {
   }
 
   #overload(now: number): Overload | undefined {
-    const { maxInFlight, maxEventLoopDelayMs } = this.#options;
     if (this.#turnSince === undefined) {
       this.#turnSince = now;
-      this.#atEndOfTurn(this.#endTurn);
-    } else if (
-      this.#admitted >= FEW &&
-      now - this.#turnSince > maxEventLoopDelayMs &&
-      this.#longSince !== undefined &&
-      now - this.#longSince > PATIENCE_MS
-    ) {
-      return 'event_loop_delay';
-    }
-    return this.#inFlight >= maxInFlight ? 'in_flight' : undefined;
+      this.#eventLoop.atEndOfTurn(this.#endTurn);
+      if (this.#spare) this.#seekSpareTime(now);
+    } else if (this.#isTooLate(now, now - this.#turnSince)) return 'event_loop_delay';
+    this.#seen++;
+    return this.#inFlight >= this.#options.maxInFlight ? 'in_flight' : undefined;
+  }
+
+  #isTooLate(now: number, elapsed: number): boolean {
+    if (this.#spare) return elapsed > SHORT_TURN_MS;
+    if (this.#before === undefined || this.#seen < FEW) return false;
+    const { maxEventLoopDelayMs } = this.#options;
+    const { length, worked } = this.#before;
+    if (elapsed <= Math.max(maxEventLoopDelayMs, length)) return false;
+    if (this.#eventLoop.worked() - worked <= maxEventLoopDelayMs) return false;
+    this.#spare = { since: now, idle: this.#eventLoop.idle() };
+    return true;
+  }
+
+  #seekSpareTime(now: number): void {
+    const { since, idle: before } = this.#spare!;
+    if (now - since < SPARE_WINDOW_MS) return;
+    const idle = this.#eventLoop.idle();
+    this.#spare = idle - before > SPARE_SHARE * (now - since) ? undefined : { since: now, idle };
   }
 
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    if (length <= this.#options.maxEventLoopDelayMs) this.#longSince = undefined;
-    else this.#longSince ??= now - length;
+    const long = length > SHORT_TURN_MS && this.#seen >= FEW;
+    this.#before = long ? { length, worked: this.#eventLoop.worked() } : undefined;
     this.#turnSince = undefined;
-    this.#admitted = 0;
+    this.#seen = 0;
     if (this.#lastRefusal !== undefined && now - this.#lastRefusal > CALM_MS) this.#calm();
   }
 

@@ -21,7 +21,7 @@ const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
   readonly #port: number;
-  readonly #request: string;
+  readonly #request: () => string;
   readonly #idle: Connection[] = [];
   readonly #all = new Set<Connection>();
   #arrivals: Arrival[] = [];
@@ -30,9 +30,11 @@ export class OpenLoop {
   /** Due, with every connection taken. */
   readonly #waiting: number[] = [];
 
-  constructor(port: number, path: string, key: string) {
+  /** @param path of each request, in order where it is a function */
+  constructor(port: number, path: string | (() => string), key: string) {
     this.#port = port;
-    this.#request = `HEAD ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    const next = typeof path === 'string' ? () => path : path;
+    this.#request = () => `HEAD ${next()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   }
 
   /** Resolves when all that fell due has been answered. */
@@ -49,16 +51,16 @@ export class OpenLoop {
     return this.#arrivals;
   }
 
-  /** The rate at which a number of connections that ask as soon as they are answered are served. */
+  /** How many a second get 200, where each of a number of connections asks as soon as it is answered. */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];
     this.#asksAgain = true;
     for (let i = 0; i < connections; i++) this.#send(performance.now());
     await delay(seconds * 1000);
     this.#asksAgain = false;
-    const { length } = this.#arrivals;
+    const served = this.#arrivals.filter(({ status }) => status === 200).length;
     while (this.#busy > 0) await delay(5);
-    return length / seconds;
+    return served / seconds;
   }
 
   close(): void {
@@ -75,7 +77,7 @@ export class OpenLoop {
   #write(connection: Connection, due: number): void {
     connection.due = due;
     connection.received = '';
-    connection.socket.write(this.#request);
+    connection.socket.write(this.#request());
   }
 
   #open(): Connection {

@@ -10,32 +10,44 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
   let now = 1000;
+  let idle = 0;
+  let stolen = 0;
   const ends: (() => void)[] = [];
   const admission = new Admission({
     maxInFlight: 1000,
-    maxEventLoopDelayMs: 20,
+    maxEventLoopDelayMs: 100,
     ...options,
     clock: { monotonic: () => now },
     logger,
-    atEndOfTurn: (callback) => ends.push(callback),
+    eventLoop: {
+      atEndOfTurn: (callback) => ends.push(callback),
+      worked: () => now - idle - stolen,
+      idle: () => idle,
+    },
   });
-  /** One turn in which requests are served one after another. */
-  const turn = (requests: number, msEach: number) => {
-    const outcomes: string[] = [];
+  /** One turn in which requests are served one after another. @returns how many were admitted */
+  const turn = (requests: number, msEach: number, { ofWhichStolen = 0 } = {}) => {
+    let admitted = 0;
     for (let i = 0; i < requests; i++) {
-      const overload = admission.enter();
-      outcomes.push(overload ?? 'admitted');
-      if (overload) continue;
+      if (admission.enter()) continue;
+      admitted++;
       now += msEach;
+      stolen += msEach * ofWhichStolen;
       admission.leave();
     }
     for (const end of ends.splice(0)) end();
-    return outcomes;
+    return admitted;
+  };
+  /** As many turns as it takes to see a queue that stays. */
+  const overload = () => {
+    turn(50, 1);
+    turn(150, 1);
   };
   const pass = (ms: number) => {
     now += ms;
+    idle += ms;
   };
-  return { admission, logger, turn, pass };
+  return { admission, logger, turn, overload, pass };
 };
 
 describe('Admission', () => {
@@ -53,35 +65,74 @@ describe('Admission', () => {
 
   it('lets a single long turn pass whole: a burst is what the queue is there for', () => {
     const { turn } = handTurned();
-    expect(turn(500, 1)).to.deep.equal(new Array(500).fill('admitted'));
+    expect(turn(500, 1)).to.equal(500);
+    expect(turn(5, 1)).to.equal(5);
+    expect(turn(500, 1)).to.equal(500);
   });
 
-  it('refuses what a turn cannot get to in time, once turns have been too long for a quarter of a second', () => {
+  it('lets what a pause has held up pass whole, where each turn after it is shorter', () => {
     const { turn } = handTurned();
-    for (let i = 0; i < 8; i++) expect(turn(30, 1)).to.not.include('event_loop_delay');
-    const overloaded = turn(100, 1);
-    expect(overloaded.filter((outcome) => outcome === 'admitted').length).to.equal(21);
-    expect(overloaded.lastIndexOf('admitted')).to.equal(20);
+    expect([turn(500, 1), turn(300, 1), turn(150, 1)]).to.deep.equal([500, 300, 150]);
   });
 
-  it('never refuses the first 16 of a turn, however long they take', () => {
-    const { turn } = handTurned();
-    for (let i = 0; i < 10; i++) turn(16, 50);
-    expect(turn(16, 50)).to.deep.equal(new Array(16).fill('admitted'));
-    expect(turn(17, 50)).to.include('event_loop_delay');
+  it('refuses what a longer turn after a long one cannot get to within maxEventLoopDelayMs', () => {
+    const { admission, turn } = handTurned();
+    expect(turn(90, 1)).to.equal(90);
+    expect(turn(270, 1)).to.equal(101);
+    expect(admission.refused).to.deep.equal({ in_flight: 0, event_loop_delay: 169 });
   });
 
-  it('admits all again as soon as a turn was short enough', () => {
+  it('then answers a few milliseconds of each turn, and refuses the rest', () => {
+    const { turn, overload } = handTurned();
+    overload();
+    expect([turn(15, 1), turn(15, 1), turn(2, 1), turn(15, 1)]).to.deep.equal([3, 3, 2, 3]);
+  });
+
+  it('always answers the first request of a turn, however costly', () => {
+    const { turn, overload } = handTurned();
+    overload();
+    expect([turn(3, 50), turn(1, 50), turn(3, 50)]).to.deep.equal([1, 1, 1]);
+  });
+
+  it('admits all again once the loop had time to spare', () => {
+    const { turn, overload, pass } = handTurned();
+    overload();
+    const turns = (each: () => void) => {
+      for (let i = 0; i < 500; i++) each();
+    };
+    turns(() => {
+      turn(15, 1);
+      pass(0.1);
+    });
+    expect(turn(15, 1)).to.equal(3);
+    turns(() => {
+      turn(2, 1);
+      pass(1);
+    });
+    expect(turn(15, 1)).to.equal(15);
+  });
+
+  it('admits all again after a pause, from the first turn on', () => {
+    const { turn, overload, pass } = handTurned();
+    overload();
+    pass(2000);
+    expect(turn(50, 1)).to.equal(50);
+  });
+
+  it('never refuses where 16 at most come together, however long they take', () => {
     const { turn } = handTurned();
-    for (let i = 0; i < 10; i++) turn(30, 1);
-    expect(turn(30, 1)).to.include('event_loop_delay');
-    turn(10, 1);
-    expect(turn(30, 1)).to.deep.equal(new Array(30).fill('admitted'));
+    for (let i = 0; i < 10; i++) expect(turn(16, 50)).to.equal(16);
+  });
+
+  it('takes turns that are long since others use the processor for no overload', () => {
+    const { turn } = handTurned();
+    for (let i = 0; i < 10; i++) expect(turn(90, 10, { ofWhichStolen: 0.9 })).to.equal(90);
   });
 
   it('says once that it refuses, and once that it is over, with how many', () => {
-    const { turn, pass, logger } = handTurned();
-    for (let i = 0; i < 12; i++) turn(30, 1);
+    const { turn, overload, pass, logger } = handTurned();
+    overload();
+    turn(30, 1);
     expect(logger.lines).to.deep.equal(['warn: overloaded: refusing requests with 503']);
     pass(1001);
     turn(1, 1);
