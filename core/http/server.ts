@@ -34,6 +34,13 @@ type Refusals = ReturnType<typeof socketRefusals>;
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
+/** On each connection, the response to its last request. A property: a weak map would cost more with each request. */
+const LAST_RESPONSE = Symbol('last response');
+
+type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse };
+
+const lastResponse = (socket: Socket): ServerResponse | undefined => (socket as Connection)[LAST_RESPONSE];
+
 /** A request that was on its way when the listener closed has this long to arrive. */
 const LAST_REQUESTS_MS = 250;
 
@@ -43,8 +50,6 @@ export class HttpServer {
   readonly #headers: CommonHeaders;
   readonly #handle: Handle;
   readonly #observe: (event: EdgeEvent) => void;
-  /** The last request of each connection. */
-  readonly #responses = new WeakMap<Socket, ServerResponse>();
   #draining = false;
 
   constructor(options: ServerOptions, headers: CommonHeaders, handle: Handle, observe: (event: EdgeEvent) => void) {
@@ -74,7 +79,6 @@ export class HttpServer {
     if (trustProxy === 0) {
       limitConnections(server, maxConnectionsPerAddress, () => this.#observe('too_many_connections_of_address'));
     }
-    const lastResponse = (socket: Socket) => this.#responses.get(socket);
     cutUnreadAnswers(server, stallTimeoutMs, lastResponse, () => this.#observe('unread'));
     // Node drops the fields beyond its limit in silence; one more is kept than is allowed, to be seen.
     server.maxHeadersCount = maxHeaders + 1;
@@ -94,7 +98,7 @@ export class HttpServer {
     const handle = this.#handle;
     return (request, response) => {
       if (this.#draining) response.shouldKeepAlive = false;
-      this.#responses.set(request.socket, response);
+      (request.socket as Connection)[LAST_RESPONSE] = response;
       const fault = hostFault(request);
       if (!isVersion1(request)) {
         this.#observe('malformed');
@@ -115,7 +119,7 @@ export class HttpServer {
       return;
     }
     this.#observe('malformed');
-    const before = this.#responses.get(socket);
+    const before = lastResponse(socket);
     if (before && !(before.writableFinished && before.shouldKeepAlive)) {
       // An answer now would be taken for that of a request before it, or come after the last one that was announced.
       before.shouldKeepAlive = false;
