@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'metro-forecast-api');
 
 /** The environment in which `python3` can import the package. Rejects where there is no Python, or pip cannot fetch it. */
-const findPackage = async (name: string): Promise<NodeJS.ProcessEnv> => {
+export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv> => {
   const has = (env: NodeJS.ProcessEnv): Promise<boolean> =>
     run('python3', ['-c', `import ${name.replaceAll('-', '_')}`], { env }).then(
       () => true,
@@ -41,7 +41,7 @@ export type RunPython = (args: readonly string[], input?: string) => Promise<str
 
 /** Runs `python3`, for a test that needs a package of PyPI: skips it, with the reason, where that cannot be had. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
-  const env = await findPackage(name).catch((error: Error) => {
+  const env = await findPythonPackage(name).catch((error: Error) => {
     console.log(`      skipped: there is no ${name} (${error.message.split('\n')[0]})`);
     return context.skip();
   });

@@ -1,0 +1,112 @@
+/** The service to be fuzzed: the sample, every endpoint and page of ours, and plugins of others with data of their own. */
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeTemplate } from '../../cli/template.js';
+import type { Document } from '../../core/contracts/dataset.js';
+import { openDirectory } from '../../core/dataset/directory.js';
+import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { formatKeyFile } from '../../core/keys/key-file.js';
+import { packageRoot } from '../../core/package-root.js';
+import type { Market } from '../../metro/collections.js';
+import { commandArgs, runProcess } from '../support/command-process.js';
+import { request } from '../support/http-client.js';
+import { newKey } from '../support/key-record.js';
+import { startServer } from '../support/server-process.js';
+import { mongoForTests, uniqueName } from '../support/services.js';
+import type { Target } from './schemathesis.js';
+
+export const ADAPTERS = ['json', 'mongo'] as const;
+export type AdapterName = (typeof ADAPTERS)[number];
+
+export interface FuzzedService extends Target {
+  stop(): Promise<void>;
+}
+
+/** What `metro-forecast new plugin` is asked for. */
+const WRITTEN_PLUGIN = 'own-figures';
+const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
+
+const rowsOf = async <T = Document>(directory: string, collection: string): Promise<T[]> => {
+  const rows: T[] = [];
+  const { dataset } = await openDirectory(directory);
+  for await (const batch of dataset.read(collection)) rows.push(...(batch as readonly T[]));
+  return rows;
+};
+
+/** Packages beside the configuration, as an operator would install them. */
+const installPlugins = async (folder: string): Promise<void> => {
+  const modules = join(folder, 'node_modules');
+  await mkdir(modules);
+  const permits = join(modules, 'metro-forecast-permits');
+  await cp(join(packageRoot, 'test/packages/permits-plugin'), permits, { recursive: true });
+  await symlink(packageRoot, join(modules, 'metro-forecast-api'), 'dir');
+  await writeTemplate('plugin', WRITTEN_PLUGIN, folder);
+};
+
+/** The embedded sample, with what the plugins read. */
+const writeDataset = async (folder: string): Promise<string> => {
+  const directory = join(folder, 'dataset');
+  await cp(join(packageRoot, 'dataset'), directory, { recursive: true });
+  const { manifest } = await openDirectory(directory);
+  const markets = await rowsOf<Market>(directory, 'markets');
+  const permits = markets.flatMap(({ cbsa }) => PERMIT_MONTHS.map((month, i) => ({ cbsa, month, units: 10 + i })));
+  const written = WRITTEN_PLUGIN.replaceAll('-', '_');
+  const figures = await rowsOf(join(folder, WRITTEN_PLUGIN, 'dataset'), written);
+  await writeDirectory(
+    directory,
+    { ...manifest, version: `${manifest.version}-fuzz` },
+    { permits: [permits], [written]: [figures] },
+  );
+  return directory;
+};
+
+const adapterConfig = async (name: AdapterName): Promise<object> =>
+  name === 'json'
+    ? { use: 'json', options: { path: 'dataset' } }
+    : { use: 'mongo', options: { uri: (await mongoForTests()).url, database: uniqueName('fuzz') } };
+
+export const startFuzzedService = async (adapter: AdapterName): Promise<FuzzedService> => {
+  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-fuzz-'));
+  try {
+    await installPlugins(folder);
+    const dataset = await writeDataset(folder);
+    const { key, record } = newKey();
+    await writeFile(join(folder, 'keys.json'), formatKeyFile([record]));
+    const config = join(folder, 'config.json');
+    const ours = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
+    const sections = {
+      adapter: await adapterConfig(adapter),
+      plugins: [...ours, 'metro-forecast-permits', `./${WRITTEN_PLUGIN}/index.js`],
+      auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
+      // Refusals by limit or load would hide what the answer is.
+      limits: { requestsPerMinute: 1_000_000_000 },
+      server: { overload: null },
+      log: { level: 'silent' },
+    };
+    await writeFile(config, JSON.stringify(sections));
+    if (adapter === 'mongo') await runProcess(['publish', dataset, '--config', config], {});
+    const server = await startServer({
+      name: 'fuzzed',
+      program: process.execPath,
+      args: () => commandArgs(['start', '--config', config]),
+      env: (port) => ({ PORT: String(port) }),
+      url: (port) => `http://127.0.0.1:${port}/api/v1`,
+      ready: async (port) => {
+        const { status } = await request(`http://127.0.0.1:${port}/api/v1/health`);
+        if (status !== 200) throw new Error(`It is not healthy: ${status}.`);
+      },
+    });
+    return {
+      url: server.url,
+      key,
+      async stop() {
+        await server.stop();
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+};
