@@ -193,7 +193,8 @@ export const mutationsOf = (place: Place): Mutation[] => {
   const returned = parent?.type === 'ReturnStatement' && !isWholeBody(place);
   const concise = parent?.type === 'ArrowFunctionExpression' && parent['body'] === node;
   if ((returned || concise) && !isConstant(node)) mutations.push(NOTHING);
-  if (parent?.type === 'ExpressionStatement' && /^(?:Call|Await|Chain)Expression$/.test(node.type)) {
+  const called = node.type === 'ChainExpression' ? node['expression'] : node;
+  if (parent?.type === 'ExpressionStatement' && /^(?:Call|Await)Expression$/.test(called.type)) {
     mutations.push({ operator: 'without the call', text: 'undefined' });
   }
   return mutations;

@@ -31,7 +31,7 @@ describe('normaliseAddress', () => {
 });
 
 describe('callerAddress', () => {
-  const message = (remoteAddress: string, forwarded?: string) =>
+  const message = (remoteAddress: string | undefined, forwarded?: string) =>
     ({
       socket: { remoteAddress },
       headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
@@ -53,5 +53,10 @@ describe('callerAddress', () => {
     expect(callerAddress(2)(message('192.0.2.1', '203.0.113.9'))).to.equal('192.0.2.1');
     expect(callerAddress(1)(message('192.0.2.1', 'unknown'))).to.equal('192.0.2.1');
     expect(callerAddress(1)(message('192.0.2.1'))).to.equal('192.0.2.1');
+  });
+
+  it('is one for all whose connection has gone already', () => {
+    expect(callerAddress(0)(message(undefined))).to.equal('unknown');
+    expect(callerAddress(1)(message(undefined))).to.equal('unknown');
   });
 });
