@@ -5,10 +5,13 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Document } from '../contracts/dataset.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../file-error.js';
+import type { JsonLines } from '../storage/packed-documents.js';
 import { parseLine } from './ndjson-line.js';
 
-/** Few enough that whoever waits meanwhile waits for some milliseconds only. */
-const CHUNK_BYTES = 256 * 1024;
+/** Read at once. */
+const CHUNK_BYTES = 64 * 1024;
+/** Parsed at once: whoever waits meanwhile waits for some tenths of a millisecond only. */
+const BATCH_BYTES = 16 * 1024;
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
@@ -23,6 +26,8 @@ export interface Rows {
   readonly firstRow: number;
   /** Rows that could not be read are undefined, and have been reported. */
   readonly documents: readonly (Document | undefined)[];
+  /** What they were read from, until the next batch is; absent where a row is faulty or is in no file. */
+  readonly lines?: JsonLines;
 }
 
 export interface ReadRowsOptions {
@@ -75,21 +80,24 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
     const end = 1 + held + bytesRead;
     hash.update(buffer.subarray(1 + held, end));
     if (row === 1 && buffer.subarray(1, 4).equals(BOM)) buffer.fill(SPACE, 1, 4);
-    const lineEnds = findNewlines(buffer, 1 + held, end);
-    const last = lineEnds.at(-1) ?? 0;
-    if (lineEnds.length > 0) {
-      yield {
-        firstRow: row,
-        documents: parseTogether(buffer, lineEnds) ?? parseSingly(buffer, lineEnds, row, onFault),
-      };
-      row += lineEnds.length;
-      buffer.copyWithin(1, last + 1, end);
+    let last = 0;
+    for (const { bytes, ends } of batchesOf(buffer, 1 + held, end)) {
+      const documents = parseTogether(bytes, ends);
+      yield documents
+        ? { firstRow: row, documents, lines: { bytes, ends } }
+        : { firstRow: row, documents: parseSingly(bytes, ends, row, onFault) };
+      row += ends.length;
+      last += bytes.length - 1;
     }
+    buffer.copyWithin(1, last + 1, end);
     held = end - 1 - last;
   }
   if (held > 0) {
     const document = parseLine(buffer.subarray(1, 1 + held), (rule) => onFault(row, rule), 'last');
-    yield { firstRow: row, documents: [document] };
+    buffer[0] = OPENING;
+    buffer[1 + held] = CLOSING;
+    const lines = { bytes: buffer.subarray(0, 2 + held), ends: [1 + held] };
+    yield { firstRow: row, documents: [document], ...(document && { lines }) };
     row++;
   }
   const sha256 = hash.digest('hex');
@@ -101,42 +109,44 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
   }
 }
 
-const findNewlines = (buffer: Buffer, start: number, end: number): number[] => {
-  const found: number[] = [];
-  for (let at = buffer.indexOf(NEWLINE, start); at !== -1 && at < end; at = buffer.indexOf(NEWLINE, at + 1)) {
-    found.push(at);
+/** Whole lines: the byte before each batch, and where each of its lines ends in it. @param from where to look for ends */
+function* batchesOf(buffer: Buffer, from: number, end: number): Generator<{ bytes: Buffer; ends: number[] }> {
+  let begin = 0;
+  let ends: number[] = [];
+  for (let at = buffer.indexOf(NEWLINE, from); at !== -1 && at < end; at = buffer.indexOf(NEWLINE, at + 1)) {
+    ends.push(at - begin);
+    if (at - begin < BATCH_BYTES) continue;
+    yield { bytes: buffer.subarray(begin, at + 1), ends };
+    begin = at;
+    ends = [];
   }
-  return found;
-};
+  if (ends.length > 0) yield { bytes: buffer.subarray(begin, begin + ends.at(-1)! + 1), ends };
+}
 
 /**
  * A newline cannot stand inside a JSON text's string, so that turning each into a comma, and the last one into a
  * bracket, makes one array of all. Undefined unless every line is an object of its own.
  */
-const parseTogether = (buffer: Buffer, lineEnds: readonly number[]): readonly Document[] | undefined => {
-  const last = lineEnds.at(-1) as number;
-  for (const end of lineEnds) buffer[end] = COMMA;
-  buffer[0] = OPENING;
-  buffer[last] = CLOSING;
-  const array = buffer.subarray(0, last + 1);
-  if (!isUtf8(array)) return undefined;
+const parseTogether = (bytes: Buffer, ends: readonly number[]): readonly Document[] | undefined => {
+  bytes[0] = OPENING;
+  for (const end of ends) bytes[end] = COMMA;
+  bytes[bytes.length - 1] = CLOSING;
+  if (!isUtf8(bytes)) return undefined;
   try {
-    const documents = JSON.parse(array.toString('utf8')) as readonly unknown[];
-    return documents.length === lineEnds.length && documents.every(isObject) ? documents : undefined;
+    const documents = JSON.parse(bytes.toString('utf8')) as readonly unknown[];
+    return documents.length === ends.length && documents.every(isObject) ? documents : undefined;
   } catch {
     return undefined;
   }
 };
 
 const parseSingly = (
-  buffer: Buffer,
-  lineEnds: readonly number[],
+  bytes: Buffer,
+  ends: readonly number[],
   firstRow: number,
   onFault: ReadRowsOptions['onFault'],
 ): (Document | undefined)[] =>
-  lineEnds.map((end, i) =>
-    parseLine(buffer.subarray((lineEnds[i - 1] ?? 0) + 1, end), (rule) => onFault(firstRow + i, rule)),
-  );
+  ends.map((end, i) => parseLine(bytes.subarray((ends[i - 1] ?? 0) + 1, end), (rule) => onFault(firstRow + i, rule)));
 
 const isObject = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

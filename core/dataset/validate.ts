@@ -12,8 +12,10 @@ export interface CheckOptions {
   /** How many faults to keep; all are counted. Default 100. */
   readonly maxFaults?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Given each sound batch of rows, in key order: what is checked need not be read again. */
-  readonly onRows?: (collection: Collection, documents: readonly Document[]) => void;
+  /** Given each sound batch of rows, in key order: what is checked need not be read again. `lines`: as in `Rows`. */
+  readonly onRows?: (collection: Collection, documents: readonly Document[], lines: Rows['lines']) => void;
+  /** Awaited after each batch, for whoever else is to run meanwhile. */
+  readonly pause?: () => Promise<unknown>;
 }
 
 /** @returns the kept faults; empty when the dataset is sound */
@@ -30,7 +32,7 @@ export const validateDataset = async (
 export const checkDataset = async (
   dataset: Dataset,
   collections: ReadonlyMap<string, Collection>,
-  { maxFaults = 100, onProgress, onRows }: CheckOptions = {},
+  { maxFaults = 100, onProgress, onRows, pause }: CheckOptions = {},
 ): Promise<FaultList> => {
   const directory = dataset instanceof DirectoryDataset ? dataset : undefined;
   const check = new DatasetCheck(collections, maxFaults, (name) => directory?.fileOf(name)?.file ?? name);
@@ -45,7 +47,8 @@ export const checkDataset = async (
       check.add(name, batch);
       rows += batch.documents.length;
       onProgress?.({ collection: name, rows, total });
-      if (check.faults.total === 0) onRows?.(collection, batch.documents as readonly Document[]);
+      if (check.faults.total === 0) onRows?.(collection, batch.documents as readonly Document[], batch.lines);
+      await pause?.();
     }
     check.complete(name);
   }

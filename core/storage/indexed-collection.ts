@@ -2,6 +2,7 @@
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Query, Scalar } from '../contracts/storage.js';
 import { compareScalars } from './compare.js';
+import type { DocumentList } from './document-list.js';
 import { sortedPositions } from './sorted-positions.js';
 
 /** Documents from `start` to before `end` of an order. */
@@ -10,25 +11,24 @@ interface Span {
   readonly end: number;
 }
 
+/** Documents that are read at once. */
+const BATCH = 1000;
+
 export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
-  readonly #documents: readonly Document[];
+  readonly #documents: DocumentList;
   /** By order: the documents' positions in it. The order of the key needs none. */
   readonly #positions = new Map<string, Uint32Array>();
 
   /** @param documents in key order, valid by the collection's schema; kept, not copied */
-  constructor({ key, orders = [] }: Collection, documents: readonly Document[]) {
+  constructor({ key, orders = [] }: Collection, documents: DocumentList) {
     this.#key = key;
     this.#orders = orders;
     this.#documents = documents;
   }
 
-  get size(): number {
-    return this.#documents.length;
-  }
-
-  /** Builds the orders that would otherwise be built when first asked for. `pause` is awaited every few milliseconds. */
+  /** Builds the orders that would otherwise be built when first asked for. `pause` is awaited in between. */
   async prepare(pause: () => Promise<void>): Promise<void> {
     for (const order of this.#orders) {
       const steps = sortedPositions(this.#documents, this.#key, order);
@@ -41,11 +41,22 @@ export class IndexedCollection {
   /** The document with these values in its key's fields. */
   get(key: readonly Scalar[]): Document | undefined {
     const { start, end } = this.#equal(undefined, this.#key, key);
-    return start < end ? this.#documents[start] : undefined;
+    return start < end ? this.#documents.at(start) : undefined;
   }
 
   /** All documents that match, in order. The query has been checked by core. */
-  find({ order, equal = {}, range, descending = false, limit = Number.POSITIVE_INFINITY }: Query): readonly Document[] {
+  find(query: Query): readonly Document[] {
+    return [...this.batches(query)].flat();
+  }
+
+  /** The same in batches, each read when it is asked for. */
+  batches({
+    order,
+    equal = {},
+    range,
+    descending = false,
+    limit = Number.POSITIVE_INFINITY,
+  }: Query): Iterable<readonly Document[]> {
     const positions = this.#positionsIn(order);
     const fixed = order.slice(0, Object.keys(equal).length);
     const values = fixed.map((field) => equal[field] as Scalar);
@@ -53,25 +64,29 @@ export class IndexedCollection {
     // A field that is not the first free one is not in order as a whole: its bounds only filter.
     const ordered = range !== undefined && range.field === order[fixed.length];
     const span = ordered ? this.#within(positions, equals, range) : equals;
-    return this.#collect(positions, span, ordered ? undefined : range, descending, limit);
+    if (range && !ordered) return filtered(this.#inOrder(positions, span, descending), range, limit);
+    const { start, end } = span;
+    const limited = descending
+      ? { start: Math.max(start, end - limit), end }
+      : { start, end: Math.min(end, start + limit) };
+    return this.#inOrder(positions, limited, descending);
   }
 
-  #collect(
+  /** The documents of a span, the last one first where that is wanted. */
+  *#inOrder(
     positions: Uint32Array | undefined,
     { start, end }: Span,
-    filter: Query['range'],
     descending: boolean,
-    limit: number,
-  ): readonly Document[] {
+  ): Generator<readonly Document[]> {
     const documents = this.#documents;
-    if (!positions && !filter && !descending) return documents.slice(start, Math.min(end, start + limit));
-    const found: Document[] = [];
-    for (let i = 0; i < end - start && found.length < limit; i++) {
-      const at = descending ? end - 1 - i : start + i;
-      const document = documents[positions ? positions[at]! : at]!;
-      if (!filter || isWithin(document[filter.field] as Scalar, filter)) found.push(document);
+    for (let done = 0; done < end - start; done += BATCH) {
+      const from = descending ? Math.max(start, end - done - BATCH) : start + done;
+      const to = descending ? end - done : Math.min(end, from + BATCH);
+      const batch = positions
+        ? Array.from(positions.subarray(from, to), (position) => documents.at(position)!)
+        : documents.slice(from, to);
+      yield descending ? batch.toReversed() : batch;
     }
-    return found;
   }
 
   #positionsIn(order: readonly string[]): Uint32Array | undefined {
@@ -95,9 +110,13 @@ export class IndexedCollection {
       }
       return 0;
     };
-    const all = { start: 0, end: this.#documents.length };
-    const start = this.#first(positions, all, (document) => compare(document) >= 0);
-    return { start, end: this.#first(positions, { start, end: all.end }, (document) => compare(document) > 0) };
+    const { length } = this.#documents;
+    const start = this.#first(positions, { start: 0, end: length }, (document) => compare(document) >= 0);
+    // The end is near, mostly: steps of double length find it sooner than halving all that is left.
+    let step = 1;
+    while (start + step <= length && compare(this.#at(positions, start + step - 1)) === 0) step *= 2;
+    const rest = { start: start + (step >> 1), end: Math.min(length, start + step) };
+    return { start, end: this.#first(positions, rest, (document) => compare(document) > 0) };
   }
 
   /** The part of a span, ordered by the range's field, that is within its bounds. */
@@ -114,15 +133,33 @@ export class IndexedCollection {
     return { start, end };
   }
 
+  #at(positions: Uint32Array | undefined, index: number): Document {
+    return this.#documents.at(positions ? positions[index]! : index)!;
+  }
+
   /** Where in a span the condition begins to hold, if it holds for all documents from some point on. */
   #first(positions: Uint32Array | undefined, span: Span, holds: (document: Document) => boolean): number {
     let { start, end } = span;
     while (start < end) {
       const middle = (start + end) >>> 1;
-      if (holds(this.#documents[positions ? positions[middle]! : middle]!)) end = middle;
+      if (holds(this.#at(positions, middle))) end = middle;
       else start = middle + 1;
     }
     return start;
+  }
+}
+
+function* filtered(
+  batches: Iterable<readonly Document[]>,
+  range: NonNullable<Query['range']>,
+  limit: number,
+): Generator<readonly Document[]> {
+  let left = limit;
+  for (const batch of batches) {
+    if (left <= 0) return;
+    const found = batch.filter((document) => isWithin(document[range.field] as Scalar, range)).slice(0, left);
+    left -= found.length;
+    if (found.length > 0) yield found;
   }
 }
 

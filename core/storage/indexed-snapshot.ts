@@ -4,9 +4,6 @@ import type { Query, Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import type { IndexedCollection } from './indexed-collection.js';
 
-/** Documents after which a reader's signal is looked at. */
-const BATCH = 1000;
-
 export interface IndexedDataset {
   readonly manifest: Manifest;
   readonly publishedAt: Date;
@@ -31,10 +28,9 @@ export const indexedSnapshot = (
     manifest,
     get: async (name, key, signal) => readable(name, signal).get(key),
     async *find(name, query: Query, signal) {
-      const found = readable(name, signal).find(query);
-      for (let start = 0; start < found.length; start += BATCH) {
+      for (const batch of readable(name, signal).batches(query)) {
         readable(name, signal);
-        yield found.slice(start, start + BATCH);
+        yield batch;
       }
     },
     release: () => {},

@@ -1,10 +1,10 @@
 /** Where the documents of a collection stand in an order other than that of their key. */
-import type { Document } from '../contracts/dataset.js';
 import type { Scalar } from '../contracts/storage.js';
 import { compareScalars } from './compare.js';
+import type { DocumentList } from './document-list.js';
 
-/** Documents between two pauses: a few milliseconds of work. */
-const STEP = 50_000;
+/** Documents between two pauses: some tenths of a millisecond of work. */
+const STEP = 500;
 
 /**
  * The leading fields that have to be sorted by. The documents are in key order already, so that a stable sort
@@ -19,52 +19,63 @@ const fieldsToSortBy = (order: readonly string[], key: readonly string[]): reado
   return order;
 };
 
-/** Each document's rank by one field, from 0, equal values sharing one; and the number of ranks. */
-function* ranksBy(documents: readonly Document[], field: string): Generator<void, { of: Uint32Array; count: number }> {
-  const numbers = new Map<Scalar, number>();
-  const of = new Uint32Array(documents.length);
-  let last: Scalar | undefined;
-  let lastNumber = 0;
-  for (let i = 0; i < documents.length; i++) {
-    const value = documents[i]![field] as Scalar;
-    if (value !== last || i === 0) {
-      const known = numbers.get(value);
-      lastNumber = known ?? numbers.size;
-      if (known === undefined) numbers.set(value, lastNumber);
-      last = value;
-    }
-    of[i] = lastNumber;
-    if (i % STEP === STEP - 1) yield;
+/** Ranks values in the sequence in which they come: from 0, equal ones sharing one. */
+class Ranks {
+  readonly #numbers = new Map<Scalar, number>();
+  readonly #numberOf: Uint32Array;
+
+  constructor(length: number) {
+    this.#numberOf = new Uint32Array(length);
   }
-  const rankOfNumber = new Uint32Array(numbers.size);
-  const sorted = [...numbers.keys()].sort(compareScalars);
-  for (const [rank, value] of sorted.entries()) rankOfNumber[numbers.get(value)!] = rank;
-  for (let i = 0; i < of.length; i++) of[i] = rankOfNumber[of[i]!]!;
-  return { of, count: numbers.size };
+
+  set(position: number, value: Scalar): void {
+    let number = this.#numbers.get(value);
+    if (number === undefined) {
+      number = this.#numbers.size;
+      this.#numbers.set(value, number);
+    }
+    this.#numberOf[position] = number;
+  }
+
+  /** The positions, which are in some order already, in the order of the ranks: a stable counting sort. */
+  sort(positions: Uint32Array): Uint32Array {
+    const numbers = this.#numbers;
+    const rankOf = new Uint32Array(numbers.size);
+    for (const [rank, value] of [...numbers.keys()].sort(compareScalars).entries()) rankOf[numbers.get(value)!] = rank;
+    const next = new Uint32Array(numbers.size + 1);
+    for (const number of this.#numberOf) next[rankOf[number]! + 1]!++;
+    for (let rank = 0; rank < numbers.size; rank++) next[rank + 1]! += next[rank]!;
+    const sorted = new Uint32Array(positions.length);
+    for (const position of positions) sorted[next[rankOf[this.#numberOf[position]!]!]!++] = position;
+    return sorted;
+  }
 }
 
 /**
  * The positions of `documents` in `order`: a stable counting sort by each field, the last one first. That takes
  * time in proportion to the documents, plus the sorting of each field's distinct values.
- * @param documents in key order
+ * @param documents in key order; read once
  * @param order its fields must hold scalars
- * @yields every few milliseconds, so that a caller may let others run
+ * @yields every fraction of a millisecond, so that a caller may let others run
  */
 export function* sortedPositions(
-  documents: readonly Document[],
+  documents: DocumentList,
   key: readonly string[],
   order: readonly string[],
 ): Generator<void, Uint32Array> {
-  let positions = new Uint32Array(documents.length);
-  for (let i = 0; i < positions.length; i++) positions[i] = i;
-  for (const field of fieldsToSortBy(order, key).toReversed()) {
-    const ranks = yield* ranksBy(documents, field);
-    const next = new Uint32Array(ranks.count + 1);
-    for (const rank of ranks.of) next[rank + 1]!++;
-    for (let rank = 0; rank < ranks.count; rank++) next[rank + 1]! += next[rank]!;
-    const sorted = new Uint32Array(documents.length);
-    for (const position of positions) sorted[next[ranks.of[position]!]!++] = position;
-    positions = sorted;
+  const { length } = documents;
+  const ranks = fieldsToSortBy(order, key).map((field) => ({ field, of: new Ranks(length) }));
+  for (let start = 0; start < length; start += STEP) {
+    const batch = documents.slice(start, start + STEP);
+    for (const [i, document] of batch.entries()) {
+      for (const { field, of } of ranks) of.set(start + i, document[field] as Scalar);
+    }
+    yield;
+  }
+  let positions: Uint32Array = new Uint32Array(length);
+  for (let i = 0; i < length; i++) positions[i] = i;
+  for (const { of } of ranks.toReversed()) {
+    positions = of.sort(positions);
     yield;
   }
   return positions;
