@@ -2,6 +2,7 @@
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
 import { createKey } from '../core/keys/key-format.js';
+import type { Peppers } from '../core/keys/peppers.js';
 import { nearest } from '../core/nearest.js';
 import { parseExpiry } from './expiry.js';
 
@@ -54,17 +55,16 @@ const checkTier = (tier: string, tiers: readonly string[]): string => {
   );
 };
 
-/** @param tiers those that are entitled; the first is the default */
+/** @param auth.tiers those that are entitled; the first is the default */
 export const createKeyRecord = async (
   store: KeyStore,
   { name, tier, limit, expires }: NewKey,
-  tiers: readonly string[],
+  { tiers, peppers }: { readonly tiers: readonly string[]; readonly peppers: Peppers },
   now: number,
 ): Promise<ShownKey & { key: string }> => {
-  const { key, hash, id } = createKey();
+  const { key, ...kept } = createKey(peppers);
   const record: KeyRecord = {
-    id,
-    hash,
+    ...kept,
     name: checkName(name),
     tier: checkTier(tier ?? (tiers[0] as string), tiers),
     limit_per_minute: limit === undefined ? null : parseLimit(limit),
@@ -116,6 +116,7 @@ export const rotateKey = async (
   store: KeyStore,
   id: string,
   overlap: string,
+  peppers: Peppers,
   now: number,
 ): Promise<{ old: ShownKey; created: ShownKey & { key: string } }> => {
   const until = parseExpiry(overlap, now, '--overlap');
@@ -124,10 +125,9 @@ export const rotateKey = async (
   if (record.expires_at !== null && Date.parse(record.expires_at) <= now) {
     throw new OperatorError(`${id} has expired: "keys create" makes a new key.`);
   }
-  const { key, hash, id: newId } = createKey();
+  const { key, ...kept } = createKey(peppers);
   const successor: KeyRecord = {
-    id: newId,
-    hash,
+    ...kept,
     name: record.name,
     tier: record.tier,
     limit_per_minute: record.limit_per_minute,

@@ -1,16 +1,20 @@
 /** What the `keys` commands show to people. */
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
+import { isInForce } from '../core/keys/in-force.js';
+import type { Peppers } from '../core/keys/peppers.js';
 import type { ListedKey, ShownKey } from './key-actions.js';
 import { table } from './output.js';
 
-const stateOf = ({ revoked_at, expires_at }: ShownKey, now: number): string => {
+const stateOf = (key: ShownKey, peppers: Peppers, now: number): string => {
+  const { revoked_at, expires_at, pepper } = key;
   if (revoked_at !== null) return `revoked ${revoked_at}`;
-  if (expires_at === null) return 'active';
-  return Date.parse(expires_at) <= now ? `expired ${expires_at}` : `active until ${expires_at}`;
+  if (!isInForce(key, now)) return `expired ${expires_at}`;
+  if (pepper !== undefined && !peppers.has(pepper)) return `refused without pepper ${pepper}`;
+  return expires_at === null ? 'active' : `active until ${expires_at}`;
 };
 
 /** One key a line. */
-export const formatKeys = (keys: readonly ListedKey[], now: number): string =>
+export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: number): string =>
   table([
     ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'LAST USED', 'STATE'],
     ...keys.map((key) => [
@@ -20,7 +24,7 @@ export const formatKeys = (keys: readonly ListedKey[], now: number): string =>
       key.limit_per_minute === null ? 'default' : String(key.limit_per_minute),
       key.created_at.slice(0, 10),
       key.last_used_at === null ? '-' : `${key.last_used_at.slice(0, 16)}Z`,
-      stateOf(key, now),
+      stateOf(key, peppers, now),
     ]),
   ]);
 

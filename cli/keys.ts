@@ -6,6 +6,7 @@ import { openKeyStore } from '../app/open-key-store.js';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
+import { missingPeppers, Peppers } from '../core/keys/peppers.js';
 import {
   auditOf,
   createKeyRecord,
@@ -20,6 +21,11 @@ import { formatAudit, formatKeys } from './key-report.js';
 import { type CommonOptions, jsonOption } from './options.js';
 import { note, print, printJson } from './output.js';
 import { EXIT_CODES } from './report.js';
+
+interface Auth {
+  readonly tiers: readonly string[];
+  readonly peppers: Peppers;
+}
 
 /** Keys of a store in memory would be gone when the command ends. */
 const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
@@ -39,7 +45,7 @@ const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
 
 const withStore = async <T>(
   command: Command,
-  task: (store: KeyStore, loaded: LoadedConfig, options: CommonOptions) => Promise<T>,
+  task: (store: KeyStore, auth: Auth, options: CommonOptions) => Promise<T>,
 ): Promise<T> => {
   const options = command.optsWithGlobals<CommonOptions>();
   const loaded = await loadConfig({ path: options.config, env: process.env });
@@ -47,7 +53,8 @@ const withStore = async <T>(
   let store: KeyStore | undefined;
   try {
     store = await openKeyStore(loaded, pino({ level: 'warn' }, pino.destination(2)));
-    return await task(store, loaded, options);
+    const { tiers, peppers } = loaded.config.auth;
+    return await task(store, { tiers, peppers: new Peppers(peppers) }, options);
   } catch (error) {
     throw error instanceof KeyStoreError ? new OperatorError(error.message, [], { cause: error }) : error;
   } finally {
@@ -78,8 +85,8 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
-      withStore(command, async (store, { config }, { json }) => {
-        const { key, ...record } = await createKeyRecord(store, options, config.auth.tiers, Date.now());
+      withStore(command, async (store, { peppers, tiers }, { json }) => {
+        const { key, ...record } = await createKeyRecord(store, options, { tiers, peppers }, Date.now());
         if (json) return printJson({ ...record, key });
         note(`${record.id} ("${record.name}"). Keep the key now; it cannot be shown again:`);
         return print(key);
@@ -92,10 +99,11 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
     .action((_: unknown, command: Command) =>
-      withStore(command, async (store, _loaded, { json }) => {
+      withStore(command, async (store, { peppers }, { json }) => {
         const records = await listKeys(store);
+        for (const sentence of missingPeppers(records, peppers, Date.now())) note(sentence);
         if (json) return printJson(records);
-        if (records.length > 0) return print(formatKeys(records, Date.now()));
+        if (records.length > 0) return print(formatKeys(records, peppers, Date.now()));
         return note('There are no keys yet; "keys create --name NAME" makes one.');
       }),
     );
@@ -108,8 +116,8 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
     .action((id: string, { overlap }: { overlap: string }, command: Command) =>
-      withStore(command, async (store, _loaded, { json }) => {
-        const { old, created } = await rotateKey(store, id, overlap, Date.now());
+      withStore(command, async (store, { peppers }, { json }) => {
+        const { old, created } = await rotateKey(store, id, overlap, peppers, Date.now());
         if (json) return printJson({ old, created });
         note(`${old.id} ("${old.name}") ends ${old.expires_at}. Its successor is ${created.id}; keep the key now:`);
         return print(created.key);
@@ -123,7 +131,7 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys revoke key_4fJ8kQ2mXw'))
     .action((id: string, _: unknown, command: Command) =>
-      withStore(command, async (store, _loaded, options) => {
+      withStore(command, async (store, _auth, options) => {
         const key = await revokeKey(store, id, Date.now());
         report(key, options, `is revoked since ${key.revoked_at}.`);
       }),
@@ -137,7 +145,7 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys limit key_4fJ8kQ2mXw 6000'))
     .action((id: string, limit: string, _: unknown, command: Command) =>
-      withStore(command, async (store, _loaded, options) => {
+      withStore(command, async (store, _auth, options) => {
         const key = await limitKey(store, id, limit);
         report(key, options, `may now send ${key.limit_per_minute ?? 'the default number of'} requests a minute.`);
       }),
@@ -150,7 +158,7 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys audit key_4fJ8kQ2mXw'))
     .action((id: string | undefined, _: unknown, command: Command) =>
-      withStore(command, async (store, _loaded, { json }) => {
+      withStore(command, async (store, _auth, { json }) => {
         const entries = await auditOf(store, id);
         if (json) return printJson(entries);
         if (entries.length > 0) return print(formatAudit(entries));

@@ -5,6 +5,7 @@ import type { KeyRecord } from '../../core/contracts/keys.js';
 export interface KeyDocument {
   readonly _id: string;
   readonly hash: string;
+  readonly pepper?: number | null;
   readonly name: string;
   readonly tier: string;
   readonly limit_per_minute: number | null;
@@ -29,6 +30,7 @@ export const toRecord = (document: KeyDocument): KeyRecord => ({
   created_at: time(document.created_at) ?? '',
   expires_at: time(document.expires_at),
   revoked_at: time(document.revoked_at),
+  ...(document.pepper ? { pepper: document.pepper } : {}),
   ...(document.shares_limit_of ? { shares_limit_of: document.shares_limit_of } : {}),
 });
 

@@ -1,11 +1,14 @@
 /** Whether the key store answers, and whether anybody could call with what it holds. */
 import { resolve } from '../../app/container.js';
+import { isInForce } from '../../core/keys/in-force.js';
+import { missingPeppers, Peppers } from '../../core/keys/peppers.js';
 import { type Finding, failure, type Patient } from './finding.js';
 
 const SOON_MS = 14 * 86_400_000;
 
 export const checkKeys = async ({ container, loaded }: Patient): Promise<Finding> => {
   const { keys, tiers } = loaded.config.auth;
+  const peppers = new Peppers(loaded.config.auth.peppers);
   const ok = (message: string): Finding => ({ check: 'keys', state: 'ok', message });
   const warning = (message: string, ...advice: string[]): Finding => ({
     check: 'keys',
@@ -23,22 +26,28 @@ export const checkKeys = async ({ container, loaded }: Patient): Promise<Finding
     await store.open();
     const now = Date.now();
     const all = await store.list();
-    const active = all.filter(
-      ({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || Date.parse(expires_at) > now),
-    );
-    const usable = active.filter(({ tier }) => tiers.includes(tier));
+    const active = all.filter((record) => isInForce(record, now));
+    const entitled = active.filter(({ tier }) => tiers.includes(tier));
+    const usable = entitled.filter(({ pepper }) => pepper === undefined || peppers.has(pepper));
+    const missing = missingPeppers(entitled, peppers, now);
     if (usable.length === 0) {
+      const of = `none of ${active.length} active keys`;
       const which =
-        active.length > 0 ? `none of ${active.length} active keys is of a tier in auth.tiers` : 'no active key';
-      return warning(`${keys.use}: ${which}; every caller would get 401`, 'metro-forecast keys create --name NAME');
+        entitled.length > 0
+          ? `${of} can be used`
+          : active.length > 0
+            ? `${of} is of a tier in auth.tiers`
+            : 'no active key';
+      const advice = missing.length > 0 ? missing : ['metro-forecast keys create --name NAME'];
+      return warning(`${keys.use}: ${which}; every caller would get 401`, ...advice);
     }
     const message = `${keys.use}: ${usable.length} of ${all.length} can be used`;
     const ending = usable.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - now < SOON_MS);
-    if (ending.length === 0) return ok(message);
+    if (ending.length === 0 && missing.length === 0) return ok(message);
     const soon = ending.map(
       ({ id, name, expires_at }) => `${id} ("${name}") ends at ${expires_at}: make its successor`,
     );
-    return warning(message, ...soon);
+    return warning(message, ...missing, ...soon);
   } catch (error) {
     return failure('keys', error, ['look at auth.keys of the configuration']);
   } finally {

@@ -57,12 +57,15 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
  * A copy that may be shown. Options whose schema is not given are masked by their names.
  * @param schemas the modules' own schemas, for the secrets that they declare
  */
-export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => ({
-  ...(mask(config, configSchema) as Config),
-  adapter: maskModule(config.adapter, schemas.adapter),
-  plugins: config.plugins.map((plugin, i) => maskModule(plugin, schemas.plugins?.[i])),
-  auth: { ...config.auth, keys: maskModule(config.auth.keys, schemas.keys) },
-});
+export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
+  const masked = mask(config, configSchema) as Config;
+  return {
+    ...masked,
+    adapter: maskModule(config.adapter, schemas.adapter),
+    plugins: config.plugins.map((plugin, i) => maskModule(plugin, schemas.plugins?.[i])),
+    auth: { ...masked.auth, keys: maskModule(config.auth.keys, schemas.keys) },
+  };
+};
 
 /** Whether anything inside the schema is secret, so that a wrong value in its place may be the secret itself. */
 export const holdsSecret = (schema: unknown): boolean =>

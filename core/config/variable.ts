@@ -38,7 +38,8 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
   // The names inside `options` are the module's to know, which checks them later.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object');
-  if (open) return { path: [...path, camelCase(segment)], schema: undefined };
+  const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
+  if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
   const place = formatPath(path);
   const near = nearest(segment, names);
   const help =

@@ -5,8 +5,10 @@ import type { Clock, Health, Logger } from './runtime.js';
 /** A key's record. The key itself is kept nowhere. */
 export interface KeyRecord {
   readonly id: string;
-  /** SHA-256 of the key, in lower-case hex. */
+  /** SHA-256 of the key, or HMAC-SHA-256 under its pepper, in lower-case hex. */
   readonly hash: string;
+  /** The version of that pepper. Absent: there is none. */
+  readonly pepper?: number;
   readonly name: string;
   readonly tier: string;
   /** Requests per minute; null means the configured default. */
@@ -39,7 +41,7 @@ export interface KeyStore {
   /** Resolves also while the backend is away, if it can come back by itself. */
   open(): Promise<void>;
   close(): Promise<void>;
-  /** By SHA-256, from memory. What another process changed is seen here within 5 seconds. */
+  /** By `KeyRecord.hash`, from memory. What another process changed is seen here within 5 seconds. */
   lookup(hash: string): KeyRecord | undefined;
   /** Called after `lookup` has begun to answer differently. */
   onChange(listener: () => void): void;

@@ -38,7 +38,7 @@ const validate = compileSchema<KeyFile>({
         type: 'object',
         additionalProperties: false,
         required: Object.keys(properties),
-        properties: { ...properties, shares_limit_of: text },
+        properties: { ...properties, pepper: { type: 'integer', minimum: 1 }, shares_limit_of: text },
       },
     },
   },

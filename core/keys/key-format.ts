@@ -1,6 +1,7 @@
 /** The text of an API key: `mfk_`, 256 random bits, a checksum; and the hash under which it is known. */
-import { hash, randomInt } from 'node:crypto';
+import { createHmac, hash, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { KeyRecord } from '../contracts/keys.js';
 
 /** Lets people and secret scanners recognise a key that leaked. */
 export const KEY_PREFIX = 'mfk_';
@@ -31,16 +32,25 @@ const base62 = (value: number, length: number): string => {
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
-/** SHA-256 in lower-case hex. With 256 random bits there is nothing to guess, so a slow hash would gain nothing. */
-export const hashKey = (key: string): string => hash('sha256', key, 'hex');
+/**
+ * SHA-256, or HMAC-SHA-256 under a pepper (RFC 2104), in lower-case hex. With 256 random bits there is nothing to
+ * guess, so a slow hash would gain nothing.
+ */
+export const hashKey = (key: string, pepper?: KeyObject): string =>
+  pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
 
-/** A new key, the hash to keep, and an id for its record that says nothing of it. */
-export const createKey = (): { key: string; hash: string; id: string } => {
+export type KeyDigest = Pick<KeyRecord, 'hash' | 'pepper'>;
+
+/**
+ * A new key, the hash to keep, and an id for its record that says nothing of it.
+ * @param peppers those of which the newest is to be mixed in; absent: none is
+ */
+export const createKey = (peppers?: { digest(key: string): KeyDigest }): KeyDigest & { key: string; id: string } => {
   const text = KEY_PREFIX + randomDigits(SECRET_LENGTH);
   const key = text + checksum(text);
-  return { key, hash: hashKey(key), id: `key_${randomDigits(ID_LENGTH)}` };
+  return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** The hash of a well-formed key; undefined for any other text, which then needs no look-up. */
-export const parseKey = (text: string): { hash: string } | undefined =>
-  SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH))) ? { hash: hashKey(text) } : undefined;
+/** Whether a text has the form of a key, checksum included; any other text needs no look-up. */
+export const isKey = (text: string): boolean =>
+  SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));

@@ -3,7 +3,8 @@
 import { BoundedMap } from '../bounded-map.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock } from '../contracts/runtime.js';
-import { parseKey } from './key-format.js';
+import { isKey } from './key-format.js';
+import { Peppers } from './peppers.js';
 
 /** An entitled key that is in force. */
 interface KeyIdentity {
@@ -22,6 +23,8 @@ export interface KeyRingOptions {
   /** The tiers of keys that are entitled. */
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
+  /** Default: none. */
+  readonly peppers?: Peppers;
   /** Told of each request with a key in force, in milliseconds since 1970; so it must cost next to nothing. */
   readonly onUse?: (id: string, time: number) => void;
   /** How many headers are remembered at most, twice over. Default 10,000. */
@@ -40,21 +43,23 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 /**
  * Identifies callers without hashing a key seen recently.
  *
- * Time tells nothing about keys: a key is compared by its SHA-256 alone, so that what a guess has in common with a
+ * Time tells nothing about keys: a key is compared by its digest alone, so that what a guess has in common with a
  * real key does not show, and only headers found valid are remembered, so that a guess never meets another one.
  */
 export class KeyRing {
   readonly #recent: BoundedMap<string, { readonly identity: KeyIdentity; readonly endsAt: number }>;
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #peppers: Peppers;
   readonly #onUse: (id: string, time: number) => void;
 
   constructor(
     readonly store: Pick<KeyStore, 'lookup' | 'onChange'>,
-    { tiers, clock, onUse = () => undefined, recent = 10_000 }: KeyRingOptions,
+    { tiers, clock, peppers = new Peppers(), onUse = () => undefined, recent = 10_000 }: KeyRingOptions,
   ) {
     this.#tiers = new Set(tiers);
     this.#clock = clock;
+    this.#peppers = peppers;
     this.#onUse = onUse;
     this.#recent = new BoundedMap(recent);
     store.onChange(() => this.#recent.clear());
@@ -79,8 +84,7 @@ export class KeyRing {
   #look(authorization: string): Identity {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
-    const hash = token === undefined ? undefined : parseKey(token)?.hash;
-    const record = hash === undefined ? undefined : this.store.lookup(hash);
+    const record = token !== undefined && isKey(token) ? this.#find(token) : undefined;
     // A revocation holds from when it is seen, whatever its time: the clocks of replicas differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
@@ -88,5 +92,13 @@ export class KeyRing {
     const found = this.#inForce(identity, endsAt);
     if (found === identity) this.#recent.set(authorization, { identity, endsAt });
     return found;
+  }
+
+  #find(key: string): KeyRecord | undefined {
+    for (const hash of this.#peppers.digests(key)) {
+      const record = this.store.lookup(hash);
+      if (record !== undefined) return record;
+    }
+    return undefined;
   }
 }

@@ -78,6 +78,12 @@ describe('the key store in MongoDB', () => {
     assert.equal(store.lookup(newRecord().hash), undefined);
   });
 
+  it('keeps the version of the pepper that a key was made with', async () => {
+    const record = newRecord({ pepper: 2 });
+    await (await newStore()).insert(record);
+    assert.deepEqual(await (await newStore()).list(), [record]);
+  });
+
   it('insert() rejects with conflict for an id or a hash that is there, and changes nothing', async () => {
     const store = await newStore();
     const record = newRecord();

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { FileKeyStore } from '../../core/keys/file-key-store.js';
+import { createKey } from '../../core/keys/key-format.js';
+import { Peppers } from '../../core/keys/peppers.js';
 import { keptLogger } from '../support/kept-logger.js';
-import { newKey } from '../support/key-record.js';
+import { newKey, newRecord } from '../support/key-record.js';
 import { startTestApp } from '../support/test-app.js';
 
 describe('a service with keys in a file', () => {
@@ -15,6 +17,39 @@ describe('a service with keys in a file', () => {
     folder = await mkdtemp(join(tmpdir(), 'key-ring-'));
   });
   after(() => rm(folder, { recursive: true }));
+
+  it('says at its start which keys are refused for want of their pepper, and answers those that have theirs', async () => {
+    const path = join(folder, 'peppered.json');
+    const open = () =>
+      new FileKeyStore(
+        { path, pollMs: 1000 },
+        { logger: keptLogger(), clock: systemClock, resolvePath: (each) => each },
+      );
+    const secrets = { '1': 'first '.repeat(6), '2': 'second '.repeat(6) };
+    const made = [{}, { '1': secrets['1'] }, secrets].map((each) => {
+      const { key, ...kept } = createKey(new Peppers(each));
+      return { key, record: newRecord(kept) };
+    });
+    const store = open();
+    for (const { record } of made) await store.insert(record);
+    const logger = keptLogger();
+    const service = await startTestApp({
+      config: { auth: { peppers: { '2': secrets['2'] }, keys: 'memory' } },
+      overrides: { keyStore: open(), logger },
+    });
+    try {
+      const statuses = [];
+      for (const { key } of made) {
+        statuses.push((await service.get('/markets', { headers: { Authorization: `Bearer ${key}` } })).status);
+      }
+      expect(statuses).to.deep.equal([200, 401, 200]);
+      const warnings = logger.lines.filter((line) => line.startsWith('warn'));
+      expect(warnings).to.have.length(1);
+      expect(warnings[0]).to.contain('auth.peppers has no version 1').and.to.contain(made[1]!.record.id);
+    } finally {
+      await service.close();
+    }
+  });
 
   it('leaves behind when each valid key was used last, and nothing of the others', async () => {
     const keyStore = new FileKeyStore(

@@ -1,44 +1,55 @@
-/** Where keys must never appear: the log, the metrics, error bodies and headers. */
+/** Where keys must never appear: the log, the metrics, error bodies and headers, and the files beside those of keys. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { createKey } from '../../core/keys/key-format.js';
 import { packageRoot } from '../../core/package-root.js';
-import { commandArgs } from '../support/command-process.js';
+import { commandArgs, runProcess } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { misplaceKeys } from '../support/misplaced-keys.js';
 import { findSecrets } from '../support/secret-forms.js';
+
+/** A service as a process of its own, with what it has written so far. */
+const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
+  const child = spawn(process.execPath, commandArgs([...args, 'start']), {
+    cwd: packageRoot,
+    env: {
+      PATH: process.env['PATH'],
+      PORT: '0',
+      METRO__LOG__LEVEL: 'trace',
+      METRO__LOG__FORMAT: 'json',
+      METRO__METRICS__PORT: '0',
+      METRO__LIMITS__REQUESTS_PER_MINUTE: '30',
+      ...env,
+    },
+  });
+  const output = { out: '', log: '' };
+  child.stdout.on('data', (chunk) => {
+    output.out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output.log += chunk;
+  });
+  const find = async (text: 'out' | 'log', pattern: RegExp): Promise<readonly string[]> => {
+    for (;;) {
+      const match = pattern.exec(output[text]);
+      if (match) return match;
+      if (child.exitCode !== null) throw new Error(output.log);
+      await new Promise((next) => setTimeout(next, 20));
+    }
+  };
+  return { child, output, find };
+};
 
 describe('a key, valid or not', function () {
   this.timeout(30_000);
 
   it('sent in any place is in no log line at any level, no metric, no header and no body', async () => {
-    const child = spawn(process.execPath, commandArgs(['start']), {
-      cwd: packageRoot,
-      env: {
-        PATH: process.env['PATH'],
-        PORT: '0',
-        METRO__LOG__LEVEL: 'trace',
-        METRO__LOG__FORMAT: 'json',
-        METRO__METRICS__PORT: '0',
-        METRO__LIMITS__REQUESTS_PER_MINUTE: '30',
-      },
-    });
+    const { child, output, find } = serve({});
     try {
-      const output = { out: '', log: '' };
-      child.stdout.on('data', (chunk) => {
-        output.out += chunk;
-      });
-      child.stderr.on('data', (chunk) => {
-        output.log += chunk;
-      });
-      const find = async (text: 'out' | 'log', pattern: RegExp): Promise<readonly string[]> => {
-        for (;;) {
-          const match = pattern.exec(output[text]);
-          if (match) return match;
-          await new Promise((next) => setTimeout(next, 20));
-        }
-      };
       const [, valid, url] = (await find('out', /Bearer (mfk_\w+)" (\S+)\/markets/)) as [string, string, string];
       const [, metricsUrl] = (await find('log', /"metricsUrl":"([^"]+)"/)) as [string, string];
       const unknown = createKey().key;
@@ -60,6 +71,71 @@ describe('a key, valid or not', function () {
       expect(findSecrets(places, secrets)).to.deep.equal([]);
     } finally {
       if (child.exitCode === null) child.kill('SIGKILL');
+    }
+  });
+
+  it('is in no file beside the one of keys, nor is its hash; and its pepper is nowhere', async function () {
+    this.timeout(60_000);
+    const folder = await mkdtemp(join(tmpdir(), 'canary-'));
+    const config = join(folder, 'own.json');
+    const pepper = createKey().key.slice(4);
+    const env = { PORT: '0', METRO__AUTH__PEPPERS__7: pepper };
+    await writeFile(
+      config,
+      JSON.stringify({
+        adapter: { use: 'json', options: { path: join(packageRoot, 'dataset') } },
+        plugins: ['markets', 'status'],
+        auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
+      }),
+    );
+    const command = (...args: string[]) => runProcess(['--config', config, ...args], env);
+    const create = ['--config', config, 'keys', 'create', '--name', 'a', '--json'];
+    const plain = JSON.parse(await runProcess(create, {}));
+    const kept = JSON.parse(await runProcess(create, env));
+    const { child, output, find } = serve(env, '--config', config);
+    try {
+      const [, url] = (await find('out', /Listening on (\S+)/)) as [string, string];
+      const [, metricsUrl] = (await find('log', /"metricsUrl":"([^"]+)"/)) as [string, string];
+      await command('keys', 'limit', kept.id, '5');
+      const { created } = JSON.parse(await command('keys', 'rotate', kept.id, '--json'));
+      const keys = { plain: plain.key, kept: kept.key, rotated: created.key, unknown: createKey().key };
+      const answers = await misplaceKeys(url, Object.values(keys), plain.key);
+      const headers = { Authorization: `Bearer ${kept.key}` };
+      expect((await request(`${url}/markets`, { headers })).status).to.equal(200);
+      const metrics = (await request(metricsUrl)).text;
+      child.kill('SIGINT');
+      await once(child, 'close');
+
+      const files = (await readdir(folder)).filter((name) => name.startsWith('keys.json'));
+      expect(files).to.have.members(['keys.json', 'keys.json.audit.ndjson', 'keys.json.used.json']);
+      const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
+      const shown = await Promise.all([
+        command('config', '--json'),
+        command('doctor', '--json'),
+        command('keys', 'list'),
+        command('keys', 'audit', '--json'),
+      ]);
+      const places = [
+        ...files.map((name, i) => ({ name, text: texts[i] as string, keepsHashes: name === 'keys.json' })),
+        ...shown.map((text, i) => ({ name: `what command ${i} printed`, text })),
+        { name: 'the log', text: output.log },
+        { name: 'the metrics', text: metrics },
+        { name: 'the answers', text: answers },
+      ];
+      expect(findSecrets(places, { ...keys, pepper })).to.deep.equal([]);
+      // With a pepper, not even the file of keys tells whose key it is.
+      expect(
+        findSecrets(
+          places.map((place) => ({ ...place, keepsHashes: false })),
+          { kept: kept.key },
+        ),
+      ).to.deep.equal([]);
+      expect(texts[files.indexOf('keys.json.used.json')]).to.include(kept.id).and.include(plain.id);
+      expect(texts[files.indexOf('keys.json.audit.ndjson')]).to.include('"action":"rotate"');
+      expect(shown[0]).to.include('METRO__AUTH__PEPPERS__7').and.include('"7": "***"');
+    } finally {
+      if (child.exitCode === null) child.kill('SIGKILL');
+      await rm(folder, { recursive: true });
     }
   });
 });

@@ -21,6 +21,8 @@ interface Finding {
   readonly advice?: readonly string[];
 }
 
+const KEYS = { use: 'file', options: { path: 'keys.json' } };
+
 describe('metro-forecast doctor', () => {
   let folder: string;
   let config: string;
@@ -40,7 +42,7 @@ describe('metro-forecast doctor', () => {
         server,
         adapter: { use: 'json', options: { path: 'dataset' } },
         plugins: ['markets', 'forecasts', 'observations', 'signals', 'status'],
-        auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
+        auth: { keys: KEYS },
         ...more,
       }),
     );
@@ -99,6 +101,25 @@ describe('metro-forecast doctor', () => {
     const { ok, found } = await examine();
     expect([ok, found['keys']!.state]).to.deep.equal([true, 'warning']);
     expect(found['keys']!.advice!.join()).to.match(/\("a"\) ends at /);
+  });
+
+  it('warns of keys whose pepper is not configured, and says what to do', async () => {
+    await configure({ auth: { peppers: { '3': 'x'.repeat(32) }, keys: KEYS } });
+    await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
+    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 1 of 1 can be used' });
+    await configure();
+    const none = (await examine()).found['keys']!;
+    expect(none).to.include({
+      state: 'warning',
+      message: 'file: none of 1 active keys can be used; every caller would get 401',
+    });
+    await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'b']);
+    const some = (await examine()).found['keys']!;
+    expect(some).to.include({ state: 'warning', message: 'file: 1 of 2 can be used' });
+    for (const { advice } of [none, some]) {
+      expect(advice).to.have.length(1);
+      expect(advice![0]).to.contain('auth.peppers has no version 3').and.to.contain('Set it to what it was');
+    }
   });
 
   it('a configuration that cannot be used fails alone: the rest is skipped', async () => {

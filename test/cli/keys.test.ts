@@ -1,16 +1,18 @@
 /** `metro-forecast keys` on a file of keys. */
+import { createHmac } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { register } from '../../cli/keys.js';
 import { OperatorError } from '../../core/errors.js';
-import { createKey, hashKey, parseKey } from '../../core/keys/key-format.js';
+import { createKey, hashKey, isKey } from '../../core/keys/key-format.js';
 import { runCommand } from '../support/run-command.js';
 
 describe('metro-forecast keys', () => {
   let folder: string;
   let config: string;
+  let env: Record<string, string>;
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'cli-keys-'));
@@ -25,11 +27,12 @@ describe('metro-forecast keys', () => {
     );
   });
   beforeEach(async () => {
+    env = {};
     for (const name of await readdir(folder)) if (name.startsWith('keys.json')) await rm(join(folder, name));
   });
   after(() => rm(folder, { recursive: true }));
 
-  const keys = (...args: string[]) => runCommand(register, ['keys', ...args, '--config', config]);
+  const keys = (...args: string[]) => runCommand(register, ['keys', ...args, '--config', config], env);
   const done = async (...args: string[]) => {
     const run = await keys(...args);
     expect(run.error).to.equal(undefined);
@@ -46,7 +49,7 @@ describe('metro-forecast keys', () => {
   it('create --name shows the key alone on standard output, and keeps its hash beside the configuration', async () => {
     const { stdout, stderr } = await done('create', '--name', 'Team A');
     const key = stdout.trim();
-    expect(parseKey(key)).to.not.equal(undefined);
+    expect(isKey(key)).to.equal(true);
     expect(stdout).to.equal(`${key}\n`);
     expect(stderr).to.match(/^key_\w{10} \("Team A"\)\. Keep the key now; it cannot be shown again:\n$/);
     const file = await readFile(join(folder, 'keys.json'), 'utf8');
@@ -226,6 +229,42 @@ describe('metro-forecast keys', () => {
     await rm(join(folder, 'keys.json.audit.ndjson'));
     expect((await done('audit', id)).stderr).to.equal(`No change of ${id} has been recorded.\n`);
     expect((await done('audit')).stderr).to.equal('No change of a key has been recorded.\n');
+  });
+
+  it('create and rotate keep keys under the newest pepper, of which the record has the version', async () => {
+    const plain = await create('--name', 'A');
+    expect(plain).to.not.have.property('pepper');
+    env = { METRO__AUTH__PEPPERS__1: '1'.repeat(32) };
+    const first = await create('--name', 'B');
+    expect(first.pepper).to.equal(1);
+    env['METRO__AUTH__PEPPERS__2'] = '2'.repeat(32);
+    const { created } = JSON.parse((await done('rotate', first.id, '--json')).stdout);
+    expect(created).to.include({ pepper: 2, shares_limit_of: first.id });
+    const file = await readFile(join(folder, 'keys.json'), 'utf8');
+    const { keys: kept } = JSON.parse(file);
+    expect(kept.map(({ hash }: { hash: string }) => hash)).to.deep.equal([
+      hashKey(plain.key),
+      createHmac('sha256', '1'.repeat(32)).update(first.key).digest('hex'),
+      createHmac('sha256', '2'.repeat(32)).update(created.key).digest('hex'),
+    ]);
+    for (const command of ['list', 'audit']) {
+      const { stdout, stderr } = await done(command);
+      expect(`${stdout}${stderr}${file}`).to.not.include('1111').and.not.include('2222');
+    }
+  });
+
+  it('list names the keys whose pepper is not configured, and says what to do', async () => {
+    env = { METRO__AUTH__PEPPERS__2: '2'.repeat(32) };
+    const { id } = await create('--name', 'A');
+    expect((await done('list')).stderr).to.equal('');
+    env = {};
+    const { stdout, stderr } = await done('list');
+    expect(stdout).to.match(/ refused without pepper 2\n$/);
+    expect(stderr).to.equal(
+      `auth.peppers has no version 2, so that these keys are refused: ${id}. Set it to what it was when they were made, or give their holders new keys.\n`,
+    );
+    await done('revoke', id);
+    expect((await done('list')).stderr).to.equal('');
   });
 
   it('explains that the embedded configuration keeps no keys, and how to get one that does', async () => {

@@ -32,6 +32,8 @@ describe('applyEnvironment', () => {
     ['DEMO__AUTH__TIERS', '["a","b"]', 'auth.tiers', ['a', 'b']],
     ['DEMO__AUTH__TIERS__0', 'b', 'auth.tiers[0]', 'b'],
     ['DEMO__AUTH__TIERS__1', 'b', 'auth.tiers[1]', 'b'],
+    ['DEMO__AUTH__PEPPERS__1', '12', 'auth.peppers.1', '12'],
+    ['DEMO__AUTH__PEPPERS', '{"1":"a"}', 'auth.peppers', { '1': 'a' }],
     ['DEMO__PLUGINS__1', './mine.js', 'plugins[1]', { use: './mine.js', options: {} }],
     ['DEMO__PLUGINS__0__OPTIONS__SPAN', '12', 'plugins[0].options.span', 12],
     ['DEMO__ADAPTER', 'other', 'adapter', { use: 'other', options: {} }],

@@ -112,6 +112,12 @@ describe('FileKeyStore', () => {
     expect(await (await openStore()).list()).to.deep.equal([changed]);
   });
 
+  it('keeps the version of the pepper that a key was made with', async () => {
+    const record = newRecord({ pepper: 2 });
+    await (await openStore()).insert(record);
+    expect(await (await openStore()).list()).to.deep.equal([record]);
+  });
+
   it('loses no key when three processes write at once, and shows readers whole files only', async () => {
     const reader = await openStore();
     const writers = ['a', 'b', 'c'].map((name) => start(name, '15'));

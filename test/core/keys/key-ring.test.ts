@@ -5,6 +5,8 @@ import type { KeyRecord } from '../../../core/contracts/keys.js';
 import { createKey } from '../../../core/keys/key-format.js';
 import { KeyRing } from '../../../core/keys/key-ring.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
+import { Peppers } from '../../../core/keys/peppers.js';
+import { newRecord } from '../../support/key-record.js';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
@@ -120,6 +122,37 @@ describe('KeyRing.identify(authorization)', () => {
     expect(ring.identify(header).kind).to.equal('key');
     clock.time = START + 10_000;
     expect(ring.identify(header).kind).to.equal('invalid');
+  });
+
+  it('finds keys of every configured pepper and of none, and no other', async () => {
+    const { store, clock } = setUp();
+    const versions = { '1': 'first '.repeat(6), '2': 'second '.repeat(6) };
+    const ring = (secrets: Readonly<Record<string, string>>) =>
+      new KeyRing(store, { tiers: ['enterprise'], clock, peppers: new Peppers(secrets) });
+    const made: string[] = [];
+    for (const secrets of [{}, { '1': versions['1'] }, versions]) {
+      const { key, ...kept } = createKey(new Peppers(secrets));
+      await store.insert(newRecord(kept));
+      made.push(`Bearer ${key}`);
+    }
+    const kinds = (secrets: Readonly<Record<string, string>>) => {
+      const configured = ring(secrets);
+      return made.map((header) => configured.identify(header).kind);
+    };
+    expect(kinds(versions)).to.deep.equal(['key', 'key', 'key']);
+    expect(kinds({ '1': versions['1'] })).to.deep.equal(['key', 'key', 'invalid']);
+    expect(kinds({})).to.deep.equal(['key', 'invalid', 'invalid']);
+  });
+
+  it('asks the store once for each pepper and once without for an unknown key, and never again for a known one', async () => {
+    const { store, clock, issue } = setUp();
+    const peppers = new Peppers({ '1': 'first '.repeat(6), '2': 'second '.repeat(6) });
+    const ring = new KeyRing(store, { tiers: ['enterprise'], clock, peppers });
+    ring.identify(`Bearer ${createKey().key}`);
+    expect(store.asked).to.equal(3);
+    const { header } = await issue();
+    for (let i = 0; i < 5; i++) ring.identify(header);
+    expect(store.asked).to.equal(6);
   });
 
   it('asks the store once for a key seen recently', async () => {

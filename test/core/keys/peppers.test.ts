@@ -1,0 +1,66 @@
+/** Peppers: what new keys are kept by, what callers' keys are looked up by, and which are missing. */
+import { createHash, createHmac } from 'node:crypto';
+import { inspect } from 'node:util';
+import { expect } from 'chai';
+import { createKey } from '../../../core/keys/key-format.js';
+import { missingPeppers, Peppers } from '../../../core/keys/peppers.js';
+import { newRecord } from '../../support/key-record.js';
+
+const SECRETS = { '1': 'first '.repeat(6), '2': 'secönd '.repeat(6), '10': 'tenth '.repeat(6) };
+const NOW = Date.parse('2026-05-01T00:00:00Z');
+
+const sha256 = (key: string) => createHash('sha256').update(key).digest('hex');
+const hmac = (key: string, version: keyof typeof SECRETS) =>
+  createHmac('sha256', SECRETS[version]).update(key).digest('hex');
+
+describe('Peppers', () => {
+  it('keep a new key by its HMAC-SHA-256 under the newest one, or by its SHA-256 where there is none', () => {
+    const { key } = createKey();
+    expect(new Peppers(SECRETS).digest(key)).to.deep.equal({ hash: hmac(key, '10'), pepper: 10 });
+    expect(new Peppers({ '1': SECRETS['1'] }).digest(key)).to.deep.equal({ hash: hmac(key, '1'), pepper: 1 });
+    expect(new Peppers({}).digest(key)).to.deep.equal({ hash: sha256(key) });
+    expect(new Peppers().digest(key)).to.deep.equal({ hash: sha256(key) });
+  });
+
+  it('createKey(peppers) answers with what the key is kept by', () => {
+    const { key, hash, pepper } = createKey(new Peppers(SECRETS));
+    expect({ hash, pepper }).to.deep.equal({ hash: hmac(key, '10'), pepper: 10 });
+  });
+
+  it('look a key up by each version, the newest first, and at last without one', () => {
+    const { key } = createKey();
+    const digests = [hmac(key, '10'), hmac(key, '2'), hmac(key, '1'), sha256(key)];
+    expect([...new Peppers(SECRETS).digests(key)]).to.deep.equal(digests);
+    expect([...new Peppers().digests(key)]).to.deep.equal([sha256(key)]);
+  });
+
+  it('do not show their secrets when they are printed', () => {
+    const peppers = new Peppers(SECRETS);
+    expect(`${inspect(peppers, { depth: 9, showHidden: true })}${JSON.stringify(peppers)}`).to.not.match(/first|tenth/);
+  });
+});
+
+describe('missingPeppers(records, peppers, now)', () => {
+  const peppers = new Peppers({ '2': SECRETS['2'] });
+
+  it('says of each missing version which keys in force are refused, and what to do', () => {
+    const ids = ['key_a', 'key_b', 'key_c', 'key_d', 'key_e'];
+    const records = [
+      ...ids.map((id) => newRecord({ id, pepper: 1 })),
+      newRecord({ id: 'key_f', pepper: 3 }),
+      newRecord({ id: 'key_known', pepper: 2 }),
+      newRecord({ id: 'key_plain' }),
+      newRecord({ id: 'key_revoked', pepper: 1, revoked_at: '2026-01-01T00:00:00Z' }),
+      newRecord({ id: 'key_expired', pepper: 4, expires_at: '2026-05-01T00:00:00Z' }),
+    ];
+    const todo = 'Set it to what it was when they were made, or give their holders new keys.';
+    expect(missingPeppers(records, peppers, NOW)).to.deep.equal([
+      `auth.peppers has no version 1, so that these keys are refused: key_a, key_b, key_c and 2 more. ${todo}`,
+      `auth.peppers has no version 3, so that these keys are refused: key_f. ${todo}`,
+    ]);
+  });
+
+  it('has nothing to say where all are configured', () => {
+    expect(missingPeppers([newRecord(), newRecord({ pepper: 2 })], peppers, NOW)).to.deep.equal([]);
+  });
+});
