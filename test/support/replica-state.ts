@@ -59,31 +59,31 @@ export const follow = async (service: Replicas, key: string, version: string): P
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-const PARTS = ['storage', 'limiter', 'cache', 'keys'];
+/** Which parts of a replica stand on a store. */
+const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves when every replica says that all its parts work, and reads what nobody has asked for; with how long that
- * took in milliseconds.
+ * Resolves when every replica says that what stands on a store works, and reads from MongoDB what nobody has asked
+ * for; with how long that took in milliseconds.
  * @param metrics ports of the replicas' metrics
  * @param unread answers with another such path at each call
  */
 export const untilWell = async (
   { replicas }: Replicas,
-  key: string,
-  metrics: readonly number[],
-  unread: () => string,
+  store: keyof typeof PARTS,
+  { key, metrics, unread }: { readonly key: string; readonly metrics: readonly number[]; unread(): string },
 ): Promise<number> => {
   const since = performance.now();
   await Promise.all(
     replicas.map(async ({ url }, index) => {
       for (let said = ''; ; await delay(EVERY_MS)) {
         const { text } = await request(`http://127.0.0.1:${metrics[index]}/metrics`);
-        said = PARTS.filter((part) => !text.includes(`part_up{part="${part}"} 1\n`)).join();
+        said = PARTS[store].filter((part) => !text.includes(`part_up{part="${part}"} 1\n`)).join();
         if (said === '') break;
         if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} is still without ${said}.`);
       }
       const client = new LoadClient(url, key, 1);
-      for (let status = 0; status !== 200; ) {
+      for (let status = store === 'mongo' ? 0 : 200; status !== 200; ) {
         ({ status } = await client.get(unread()));
         if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} still answers ${status}.`);
       }
