@@ -21,6 +21,7 @@ const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
   readonly #port: number;
+  readonly #localAddress: string;
   readonly #request: () => string;
   readonly #idle: Connection[] = [];
   readonly #all = new Set<Connection>();
@@ -30,11 +31,13 @@ export class OpenLoop {
   /** Due, with every connection taken. */
   readonly #waiting: number[] = [];
 
-  /** @param path of each request, in order where it is a function */
-  constructor(port: number, path: string | (() => string), key: string) {
+  /** @param path and `key`: of each request, in order, where they are functions */
+  constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
-    const next = typeof path === 'string' ? () => path : path;
-    this.#request = () => `HEAD ${next()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    this.#localAddress = localAddress;
+    const nextOf = (what: string | (() => string)) => (typeof what === 'string' ? () => what : what);
+    const [nextPath, nextKey] = [nextOf(path), nextOf(key)];
+    this.#request = () => `HEAD ${nextPath()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${nextKey()}\r\n\r\n`;
   }
 
   /** Resolves when all that fell due has been answered. */
@@ -81,7 +84,7 @@ export class OpenLoop {
   }
 
   #open(): Connection {
-    const socket = connect(this.#port, '127.0.0.1');
+    const socket = connect({ port: this.#port, host: '127.0.0.1', localAddress: this.#localAddress });
     const connection: Connection = { socket, due: 0, received: '' };
     this.#all.add(connection);
     socket.setNoDelay(true).setEncoding('latin1');
