@@ -43,6 +43,37 @@ describe('checkOptions(path, schema, value)', () => {
       'at.a.b: 1 is not allowed; it must be true or false',
     ],
     [object({ a: { not: { const: 1 } } }), { a: 1 }, 'at.a: 1 is not allowed; it must NOT be valid'],
+    [
+      object({ a: {}, b: {} }, { anyOf: [{ required: ['a'] }, { required: ['b'] }] }),
+      {},
+      'at: there must be at least one of "a", "b"',
+    ],
+    [
+      object({ a: {}, b: {}, c: {} }, { oneOf: [{ required: ['a', 'b'] }, { required: ['c'] }] }),
+      { a: 1, b: 2, c: 3 },
+      'at: there must be exactly one of "a" with "b", "c"',
+    ],
+    [
+      object({ a: { type: 'array', uniqueItems: true } }),
+      { a: [[1], [2], [1]] },
+      'at.a: items 0 and 2 are the same; each may be there once',
+    ],
+    [
+      object({ a: { type: 'array', uniqueItems: true } }),
+      { a: 1 },
+      'at.a: 1 is not allowed; it must be a list without repetitions',
+    ],
+    [object({ $schema: {}, size: {} }), { $schemas: 1 }, 'at.$schemas: there is no such setting; there are "size"'],
+    [
+      object({ a: { type: 'string', maxLength: 1 } }),
+      { a: 'x'.repeat(99) },
+      `at.a: "${'x'.repeat(79)}… is not allowed; it must be a string, of at most 1 characters`,
+    ],
+    [
+      object({ a: { type: 'string', maxLength: 1 } }),
+      { a: 'x'.repeat(78) },
+      `at.a: "${'x'.repeat(78)}" is not allowed; it must be a string, of at most 1 characters`,
+    ],
     [object({}), 'x', 'at: "x" is not allowed; it must be an object'],
     [
       object({ 'a/b~c': { items: { type: 'integer' }, type: 'array' } }),

@@ -71,6 +71,13 @@ describe('loadConfig', () => {
     expect(config.log.format).to.be.a('string');
   });
 
+  it('allows several workers without metrics, and timeouts that are equal', async () => {
+    const server = { workers: 2, headersTimeoutMs: 10_000, requestTimeoutMs: 10_000 };
+    const { config } = await load({ path: await write({ ...good, server }), env: {} });
+    expect(config.server).to.include(server);
+    expect(config.metrics).to.equal(null);
+  });
+
   it('fills in every default and writes modules out in full', async () => {
     const { config } = await load({
       path: await write({ ...good, $schema: './x.json', auth: { keys: 'memory' } }),
@@ -176,6 +183,11 @@ describe('loadConfig', () => {
         'timeouts that contradict each other',
         { server: { headersTimeoutMs: 20_000, requestTimeoutMs: 10_000 } },
         'server.headersTimeoutMs: 20000 is not allowed; it must not be above server.requestTimeoutMs, 10000',
+      ],
+      [
+        'metrics of several workers',
+        { server: { workers: 2 }, metrics: {} },
+        'server.workers: 2 is not allowed with metrics, since each process counts for itself; set it to 1 and run replicas, or metrics to null',
       ],
       [
         'a realm that would end its own quotes',
