@@ -41,18 +41,23 @@ export const workers = async (bench: Bench): Promise<SectionReport> => {
       rate: median(runs.map(({ rate }) => rate)),
       cores: median(runs.map(({ cores }) => cores)),
     })) as [Sample, Sample];
-    const row = (title: string, { rate, cores }: Sample) => [title, rate, rate / one.rate, cores, rate / cores];
+    const row = (count: number, { rate, cores }: Sample) => {
+      const perCore = rate / cores;
+      const alone = (count * perCore) / (one.rate / one.cores);
+      return [count, rate, rate / one.rate, cores, perCore, alone];
+    };
     return {
       tables: [
         {
           title: 'One market by workers, 32 connections, limits on Redis',
-          columns: ['', 'requests/s', 'x one worker', 'cores busy', 'requests/s a busy core'],
-          rows: [row('1 worker', one), row('2 workers', two)],
+          columns: ['workers', 'requests/s', 'x one', 'cores busy', 'requests/s a busy core', 'x one, a core each'],
+          rows: [row(1, one), row(2, two)],
         },
       ],
       notes: [
         `Nothing is bound to a core here: wrk and Redis share the ${cpus().length} cores with the workers, so two workers ` +
-          'get what these leave. Cores busy are those of the service alone.',
+          'get what these leave. Cores busy are those of the service alone; the last column is what each would add to ' +
+          'the other with a core of its own.',
       ],
     };
   } finally {
