@@ -24,6 +24,8 @@ export interface Mutant {
 export interface Build {
   readonly folder: string;
   readonly mutants: readonly Mutant[];
+  /** The same as long as the code, the tests and the mutants are. */
+  readonly digest: string;
   /** Compiled test files of a scope. */
   tests(scope: Scope): Promise<string[]>;
 }
@@ -62,6 +64,14 @@ const addPackage = async (folder: string): Promise<void> => {
   }
 };
 
+const digestOf = async (folder: string): Promise<string> => {
+  const parts: string[] = [];
+  for (const file of (await readdir(folder, { recursive: true })).sort()) {
+    if (/\.(?:js|lua)$/.test(file)) parts.push(file, await readFile(join(folder, file), 'utf8'));
+  }
+  return digest(...parts);
+};
+
 /** @param compiled the compiler's output @param folder where the copy goes; what was there is removed */
 export const build = async (compiled: string, folder: string, scopes: readonly Scope[]): Promise<Build> => {
   await rm(folder, { recursive: true, force: true });
@@ -92,5 +102,5 @@ export const build = async (compiled: string, folder: string, scopes: readonly S
       mutants.push(...sites.map(toMutant));
     }
   }
-  return { folder, mutants, tests: ({ tests }) => filesOf(folder, tests, '.test.js') };
+  return { folder, mutants, digest: await digestOf(folder), tests: ({ tests }) => filesOf(folder, tests, '.test.js') };
 };

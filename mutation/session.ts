@@ -1,6 +1,7 @@
 /** The workers of one scope: what its tests pass, and the verdict on a mutant. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Build, Mutant } from './build.js';
 import type { Scope } from './scopes.js';
 import type { Baseline, Order, TestRun, Verdict } from './worker.js';
@@ -98,19 +99,18 @@ export class Session {
   /** Runs all tests of the scope once, without a mutation: those that fail then say nothing about one. */
   static async open(build: Build, scope: Scope): Promise<Session> {
     const files = (await build.tests(scope)).map((file) => join(build.folder, file));
-    const worker = new Worker(build, files);
-    await worker.ready;
-    const baseline = await worker.ask<Baseline>('measure', 300_000);
-    worker.stop();
-    if (baseline === undefined) throw new Error(`The tests of ${scope.name} did not end.`);
+    const baseline = await keptBaseline(build, scope, async () => {
+      const worker = new Worker(build, files);
+      await worker.ready;
+      const measured = await worker.ask<Baseline>('measure', 300_000);
+      worker.stop();
+      if (measured === undefined) throw new Error(`The tests of ${scope.name} did not end.`);
+      return measured;
+    });
     for (const failed of baseline.failed) {
       process.stderr.write(`Left out, since it fails without a mutation too: ${failed}\n`);
     }
     return new Session(build, files, baseline);
-  }
-
-  get tests(): number {
-    return this.#tests.length;
   }
 
   async judge(mutant: Mutant): Promise<Outcome> {
@@ -163,6 +163,16 @@ export class Session {
     return worker.ask<Verdict>({ id, usual: count, titles }, 3 * ms + GRACE_MS);
   }
 }
+
+/** What was measured by an earlier run of the same build, or now. */
+const keptBaseline = async (build: Build, { name }: Scope, measure: () => Promise<Baseline>): Promise<Baseline> => {
+  const path = join(dirname(build.folder), `mutation-baseline-${name}.json`);
+  const kept = await readFile(path, 'utf8').then(JSON.parse, () => undefined);
+  if (kept?.build === build.digest) return kept.baseline;
+  const baseline = await measure();
+  await writeFile(path, JSON.stringify({ build: build.digest, baseline }));
+  return baseline;
+};
 
 const outcomeOf = (verdict: Verdict | undefined): Outcome => {
   if (verdict === undefined) return { status: 'timeout' };

@@ -34,7 +34,7 @@ export interface Verdict {
 /** Tests up to this come first: most mutations are noticed by one of them. */
 const QUICK_MS = 150;
 
-const mocha = new Mocha({ timeout: 10_000, reporter: class {} as never });
+const mocha = new Mocha({ timeout: 20_000, reporter: class {} as never });
 mocha.cleanReferencesAfterRun(false);
 for (const file of process.argv.slice(2)) mocha.addFile(file);
 await mocha.loadFilesAsync();
