@@ -2,6 +2,7 @@
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
 import { createKey } from '../core/keys/key-format.js';
+import { maskKeys } from '../core/keys/mask-keys.js';
 import type { Peppers } from '../core/keys/peppers.js';
 import { nearest } from '../core/nearest.js';
 import { parseExpiry } from './expiry.js';
@@ -44,6 +45,8 @@ const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
     throw new OperatorError('--name must have from 1 to 100 characters, none of them control characters.');
   }
+  // It would be listed, and stay in the audit.
+  if (maskKeys(name) !== name) throw new OperatorError('--name must not have a key in it.');
   return name;
 };
 

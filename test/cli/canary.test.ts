@@ -5,11 +5,16 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { Command } from 'commander';
+import { register as registerConfig } from '../../cli/config.js';
+import { register as registerDoctor } from '../../cli/doctor.js';
+import { register as registerKeys } from '../../cli/keys.js';
 import { createKey } from '../../core/keys/key-format.js';
 import { packageRoot } from '../../core/package-root.js';
-import { commandArgs, runProcess } from '../support/command-process.js';
+import { commandArgs } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { misplaceKeys } from '../support/misplaced-keys.js';
+import { runCommand } from '../support/run-command.js';
 import { findSecrets } from '../support/secret-forms.js';
 
 /** A service as a process of its own, with what it has written so far. */
@@ -74,12 +79,11 @@ describe('a key, valid or not', function () {
     }
   });
 
-  it('is in no file beside the one of keys, nor is its hash; and its pepper is nowhere', async function () {
-    this.timeout(60_000);
+  it('is in no file beside the one of keys, nor is its hash; and its pepper is nowhere', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'canary-'));
     const config = join(folder, 'own.json');
     const pepper = createKey().key.slice(4);
-    const env = { PORT: '0', METRO__AUTH__PEPPERS__7: pepper };
+    const env: Readonly<Record<string, string>> = { PORT: '0', METRO__AUTH__PEPPERS__7: pepper };
     await writeFile(
       config,
       JSON.stringify({
@@ -88,16 +92,21 @@ describe('a key, valid or not', function () {
         auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
       }),
     );
-    const command = (...args: string[]) => runProcess(['--config', config, ...args], env);
-    const create = ['--config', config, 'keys', 'create', '--name', 'a', '--json'];
-    const plain = JSON.parse(await runProcess(create, {}));
-    const kept = JSON.parse(await runProcess(create, env));
+    const command = async (register: (program: Command) => void, args: string[], variables = env) => {
+      const { stdout, stderr, error } = await runCommand(register, ['--config', config, ...args], variables);
+      if (error) throw error;
+      return { stdout, all: stdout + stderr };
+    };
+    const keysCommand = async (...args: string[]) =>
+      JSON.parse((await command(registerKeys, ['keys', ...args, '--json'])).stdout);
+    const plain = JSON.parse((await command(registerKeys, ['keys', 'create', '--name', 'a', '--json'], {})).stdout);
+    const kept = await keysCommand('create', '--name', 'b');
     const { child, output, find } = serve(env, '--config', config);
     try {
       const [, url] = (await find('out', /Listening on (\S+)/)) as [string, string];
       const [, metricsUrl] = (await find('log', /"metricsUrl":"([^"]+)"/)) as [string, string];
-      await command('keys', 'limit', kept.id, '5');
-      const { created } = JSON.parse(await command('keys', 'rotate', kept.id, '--json'));
+      await keysCommand('limit', kept.id, '5');
+      const { created } = await keysCommand('rotate', kept.id);
       const keys = { plain: plain.key, kept: kept.key, rotated: created.key, unknown: createKey().key };
       const answers = await misplaceKeys(url, Object.values(keys), plain.key);
       const headers = { Authorization: `Bearer ${kept.key}` };
@@ -109,15 +118,15 @@ describe('a key, valid or not', function () {
       const files = (await readdir(folder)).filter((name) => name.startsWith('keys.json'));
       expect(files).to.have.members(['keys.json', 'keys.json.audit.ndjson', 'keys.json.used.json']);
       const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
-      const shown = await Promise.all([
-        command('config', '--json'),
-        command('doctor', '--json'),
-        command('keys', 'list'),
-        command('keys', 'audit', '--json'),
-      ]);
+      const shown = [
+        await command(registerConfig, ['config', '--json']),
+        await command(registerDoctor, ['doctor', '--json']),
+        await command(registerKeys, ['keys', 'list']),
+        await command(registerKeys, ['keys', 'audit', '--json']),
+      ];
       const places = [
         ...files.map((name, i) => ({ name, text: texts[i] as string, keepsHashes: name === 'keys.json' })),
-        ...shown.map((text, i) => ({ name: `what command ${i} printed`, text })),
+        ...shown.map(({ all }, i) => ({ name: `what command ${i} printed`, text: all })),
         { name: 'the log', text: output.log },
         { name: 'the metrics', text: metrics },
         { name: 'the answers', text: answers },
@@ -132,7 +141,7 @@ describe('a key, valid or not', function () {
       ).to.deep.equal([]);
       expect(texts[files.indexOf('keys.json.used.json')]).to.include(kept.id).and.include(plain.id);
       expect(texts[files.indexOf('keys.json.audit.ndjson')]).to.include('"action":"rotate"');
-      expect(shown[0]).to.include('METRO__AUTH__PEPPERS__7').and.include('"7": "***"');
+      expect(shown[0]?.stdout).to.include('METRO__AUTH__PEPPERS__7').and.include('"7": "***"');
     } finally {
       if (child.exitCode === null) child.kill('SIGKILL');
       await rm(folder, { recursive: true });

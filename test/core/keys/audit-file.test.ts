@@ -1,7 +1,11 @@
 /** The audit beside a key file: what it holds, and what becomes of it when the disk fails. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { systemClock } from '../../../core/contracts/runtime.js';
@@ -9,6 +13,7 @@ import type { KeyStoreError } from '../../../core/errors.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { newRecord } from '../../support/key-record.js';
 
+const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 const TIME = Date.parse('2026-05-01T00:00:00Z');
 
 describe('the audit beside a key file', () => {
@@ -133,6 +138,28 @@ describe('the audit beside a key file', () => {
     expect(await store.audit()).to.have.length(3);
     expect(JSON.parse(log[0] ?? '')).to.deep.include({ path: audit, lines: [2, 4] });
     expect(log.join()).to.not.include('2026-05-0"');
+  });
+
+  it('has an entry of every key that a process had made when it was killed, and of one more at most', async () => {
+    for (const keysBefore of [1, 2, 5, 9]) {
+      const child = spawn(process.execPath, [writer, path, 'killed', '10000'], { stdio: 'inherit' });
+      try {
+        const count = async () => (await readFile(path, 'utf8').catch(() => '')).split('"id"').length - 1;
+        const enough = (await count()) + keysBefore;
+        while ((await count()) < enough && child.exitCode === null) await delay(1);
+      } finally {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+    }
+    const store = await openStore();
+    const made = (await store.list()).map(({ id }) => id);
+    const told = new Set((await store.audit()).map(({ key }) => key));
+    expect(made.length).to.be.at.least(17);
+    expect(made.filter((id) => !told.has(id))).to.deep.equal([]);
+    expect(told.size - made.length).to.be.within(0, 4);
+    await store.insert(newRecord());
+    expect(await store.audit()).to.have.length(told.size + 1);
   });
 
   it('that cannot be written keeps the change from being made', async () => {
