@@ -106,6 +106,9 @@ export interface Backtest {
   readonly realized_vintage: string;
 }
 
+/** The series of all metros' indexes, which are a collection of their own. */
+export const METRO_HPI = 'metro_hpi';
+
 // Building blocks of the schemas below; routes use them too.
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' };
 export const date = { type: 'string', format: 'date' };

@@ -31,15 +31,18 @@ export const quarterOf = (day: string): number =>
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
 
-/** The last day of the period that begins at `start`. */
-export const periodEnd = (start: string, cadence: Cadence): string => {
-  const time = dayNumber(start) * DAY_MS;
+/** The first day of the period after the one that begins at `start`. */
+export const nextPeriod = (start: string, cadence: Cadence): string => {
+  const next = new Date(`${start}T00:00:00Z`);
   const months = MONTHS[cadence];
-  if (months === undefined) return toDay(time + (cadence === 'weekly' ? 6 * DAY_MS : 0));
-  const next = new Date(time);
-  next.setUTCMonth(next.getUTCMonth() + months);
-  return toDay(next.getTime() - DAY_MS);
+  if (months !== undefined) next.setUTCMonth(next.getUTCMonth() + months);
+  else next.setUTCDate(next.getUTCDate() + (cadence === 'weekly' ? 7 : 1));
+  return toDay(next.getTime());
 };
+
+/** The last day of the period that begins at `start`. */
+export const periodEnd = (start: string, cadence: Cadence): string =>
+  toDay((dayNumber(nextPeriod(start, cadence)) - 1) * DAY_MS);
 
 /** The cadence that the days of a series suggest, by their median distance; undefined for fewer than two. */
 export const inferCadence = (days: readonly string[]): Cadence | undefined => {

@@ -1,10 +1,8 @@
 /** Observations: raw macro series and the metros' index, and the catalogue of both. */
 import { dataRoute, definePlugin, type Parameter } from '../core/contracts/plugin.js';
 import { ApiError, defineError, errors } from '../core/errors.js';
-import { date, hpi, markets, observations, series } from '../metro/collections.js';
+import { cbsa, date, hpi, METRO_HPI, markets, observations, series } from '../metro/collections.js';
 import { cbsaParameter, listOf, marketNotFound, PLUGIN_VERSION, requireMarket } from './shared.js';
-
-const METRO_HPI = 'metro_hpi';
 
 const seriesNotFound = defineError({
   code: 'series_not_found',
@@ -33,7 +31,7 @@ const macroObservation = {
   properties: {
     period_start: { ...date, description: 'First day of the period.' },
     value: { type: 'number', description: 'In the units of the series.' },
-    cbsa: { type: 'string', pattern: '^\\d{5}$', description: 'The market, on rows of `metro_hpi`.' },
+    cbsa: { ...cbsa, description: 'The market, on rows of `metro_hpi`.' },
   },
 };
 

@@ -1,9 +1,8 @@
-/** What several groups of endpoints have in common: the market lookup, the completed runs, and shapes. */
-
+/** What several groups of endpoints have in common: the market lookup, the runs, and shapes. */
 import type { JsonSchema } from '../core/contracts/json-schema.js';
 import type { Parameter, SnapshotReader } from '../core/contracts/plugin.js';
 import { ApiError, defineError } from '../core/errors.js';
-import { type ForecastRun, forecastRuns, type Market, markets } from '../metro/collections.js';
+import { cbsa, type ForecastRun, forecastRuns, type Market, markets } from '../metro/collections.js';
 
 export const PLUGIN_VERSION = '1.0.0';
 
@@ -16,7 +15,7 @@ export const marketNotFound = defineError({
 
 export const cbsaParameter: Parameter = {
   description: 'Core-based statistical area code of the market: exactly 5 digits.',
-  schema: { type: 'string', pattern: '^\\d{5}$' },
+  schema: { type: cbsa.type, pattern: cbsa.pattern },
   example: '26420',
   foundIn: {
     listMarkets: '/data/0/cbsa',
@@ -34,11 +33,13 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
   return market;
 };
 
+/** Newest first, whatever became of them. */
+export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
+  snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
+
 /** Newest first. */
-export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> => {
-  const runs = await snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
-  return runs.filter(({ status }) => status === 'completed');
-};
+export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> =>
+  (await newestRuns(snapshot)).filter(({ status }) => status === 'completed');
 
 /** The envelope of every list. */
 export const listOf = (items: JsonSchema): JsonSchema => ({

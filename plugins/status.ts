@@ -12,7 +12,8 @@ import {
   record,
   text,
 } from '../metro/collections.js';
-import { PLUGIN_VERSION } from './shared.js';
+import { nextPeriod } from '../metro/periods.js';
+import { newestRuns, PLUGIN_VERSION } from './shared.js';
 
 /** From best to worst. */
 const LEVELS = ['operational', 'unknown', 'degraded', 'outage'] as const;
@@ -33,19 +34,13 @@ const worst = (levels: readonly Level[]): Level =>
 /** RFC 3339 without fractions of a second. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** The first moment after the period that begins on `start`. */
-const periodEnd = (start: string, cadence: Cadence): number => {
-  const end = new Date(`${start}T00:00:00Z`);
-  if (cadence === 'daily') end.setUTCDate(end.getUTCDate() + 1);
-  else if (cadence === 'weekly') end.setUTCDate(end.getUTCDate() + 7);
-  else end.setUTCMonth(end.getUTCMonth() + { monthly: 1, quarterly: 3, annual: 12 }[cadence]);
-  return end.getTime();
-};
+/** Whole seconds since the end of the period that begins on `start`. */
+const secondsSince = (start: string, cadence: Cadence, now: Date): number =>
+  Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(start, cadence))) / 1000));
 
 const sourceRow = (source: Source, now: Date) => {
   const { id, cadence, latest_period, last_loaded_at, late_after_seconds, stale_after_seconds } = source;
-  const age =
-    latest_period === null ? null : Math.max(0, Math.floor((now.getTime() - periodEnd(latest_period, cadence)) / 1000));
+  const age = latest_period === null ? null : secondsSince(latest_period, cadence, now);
   const state: Freshness =
     age === null ? 'unknown' : age >= stale_after_seconds ? 'stale' : age >= late_after_seconds ? 'late' : 'fresh';
   return {
@@ -98,9 +93,9 @@ const pipelineComponent = (service: ServiceState, states: readonly Freshness[]):
 const modelComponent = async ({ snapshot }: ServiceState): Promise<Component> => {
   const unknown = (message: string): Component => ({ id: 'model', status: 'unknown', message, updated_at: null });
   if (!snapshot) return unknown('No dataset has been loaded.');
-  let runs: ForecastRun[];
+  let runs: readonly ForecastRun[];
   try {
-    runs = await snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
+    runs = await newestRuns(snapshot);
   } catch {
     return unknown('The runs cannot be read right now.');
   }

@@ -1,15 +1,12 @@
 /** What is imported, as documents of the dataset's collections and sources of its manifest. */
 import type { Source } from '../../core/contracts/dataset.js';
-import type { Hpi, Market, Observation, Series } from '../collections.js';
+import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
 import { periodEnd, quarterStart } from '../periods.js';
 import { rounded } from '../rounding.js';
 import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
 import type { MacroSeries } from './fred.js';
 import { FRED_CATALOG } from './fred-catalog.js';
 import { freshness } from './freshness.js';
-
-/** The series of all metros' indexes. */
-export const METRO_HPI = 'metro_hpi';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
@@ -60,7 +57,8 @@ export interface Entry {
   readonly source: Source;
 }
 
-const toSource = (series: Series, attribution: string | null): Source => ({
+/** A series as the manifest's sources have it. */
+export const toSource = (series: Series, attribution: string | null): Source => ({
   id: series.series_id,
   title: series.title,
   cadence: series.cadence,

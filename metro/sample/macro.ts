@@ -2,7 +2,7 @@
 import type { Cadence } from '../../core/contracts/dataset.js';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
-import { dayNumber } from '../periods.js';
+import { nextPeriod } from '../periods.js';
 import { randomFrom } from './random.js';
 
 interface Definition {
@@ -168,17 +168,13 @@ const DEFINITIONS: readonly Definition[] = [
   },
 ];
 
-const isWeekday = (time: Date): boolean => time.getUTCDay() % 6 !== 0;
+const isWeekday = (day: string): boolean => new Date(day).getUTCDay() % 6 !== 0;
 
 /** The first days of all periods from one day to another. */
 const periods = ({ cadence, from, to }: Definition): string[] => {
   const days: string[] = [];
-  const time = new Date(`${from}T00:00:00Z`);
-  for (const end = dayNumber(to); time.getTime() / 86_400_000 <= end; ) {
-    if (cadence !== 'daily' || isWeekday(time)) days.push(time.toISOString().slice(0, 10));
-    if (cadence === 'daily') time.setUTCDate(time.getUTCDate() + 1);
-    else if (cadence === 'weekly') time.setUTCDate(time.getUTCDate() + 7);
-    else time.setUTCMonth(time.getUTCMonth() + { monthly: 1, quarterly: 3, annual: 12 }[cadence]);
+  for (let day = from; day <= to; day = nextPeriod(day, cadence)) {
+    if (cadence !== 'daily' || isWeekday(day)) days.push(day);
   }
   return days;
 };

@@ -1,14 +1,13 @@
 /** The embedded sample, whole: made-up numbers, and forecasts of them by the real model. */
-import type { Document, Manifest, Source } from '../../core/contracts/dataset.js';
+import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import { compareScalars } from '../../core/storage/compare.js';
-import type { Forecast, ForecastRun, Series } from '../collections.js';
+import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
 import { defaultForecastOptions } from '../forecast/model.js';
 import { defaultModel } from '../forecast/models/index.js';
 import { createPanel } from '../forecast/panel.js';
 import { defaultRules } from '../forecast/rules.js';
 import { makeRuns, withNewestRun } from '../forecast/runs.js';
-import { METRO_HPI, toHpi, toMarket, toObservations } from '../import/documents.js';
-import { freshness } from '../import/freshness.js';
+import { toHpi, toMarket, toObservations, toSource } from '../import/documents.js';
 import { quarterStart } from '../periods.js';
 import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
@@ -55,16 +54,6 @@ const macroSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: S
   observation_end: days.at(-1) ?? null,
   last_updated: LOADED,
   notes: NOTES,
-});
-
-const toSource = ({ series_id, title, cadence, observation_end }: Series): Source => ({
-  id: series_id,
-  title,
-  cadence,
-  latest_period: observation_end,
-  last_loaded_at: LOADED,
-  ...freshness(cadence),
-  attribution: null,
 });
 
 /** Runs that did not complete, and rows that one of them left: what no endpoint may show. */
@@ -115,7 +104,7 @@ export const makeSample = (): Sample => {
       created: CREATED,
       vintage: VINTAGE,
       synthetic: true,
-      sources: series.map(toSource),
+      sources: series.map((each) => toSource(each, null)),
     },
     collections: {
       markets: withNewestRun(markets, made),
