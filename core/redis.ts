@@ -2,6 +2,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from './contracts/runtime.js';
 import type { Credentials, RedisConfig } from './redis-config.js';
+import { within } from './within.js';
 
 export type RedisClient = Redis | Cluster;
 
@@ -11,7 +12,7 @@ export interface RedisConnection {
   readonly keyPrefix: string;
   /** How long one call may take before Redis counts as away. */
   readonly timeoutMs: number;
-  /** Resolves when it is ready, or without that after the first failure: a service starts all the same. */
+  /** Resolves when it is ready, or without that at the first failure or after `connectTimeoutMs`: a service starts all the same. */
   readonly opened: Promise<void>;
   close(): void;
 }
@@ -88,7 +89,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     client,
     keyPrefix: config.keyPrefix,
     timeoutMs: config.timeoutMs,
-    opened: client.connect().catch(() => undefined),
+    opened: within(client.connect(), config.connectTimeoutMs).catch(() => undefined),
     close: () => client.disconnect(),
   };
 };

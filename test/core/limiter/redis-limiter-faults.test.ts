@@ -187,6 +187,20 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(await counted(), 200);
   });
 
+  it('does not wait for a Redis at 1 KB/s to be ready, and joins the shared window when it is faster', async () => {
+    const proxy = await startTcpProxy(server.port);
+    proxy.inject({ bytesPerSecond: 1024 });
+    const since = performance.now();
+    const limiter = await create({ port: proxy.port });
+    // What a client asks a server about itself is over 6 KB.
+    assert.isBelow(performance.now() - since, 4000);
+    assert.equal(passed(await take(limiter, 201)), 200);
+    proxy.heal();
+    await back(limiter);
+    assert.equal(await counted(), 200);
+    await proxy.close();
+  });
+
   it('a subject that used up its limit before the outage is not refused for longer than its slot is due', async () => {
     const limiter = await create();
     const [first] = await take(limiter, 1, 1);
