@@ -113,36 +113,29 @@ export class Session {
     return new Session(build, files, baseline);
   }
 
-  async judge(mutant: Mutant): Promise<Outcome> {
-    const { id } = mutant;
-    // What is evaluated when a file is loaded needs a process of its own.
-    if (this.#loaded.has(id)) return this.#inNewWorker(id, id, this.#passingFile(mutant));
+  async judge({ id }: Mutant): Promise<Outcome> {
+    // What is evaluated when a file is loaded can matter to every test, and needs a process of its own.
+    if (this.#loaded.has(id)) return this.#inNewWorker(id, id, this.#all(id));
     const passing = this.#passing.get(id);
     if (passing === undefined) return { status: 'uncovered' };
     this.#worker ??= await this.#start();
     const verdict = await this.#ask(this.#worker, id, passing);
-    if (!this.#worker.alive || verdict?.spoilt) {
-      this.#worker.stop();
-      this.#worker = undefined;
-      return this.#inNewWorker(id, -1, passing);
-    }
+    const { alive } = this.#worker;
+    // What a failed test has left behind must not be the next mutant's fault.
+    if (!alive || verdict?.spoilt) this.close();
+    // It may have ended late, from what another mutant did before.
+    if (!alive) return this.#inNewWorker(id, -1, passing);
     return outcomeOf(verdict);
   }
 
   close(): void {
     this.#worker?.stop();
+    this.#worker = undefined;
   }
 
-  /** The tests that pass any place of the mutant's file; all, where none does. */
-  #passingFile({ id, file }: Mutant) {
-    const ids = new Set(this.#build.mutants.filter((mutant) => mutant.file === file).map((mutant) => mutant.id));
-    const passing = this.#tests.filter(({ passed }) => passed.some(([each]) => ids.has(each)));
-    const tests = passing.length > 0 ? passing : this.#tests;
-    return {
-      titles: tests.map(({ title }) => title),
-      ms: tests.reduce((sum, test) => sum + test.ms, 0),
-      count: 1000 + (this.#passing.get(id)?.count ?? 0),
-    };
+  #all(id: number) {
+    const ms = this.#tests.reduce((sum, test) => sum + test.ms, 0);
+    return { titles: this.#tests.map(({ title }) => title), ms, count: 1000 + (this.#passing.get(id)?.count ?? 0) };
   }
 
   async #inNewWorker(id: number, fromStart: number, passing: { titles: readonly string[]; count: number; ms: number }) {

@@ -25,7 +25,7 @@ export interface Order {
   readonly titles: readonly string[];
 }
 
-/** The test that failed, if one did; `spoilt` when it then fails without the mutation too. */
+/** The test that failed, if one did; `spoilt` unless it has then passed without the mutation. */
 export interface Verdict {
   readonly killedBy: string | undefined;
   readonly spoilt: boolean;
@@ -114,8 +114,9 @@ const judge = async ({ id, usual, titles }: Order): Promise<Verdict> => {
   process.env['MUTANT'] = String(NONE);
   const [killedBy] = failed;
   if (killedBy === undefined) return { killedBy, spoilt: false };
-  const again = await run((title) => wanted.has(title) && killedBy.startsWith(title), { bail: true });
-  return { killedBy, spoilt: again.length > 0 || killedBy.includes('" hook') };
+  const killer = titles.find((title) => quick.has(title) && killedBy.startsWith(`${title}: `));
+  const again = killer === undefined ? ['too slow to ask'] : await run((title) => title === killer, { bail: true });
+  return { killedBy, spoilt: again.length > 0 };
 };
 
 const answer = async (message: Order | { readonly times: Baseline['tests'] } | 'measure'): Promise<unknown> => {
