@@ -177,7 +177,7 @@ export const configSchema = {
           maxInFlight: count('Most requests being answered at once.', 1, 1_000_000, 2000),
           maxEventLoopDelayMs: milliseconds(
             'How long the event loop may work on requests that came together, where more come the longer it takes.',
-            100,
+            50,
           ),
         },
         { type: ['object', 'null'] },

@@ -54,7 +54,7 @@ const FEW = 16;
 const SHORT_TURN_MS = 2;
 /** It is kept so until the loop has had this share of at least so long to spare. */
 const SPARE_SHARE = 0.1;
-const SPARE_WINDOW_MS = 1000;
+const SPARE_WINDOW_MS = 500;
 /** After so long without a refusal, a spell of overload is over for the log. */
 const CALM_MS = 1000;
 

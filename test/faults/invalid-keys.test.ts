@@ -18,8 +18,8 @@ const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
 /** `limits.requestsPerMinute`, for the address of whoever has no valid key. */
 const LIMIT = 600;
-/** Of the key store, for changes of keys: `pollMs`, and as often again where a change stream tells of them. */
-const LOOKS_PER_SECOND = 2;
+/** Of the key store, for changes of keys: one each `pollMs`, and one each 750 ms by its change stream. */
+const LOOKS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';
 const CALLER = '127.0.0.2';
