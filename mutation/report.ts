@@ -31,7 +31,7 @@ const row = (name: string, all: number, judged: readonly Judged[]): (string | nu
 };
 
 export const formatReport = (mutants: readonly Mutant[], judged: readonly Judged[]): string => {
-  const files = [...new Set(judged.map(({ mutant }) => mutant.file))];
+  const files = [...new Set(judged.map(({ mutant }) => mutant.file))].sort();
   const rows = files.map((name) => {
     const there = mutants.filter(({ file }) => file === name).length;
     return row(
@@ -47,6 +47,7 @@ export const formatReport = (mutants: readonly Mutant[], judged: readonly Judged
   });
   const alive = judged
     .filter((each) => !noticed(each))
+    .sort((a, b) => a.mutant.id - b.mutant.id)
     .map(
       ({ mutant: { file, line, operator, original }, status }) =>
         `${file}:${line} ${operator} (${status}): ${original}`,
