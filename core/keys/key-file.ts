@@ -5,7 +5,7 @@ import { findJsonFault } from '../config/json-fault.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
 import { compileSchema } from '../schema.js';
-import { KEY_PREFIX } from './key-format.js';
+import { maskKeys } from './mask-keys.js';
 
 interface KeyFile {
   readonly format: 1;
@@ -46,14 +46,10 @@ const validate = compileSchema<KeyFile>({
 
 const MOST_SHOWN = 20;
 
-/** Keys that stand in the file by mistake. */
-const KEYS = new RegExp(`${KEY_PREFIX}\\w+`, 'g');
-
 const refuse = (path: string, faults: readonly string[]): never => {
   const more = faults.length > MOST_SHOWN ? [`and ${faults.length - MOST_SHOWN} more`] : [];
-  const lines = [...faults.slice(0, MOST_SHOWN), ...more].map(
-    (fault) => `\n  - ${fault.replace(KEYS, `${KEY_PREFIX}***`)}`,
-  );
+  // A key may stand in the file by mistake.
+  const lines = [...faults.slice(0, MOST_SHOWN), ...more].map((fault) => `\n  - ${maskKeys(fault)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
 
