@@ -1,8 +1,8 @@
 /** What the `keys` commands do to a key store. */
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
-import { createKey } from '../core/keys/key-format.js';
 import { maskKeys } from '../core/keys/mask-keys.js';
+import { newKey } from '../core/keys/new-key.js';
 import type { Peppers } from '../core/keys/peppers.js';
 import { nearest } from '../core/nearest.js';
 import { parseExpiry } from './expiry.js';
@@ -65,16 +65,13 @@ export const createKeyRecord = async (
   { tiers, peppers }: { readonly tiers: readonly string[]; readonly peppers: Peppers },
   now: number,
 ): Promise<ShownKey & { key: string }> => {
-  const { key, ...kept } = createKey(peppers);
-  const record: KeyRecord = {
-    ...kept,
+  const terms = {
     name: checkName(name),
     tier: checkTier(tier ?? (tiers[0] as string), tiers),
     limit_per_minute: limit === undefined ? null : parseLimit(limit),
-    created_at: new Date(now).toISOString(),
     expires_at: expires === undefined ? null : parseExpiry(expires, now),
-    revoked_at: null,
   };
+  const { key, record } = newKey(terms, now, peppers);
   await store.insert(record);
   return { ...shown(record), key };
 };
@@ -128,17 +125,8 @@ export const rotateKey = async (
   if (record.expires_at !== null && Date.parse(record.expires_at) <= now) {
     throw new OperatorError(`${id} has expired: "keys create" makes a new key.`);
   }
-  const { key, ...kept } = createKey(peppers);
-  const successor: KeyRecord = {
-    ...kept,
-    name: record.name,
-    tier: record.tier,
-    limit_per_minute: record.limit_per_minute,
-    created_at: new Date(now).toISOString(),
-    expires_at: record.expires_at,
-    revoked_at: null,
-    shares_limit_of: record.shares_limit_of ?? record.id,
-  };
+  const shares_limit_of = record.shares_limit_of ?? record.id;
+  const { key, record: successor } = newKey({ ...record, shares_limit_of }, now, peppers);
   // In this order: were it interrupted, there would be a key too many rather than none.
   await store.insert(successor);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;

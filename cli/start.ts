@@ -10,10 +10,9 @@ import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryL
 import { Workers } from '../app/workers.js';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { ServerConfig } from '../core/config/schema.js';
-import type { KeyRecord } from '../core/contracts/keys.js';
 import type { Logger } from '../core/contracts/runtime.js';
-import { createKey } from '../core/keys/key-format.js';
 import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
+import { newKey } from '../core/keys/new-key.js';
 import { type ListenError, listenFault } from './listen-fault.js';
 import { print } from './output.js';
 
@@ -45,7 +44,10 @@ const start = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path, env: process.env });
   const { auth, log, server } = loaded.config;
   // Only the embedded configuration has a demo key: one that lives as long as this process.
-  const demo = loaded.embedded && auth.keys.use === 'memory' ? demoKey(auth.tiers[0]!) : undefined;
+  const demo =
+    loaded.embedded && auth.keys.use === 'memory'
+      ? newKey({ name: 'demo', tier: auth.tiers[0]! }, Date.now())
+      : undefined;
   const assignment: Assignment = { loaded, demo: demo?.record ?? null };
   const count = server.workers || availableParallelism();
   let url: string;
@@ -103,13 +105,6 @@ const listen = async (app: App, { config, path }: LoadedConfig): Promise<Listeni
     await app.close();
     throw listenFault(error as ListenError, config);
   }
-};
-
-const demoKey = (tier: string): { key: string; record: KeyRecord } => {
-  const { key, hash, id } = createKey();
-  const created_at = new Date().toISOString();
-  const record = { id, hash, name: 'demo', tier, limit_per_minute: null, created_at, expires_at: null };
-  return { key, record: { ...record, revoked_at: null } };
 };
 
 /** Stores have this long to say goodbye. They hold nothing that would be lost. */
