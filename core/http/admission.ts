@@ -2,11 +2,11 @@
  * Refuses requests past the service's capacity, so that those it admits keep their latency.
  *
  * Two signs tell that it is past: too many requests are being answered at once (they wait for a store), or those that
- * came together keep the event loop busy for too long (they wait for this process). A single long turn of the loop is
- * a burst, which the queue is there for; a long one after another means that more comes in a turn than the turn before
- * could answer. It is measured in time that this process has worked, since a turn is long also when the machine's other
- * processes take their share of it. From then on each turn answers what it gets to in a few milliseconds and refuses
- * the rest, until the loop has had time to spare: as in CoDel (RFC 8289), the queue that stays is drained and kept short.
+ * came together keep the event loop busy for too long (they wait for this process). A single long turn of the loop is a
+ * burst or a pause, which the queue is there for; a longer one after it means that more comes in a turn than a turn can
+ * answer. It is measured in time that this process has worked: turns are long also when others use the processor. From
+ * then on each turn takes what it gets to in a few milliseconds, and refuses the rest, until the loop has time to
+ * spare. This is the idea of CoDel (RFC 8289): a queue that stays is drained and kept short.
  *
  * It stands before the pipeline, since a refusal must cost a fraction of an answer: no limiter is asked, and one log
  * line a spell is written instead of one a request.
@@ -14,6 +14,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
+import { type EventLoop, nodeEventLoop, SpareTime } from './event-loop.js';
 import type { CommonHeaders } from './headers.js';
 import type { Handle } from './pipeline.js';
 import { refusal } from './refusals.js';
@@ -27,34 +28,14 @@ export interface AdmissionOptions {
   readonly eventLoop?: EventLoop;
 }
 
-/** What Node knows of its event loop. */
-export interface EventLoop {
-  /** Calls back when the running turn ends. */
-  atEndOfTurn(callback: () => void): void;
-  /** Milliseconds of processor time that the process has used. */
-  worked(): number;
-  /** Milliseconds in which the loop has had nothing to do. */
-  idle(): number;
-}
-
-const nodeEventLoop: EventLoop = {
-  atEndOfTurn: setImmediate,
-  worked: () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1000;
-  },
-  idle: () => performance.nodeTiming.idleTime,
-};
-
 export type Overload = 'in_flight' | 'event_loop_delay';
 
 /** So few requests in a turn are no overload, however long each takes: they would wait for one another anyway. */
 const FEW = 16;
 /** What a turn may take of a queue that is kept short. */
 const SHORT_TURN_MS = 2;
-/** It is kept so until the loop has had this share of at least so long to spare. */
-const SPARE_SHARE = 0.1;
-const SPARE_WINDOW_MS = 500;
+/** Past so many in flight it takes none, unless the loop has just had nothing to do: then they wait for a store. */
+const SHORT_QUEUE = 4;
 /** After so long without a refusal, a spell of overload is over for the log. */
 const CALM_MS = 1000;
 
@@ -70,8 +51,8 @@ export class Admission {
   #seen = 0;
   /** How long the turn before was, and what the process had worked when it ended; undefined where it was short. */
   #before: { readonly length: number; readonly worked: number } | undefined;
-  /** Whether the queue is being kept short, and from when on time to spare is counted. */
-  #spare: { readonly since: number; readonly idle: number } | undefined;
+  /** Only while the queue is kept short, which it is until there is some. */
+  #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
 
@@ -98,31 +79,33 @@ export class Admission {
   }
 
   #overload(now: number): Overload | undefined {
-    if (this.#turnSince === undefined) {
-      this.#turnSince = now;
-      this.#eventLoop.atEndOfTurn(this.#endTurn);
-      if (this.#spare) this.#seekSpareTime(now);
-    } else if (this.#isTooLate(now, now - this.#turnSince)) return 'event_loop_delay';
+    if (this.#turnSince === undefined) this.#beginTurn(now);
+    const elapsed = now - (this.#turnSince ?? now);
+    if (this.#spare ? this.#hasEnough(elapsed, this.#spare) : this.#isTooLate(now, elapsed)) return 'event_loop_delay';
     this.#seen++;
     return this.#inFlight >= this.#options.maxInFlight ? 'in_flight' : undefined;
   }
 
+  #beginTurn(now: number): void {
+    this.#turnSince = now;
+    this.#eventLoop.atEndOfTurn(this.#endTurn);
+    if (this.#spare?.look(now)) this.#spare = undefined;
+  }
+
+  /** Whether the queue is longer than it was in the turn before, and than it may be. */
   #isTooLate(now: number, elapsed: number): boolean {
-    if (this.#spare) return elapsed > SHORT_TURN_MS;
     if (this.#before === undefined || this.#seen < FEW) return false;
     const { maxEventLoopDelayMs } = this.#options;
     const { length, worked } = this.#before;
     if (elapsed <= Math.max(maxEventLoopDelayMs, length)) return false;
     if (this.#eventLoop.worked() - worked <= maxEventLoopDelayMs) return false;
-    this.#spare = { since: now, idle: this.#eventLoop.idle() };
+    this.#spare = new SpareTime(this.#eventLoop, now);
     return true;
   }
 
-  #seekSpareTime(now: number): void {
-    const { since, idle: before } = this.#spare!;
-    if (now - since < SPARE_WINDOW_MS) return;
-    const idle = this.#eventLoop.idle();
-    this.#spare = idle - before > SPARE_SHARE * (now - since) ? undefined : { since: now, idle };
+  /** Whether the turn has what a short queue may hold. */
+  #hasEnough(elapsed: number, { hungry }: SpareTime): boolean {
+    return elapsed > SHORT_TURN_MS || (this.#inFlight >= SHORT_QUEUE && !hungry);
   }
 
   #onTurnEnd(): void {

@@ -94,6 +94,19 @@ describe('Admission', () => {
     expect([turn(3, 50), turn(1, 50), turn(3, 50)]).to.deep.equal([1, 1, 1]);
   });
 
+  it('then admits no more while a few wait for the event loop, and more where they wait for a store', () => {
+    const { admission, turn, overload, pass } = handTurned();
+    overload();
+    const waiting = [1, 2, 3, 4].map(() => admission.enter());
+    expect(waiting).to.deep.equal(new Array(4).fill(undefined));
+    expect(turn(1, 1)).to.equal(0);
+    pass(1);
+    expect(turn(15, 1)).to.equal(3);
+    expect(turn(1, 1)).to.equal(0);
+    admission.leave();
+    expect(turn(1, 1)).to.equal(1);
+  });
+
   it('admits all again once the loop had time to spare', () => {
     const { turn, overload, pass } = handTurned();
     overload();
