@@ -1,0 +1,71 @@
+/** Publishes the sample again and again, each time with other figures, as another process than the server. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type OpenedStorage, openStorage } from '../../app/open-storage.js';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { Dataset } from '../../core/contracts/storage.js';
+import { type OpenedDirectory, openDirectory } from '../../core/dataset/directory.js';
+
+/** Earlier versions that stay, for requests as of an earlier time. */
+const KEPT = 3;
+
+/** Figures of odd versions are larger by one, so that every body that shows them changes each time. */
+const versionOf = ({ manifest, dataset }: OpenedDirectory, number: number): Dataset => {
+  const changed = (row: Document): Document =>
+    'value' in row ? { ...row, value: Number(row['value']) + (number % 2) } : row;
+  return {
+    manifest: {
+      ...manifest,
+      version: `soak-${number}`,
+      created: new Date(Date.parse(manifest.created) + number * 1000).toISOString(),
+    },
+    async *read(collection) {
+      for await (const rows of dataset.read(collection)) yield rows.map(changed);
+    },
+  };
+};
+
+export class Publisher {
+  #published = 0;
+  #going = true;
+  #ended: Promise<void> = Promise.resolve();
+  readonly #storage: OpenedStorage;
+  readonly #source: OpenedDirectory;
+
+  private constructor(storage: OpenedStorage, source: OpenedDirectory) {
+    this.#storage = storage;
+    this.#source = source;
+  }
+
+  /** @param directory of the dataset that is published, changed */
+  static async open(config: string, directory: string): Promise<Publisher> {
+    return new Publisher(await openStorage(config), await openDirectory(directory));
+  }
+
+  get published(): number {
+    return this.#published;
+  }
+
+  async publish(): Promise<void> {
+    const { adapter } = this.#storage;
+    await adapter.publish!(versionOf(this.#source, this.#published + 1));
+    this.#published++;
+    await adapter.versions?.prune(KEPT);
+  }
+
+  /** Publishes every so many seconds, until `close`. Rejects with what went wrong. */
+  run(everySeconds: number): Promise<void> {
+    this.#ended = (async () => {
+      while (this.#going) {
+        await delay(everySeconds * 1000);
+        if (this.#going) await this.publish();
+      }
+    })();
+    return this.#ended;
+  }
+
+  async close(): Promise<void> {
+    this.#going = false;
+    await this.#ended.catch(() => undefined);
+    await this.#storage.close();
+  }
+}
