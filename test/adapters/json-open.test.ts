@@ -120,6 +120,18 @@ describe('json.open()', () => {
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });
 
+  it('has ended when close() has', async () => {
+    await writeVersion(instance.path, 1);
+    let ended = false;
+    const opening = instance.adapter.open().catch(() => undefined);
+    void opening.then(() => {
+      ended = true;
+    });
+    await instance.adapter.close();
+    await new Promise(setImmediate);
+    expect(ended).to.equal(true);
+  });
+
   it('rejects with closed when the adapter is closed meanwhile', async () => {
     await writeVersion(instance.path, 1);
     const opening = instance.adapter.open().catch((reason) => reason);

@@ -1,6 +1,8 @@
 /** How the JSON adapter takes over new versions, however they arrive, and what it refuses. */
+import { readFileSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageError } from '../../core/errors.js';
 import { lines, readManifestFile, rowsOf, writeByHand } from '../core/dataset/weather.js';
@@ -98,6 +100,21 @@ describe('the json adapter takes over a version', () => {
       times.push(instance.adapter.snapshot().publishedAt.getTime());
     }
     expect(times).to.deep.equal([...new Set(times)].sort((a, b) => a - b));
+  });
+
+  it('and reads no row while there is none', async function () {
+    const bytesRead = (): number => Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
+    if (process.platform !== 'linux') this.skip();
+    const notes = 'x'.repeat(4_000_000);
+    await writeByHand(instance.path, {
+      'stations.ndjson': lines([{ id: 'north', name: notes }]),
+      'readings.ndjson': '',
+    });
+    await instance.adapter.open();
+    const before = bytesRead();
+    // Ten looks and more.
+    await delay(200);
+    expect(bytesRead() - before).to.be.below(notes.length);
   });
 
   it('while readers go on: none fails, and none sees two versions', async () => {
