@@ -3,9 +3,7 @@
  * the adapter makes it. A process of its own; prints the median in microseconds.
  */
 import { Redis } from 'ioredis';
-import { MongoClient } from 'mongodb';
-import { planGet } from '../adapters/mongo/layout.js';
-import { markets } from '../metro/collections.js';
+import { marketFinder } from './market-finder.js';
 import { median } from './statistics.js';
 
 const WARM_UP = 2000;
@@ -29,15 +27,9 @@ const timeRedis = async (url: string): Promise<number> => {
 };
 
 const timeMongo = async (uri: string, database: string, cbsa: string): Promise<number> => {
-  const client = await MongoClient.connect(uri);
-  const db = client.db(database);
-  const names = (await db.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
-  const name = names.find((name) => /^data\.\d+\.markets$/.test(name));
-  if (!name) throw new Error(`There is no collection of markets in ${database}.`);
-  const { filter, options } = planGet(markets, [cbsa]);
-  const collection = db.collection<never>(name);
-  const result = await time(() => collection.findOne(filter as never, options));
-  await client.close();
+  const { find, close } = await marketFinder(uri, database, cbsa);
+  const result = await time(find);
+  await close();
   return result;
 };
 

@@ -11,9 +11,11 @@ import { takeTurns } from '../turns.js';
 
 const DATABASE = 'bench';
 
+const program = (name: string): string => fileURLToPath(new URL(`../${name}.js`, import.meta.url));
+
 const findAlone = async (bench: Bench, uri: string): Promise<number> => {
-  const program = fileURLToPath(new URL('../round-trip.js', import.meta.url));
-  return Number(await runPinned(SERVER_CORE, [process.execPath, program, 'mongo', uri, DATABASE, bench.cbsa]));
+  const command = [process.execPath, program('round-trip'), 'mongo', uri, DATABASE, bench.cbsa];
+  return Number(await runPinned(SERVER_CORE, command));
 };
 
 export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
@@ -34,6 +36,12 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
     const hotMongo = await start(database);
     const coldJson = await start({ ...files, cacheBytes: 0 });
     const coldMongo = await start({ ...database, cacheBytes: 0 });
+    const bare = await startServer({
+      command: [process.execPath, program('find-server'), server.url, DATABASE, bench.cbsa],
+      probe: '/',
+      key: bench.key,
+    });
+    running.push(bare);
     bench.say('MongoDB: kept answers');
     const hot = await takeTurns(bench, [
       { name: 'JSON', url: hotJson, connections: 32 },
@@ -43,12 +51,15 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
     const single = await takeTurns(bench, [
       { name: 'JSON, kept', url: hotJson, connections: 1 },
       { name: 'JSON, not kept', url: coldJson, connections: 1 },
+      { name: 'the driver in a bare node:http', url: bare.origin, connections: 1 },
       { name: 'MongoDB, not kept', url: coldMongo, connections: 1 },
     ]);
     const finds: number[] = [];
     for (let round = 0; round < bench.settings.rounds; round++) finds.push(await findAlone(bench, server.url));
     const driver = median(finds);
     const cold = single.get('MongoDB, not kept')!.p50;
+    const overHttp = single.get('the driver in a bare node:http')!.p50;
+    const kept = single.get('JSON, kept')!.p50;
     const rates = hot.get('MongoDB')!.requestsPerSecond / hot.get('JSON')!.requestsPerSecond;
     return {
       tables: [
@@ -65,8 +76,9 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
       ],
       notes: [
         `Kept answers from MongoDB are served at ${rates.toFixed(2)} x the rate of JSON's.`,
-        `A fetched one takes ${cold.toFixed(0)} microseconds over HTTP, ${(cold / driver).toFixed(2)} x what the driver ` +
-          'needs for the same find without HTTP. Limits are in memory here.',
+        `A fetched one takes ${cold.toFixed(0)} microseconds over HTTP: ${(cold / driver).toFixed(2)} x what the driver needs ` +
+          `for the same find without HTTP, ${(cold / overHttp).toFixed(2)} x what it needs within a bare node:http, and ` +
+          `${((cold - kept) / driver).toFixed(2)} x the driver beyond a kept answer. Limits are in memory here.`,
       ],
     };
   } finally {
