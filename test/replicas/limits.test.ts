@@ -8,7 +8,7 @@ import { request } from '../support/http-client.js';
 import { type Answer, askAll, LoadClient } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
-import { isPassed, isRefused, mostInWindow, WINDOW_MS } from '../support/windows.js';
+import { isPassed, isRefused, mostInWindow, refusedTooSoon, WINDOW_MS } from '../support/windows.js';
 
 /** How long bursts go on; three minutes and more with LIMITS_SECONDS=190. */
 const SECONDS = Number(process.env['LIMITS_SECONDS'] ?? 75);
@@ -16,31 +16,6 @@ const CLOCK_SHIFT_MS = 30_000;
 const PATHS = ['/markets', '/markets/12060', '/movers', '/forecasts', '/signals', '/markets/99999', '/movers?limit=x'];
 
 const pathsOf = (count: number): string[] => Array.from({ length: count }, (_, i) => PATHS[i % PATHS.length] as string);
-
-/**
- * Refusals with fewer than the limit in the window before them, even if every request that may have been counted
- * in it was: each is a proof that the limit was not used up.
- */
-const refusedTooSoon = (answers: readonly Answer[], limit: number, lateMs: number): Answer[] => {
-  const passed = answers.filter(isPassed);
-  const sent = passed.map((answer) => answer.sent).sort((a, b) => a - b);
-  const received = passed.map((answer) => answer.received).sort((a, b) => a - b);
-  const below = (times: readonly number[], bound: number): number => {
-    let [low, high] = [0, times.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((times[middle] as number) < bound) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  return answers.filter(
-    (answer) =>
-      isRefused(answer) &&
-      // Sent before the refusal was received, less those answered before the window that ended when it was sent.
-      below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
-  );
-};
 
 /** The admissions that Redis has listed for a subject, gathered while they leave its window: stamp (µs) to total. */
 class RedisWindow {

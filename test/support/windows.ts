@@ -24,3 +24,29 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
   }
   return most;
 };
+
+/**
+ * Refusals with fewer than the limit in the window before them, even if every request that may have been counted
+ * in it was: each is a proof that the limit was not used up.
+ * @param lateMs how late a slot may come back
+ */
+export const refusedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
+  const passed = answers.filter(isPassed);
+  const sent = passed.map((answer) => answer.sent).sort((a, b) => a - b);
+  const received = passed.map((answer) => answer.received).sort((a, b) => a - b);
+  const below = (times: readonly number[], bound: number): number => {
+    let [low, high] = [0, times.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((times[middle] as number) < bound) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return answers.filter(
+    (answer) =>
+      isRefused(answer) &&
+      // Sent before the refusal was received, less those answered before the window that ended when it was sent.
+      below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
+  );
+};
