@@ -42,6 +42,29 @@ describe('the json adapter takes over a version', () => {
     expect(instance.problems.every((problem) => problem === undefined)).to.equal(true);
   });
 
+  it('in short steps, between which others run', async () => {
+    await byHand(instance.path, 1);
+    await instance.adapter.open();
+    const readings = Array.from({ length: 40_000 }, (_, i) => ({
+      station: 'north',
+      day: new Date(Date.UTC(1950, 0, 1 + i)).toISOString().slice(0, 10),
+      low: 0,
+      high: i,
+    }));
+    const files = { 'stations.ndjson': lines(rowsOf(2).stations), 'readings.ndjson': lines(readings) };
+    let turns = 0;
+    const count = () => {
+      turns++;
+      if (instance.changes.length < 2) setImmediate(count);
+    };
+    setImmediate(count);
+    await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
+    await eventually('version v2 is served', () => instance.changes.length === 2);
+    // A turn at least for each 16 KiB.
+    expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
+    expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
+  });
+
   it('that a symbolic link to the directory was swapped for', async () => {
     await writeVersion(join(instance.folder, 'a'), 1);
     await writeVersion(join(instance.folder, 'b'), 2);
