@@ -3,9 +3,13 @@ import type { Representation } from './representation.js';
 
 interface Entry {
   readonly representation: Representation;
-  /** Uses since the last sweep: an entry that was used gets a second chance. */
+  /** Halved each time that room is wanted: an entry that was used gets another chance. */
   uses: number;
+  /** As counted last. */
+  bytes: number;
 }
+
+const bytesOf = (shape: string, { size }: Representation): number => size + shape.length;
 
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
@@ -54,32 +58,42 @@ export class ResponseCache {
   }
 
   set(shape: string, representation: Representation): void {
-    this.#entries.set(shape, { representation, uses: 1 });
-    this.#bytes += representation.size + shape.length;
-    if (this.#bytes > this.#budget) this.#sweep();
+    const bytes = bytesOf(shape, representation);
+    this.#entries.set(shape, { representation, uses: 1, bytes });
+    this.#bytes += bytes;
+    this.#sweep();
   }
 
-  /** The most used shapes, hottest first. */
+  /** The most used shapes, hottest first. Requests wait meanwhile: of very many, only those wanted are sorted. */
   hottest(count: number): string[] {
-    return [...this.#entries]
-      .sort(([, a], [, b]) => b.uses - a.uses)
-      .slice(0, count)
-      .map(([shape]) => shape);
+    const entries = [...this.#entries];
+    const least =
+      Uint32Array.from(entries, ([, { uses }]) => uses)
+        .sort()
+        .at(-count) ?? 0;
+    const hotter = entries.filter(([, { uses }]) => uses > least).sort(([, a], [, b]) => b.uses - a.uses);
+    const equal = entries.filter(([, { uses }]) => uses === least);
+    return [...hotter, ...equal].slice(0, count).map(([shape]) => shape);
   }
 
-  /** Drops unused entries, oldest first, until the budget holds. Sizes are summed anew: compressed forms come later. */
+  /**
+   * Drops unused entries, oldest first, until the budget holds. Those with another chance go behind all others (the
+   * "clock" of page replacement), so that few are looked at for each one dropped, however many there are.
+   */
   #sweep(): void {
-    this.#bytes = 0;
-    for (const [shape, { representation }] of this.#entries) this.#bytes += representation.size + shape.length;
-    while (this.#bytes > this.#budget && this.#entries.size > 0) {
-      for (const [shape, entry] of this.#entries) {
-        if (this.#bytes <= this.#budget) break;
-        if (entry.uses > 0) entry.uses >>= 1;
-        else {
-          this.#entries.delete(shape);
-          this.#dropped(shape);
-          this.#bytes -= entry.representation.size + shape.length;
-        }
+    for (const [shape, entry] of this.#entries) {
+      if (this.#bytes <= this.#budget) return;
+      // Compressed forms come later than the answer.
+      const bytes = bytesOf(shape, entry.representation);
+      this.#bytes += bytes - entry.bytes;
+      entry.bytes = bytes;
+      this.#entries.delete(shape);
+      if (entry.uses > 0) {
+        entry.uses >>= 1;
+        this.#entries.set(shape, entry);
+      } else {
+        this.#bytes -= bytes;
+        this.#dropped(shape);
       }
     }
   }

@@ -47,6 +47,24 @@ describe('ResponseCache', () => {
     expect(dropped).to.include('a');
   });
 
+  it('looks at few answers for each one that it drops, however many it keeps', () => {
+    let looks = 0;
+    class Watched extends Representation {
+      override get size(): number {
+        looks++;
+        return super.size;
+      }
+    }
+    const { cache, dropped } = cacheFor(1000);
+    for (let i = 0; i < 1000; i++) cache.set(String(i), answer());
+    for (let i = 0; i < 500; i++) cache.get(String(i));
+    for (let i = 1000; i < 3000; i++) {
+      cache.set(String(i), new Watched(Buffer.alloc(BYTES), JSON_TYPE, { lastModified: new Date(0), headers: [] }));
+    }
+    expect(dropped.length).to.be.greaterThan(2000);
+    expect(looks).to.be.lessThan(4 * 2000);
+  });
+
   it('does not keep an answer that is larger than all of it', () => {
     const { cache, dropped } = cacheFor(0.5);
     cache.set('a', answer());
@@ -73,6 +91,7 @@ describe('ResponseCache', () => {
     for (const shape of 'cca') cache.get(shape);
     expect(cache.hottest(2)).to.deep.equal(['c', 'a']);
     expect(cache.hottest(9)).to.deep.equal(['c', 'a', 'b']);
+    expect(cache.hottest(0)).to.deep.equal([]);
   });
 
   it('computes an answer once for all who ask meanwhile, and again when it failed', async () => {
