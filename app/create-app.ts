@@ -108,7 +108,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     csvFormulaGuard: http.csvFormulaGuard,
   });
   const answerParts = { snapshots, vintages, cache, clock, serviceState };
-  const local = mountContext(routes, answerer(answerParts), server.basePath, logger);
+  const local = mountContext(routes, answerer(answerParts), { ...http, basePath: server.basePath }, logger);
   const observers = openObservers(modules.registry.observers, { logger, clock });
   const answer = pipeline({
     ...answerParts,

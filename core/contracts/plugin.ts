@@ -96,6 +96,8 @@ export interface MountContext {
   readonly mounts: readonly Mount[];
   /** The prefix of every route's path, without a slash at its end: `/api/v1`. */
   readonly basePath: string;
+  /** Whether the operator lets the service compress. */
+  readonly compression: boolean;
   /**
    * Answers a route as its own request would, without counting it again.
    * @param target relative to the base path, with its query: `/movers?limit=5`

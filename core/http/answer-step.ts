@@ -7,8 +7,8 @@ import type { Logger } from '../contracts/runtime.js';
 import { type Answer, type AnswerParts, answerer } from './answers.js';
 import type { Exchange, Reply, Step } from './exchange.js';
 import type { CommonHeaders } from './headers.js';
-import { chooseEncoding } from './negotiation.js';
-import type { Encoded, Representation } from './representation.js';
+import { negotiatedReply } from './negotiated-reply.js';
+import type { Representation } from './representation.js';
 import type { RouteTable, ServedMount } from './route-table.js';
 import { commonHead } from './write-reply.js';
 
@@ -85,7 +85,16 @@ const bytesOf = (body: unknown): Buffer => {
 const routeAnswerer = (parts: AnswerStepParts): Step => {
   const { compression } = parts;
   const answer = answerer(parts);
-  const negotiate = negotiator(compression);
+  const negotiate = (exchange: Exchange, representation: Representation): void | Promise<void> => {
+    const reply = negotiatedReply(representation, exchange.request.headers, compression);
+    if (reply instanceof Promise) {
+      return reply.then((settled) => {
+        exchange.reply = settled;
+      });
+    }
+    exchange.reply = reply;
+    return undefined;
+  };
   const settle = (exchange: Exchange, { representation, snapshotVersion }: Answer): void | Promise<void> => {
     exchange.snapshotVersion = snapshotVersion;
     if (representation instanceof Promise) return representation.then((computed) => negotiate(exchange, computed));
@@ -100,18 +109,3 @@ const routeAnswerer = (parts: AnswerStepParts): Step => {
     return answered instanceof Promise ? answered.then((found) => settle(exchange, found)) : settle(exchange, answered);
   };
 };
-
-/** Settles on 304 or 200, and on an encoding. */
-const negotiator =
-  (compression: boolean) =>
-  (exchange: Exchange, representation: Representation): void | Promise<void> => {
-    const { headers } = exchange.request;
-    const settle = (encoded: Encoded): void => {
-      exchange.reply = representation.isFresh(headers['if-none-match'], headers['if-modified-since'])
-        ? { status: 304, head: encoded.notModifiedHead }
-        : { status: 200, head: encoded.head, body: encoded.payload };
-    };
-    const accepted = headers['accept-encoding'] as string | undefined;
-    const encoded = representation.encoding(compression ? chooseEncoding(accepted) : 'identity');
-    return encoded instanceof Promise ? encoded.then(settle) : settle(encoded);
-  };

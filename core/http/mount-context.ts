@@ -10,12 +10,13 @@ import type { RouteTable } from './route-table.js';
 export const mountContext = (
   routes: RouteTable,
   answer: ReturnType<typeof answerer>,
-  basePath: string,
+  { basePath, compression }: Pick<MountContext, 'basePath' | 'compression'>,
   logger: Logger,
 ): MountContext => ({
   routes: routes.routes.map(({ route }) => route),
   mounts: routes.mounts.map(({ mount }) => mount),
   basePath,
+  compression,
   async request(target) {
     try {
       const match = routes.resolve(`${basePath}${target}`);

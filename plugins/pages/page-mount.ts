@@ -5,7 +5,7 @@ import { extname, join } from 'node:path';
 import type { Context } from 'koa';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
-import { chooseEncoding } from '../../core/http/negotiation.js';
+import { negotiatedReply } from '../../core/http/negotiated-reply.js';
 import { Representation } from '../../core/http/representation.js';
 import { packageRoot } from '../../core/package-root.js';
 import { fillTemplate } from './template.js';
@@ -91,22 +91,17 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
       const name = rest || 'index.html';
       const representation = representationOf(name, context);
       ctx.set('Cache-Control', asked === version && name !== 'index.html' ? KEPT : CHECKED);
-      await send(ctx, representation);
+      await send(ctx, representation, context.compression);
     },
   };
 };
 
-const send = async (ctx: Context, representation: Representation): Promise<void> => {
-  const { headers } = ctx.req;
-  const encoded = await representation.encoding(chooseEncoding(headers['accept-encoding'] as string | undefined));
-  const fresh = representation.isFresh(headers['if-none-match'], headers['if-modified-since']);
-  const head = fresh ? encoded.notModifiedHead : encoded.head;
+const send = async (ctx: Context, representation: Representation, compression: boolean): Promise<void> => {
+  const { status, head, body } = await negotiatedReply(representation, ctx.req.headers, compression);
   for (let i = 0; i < head.length; i += 2) {
     // How long the body is, is the pipeline's to say.
     if (head[i] !== 'Content-Length') ctx.set(head[i]!, head[i + 1]!);
   }
-  ctx.status = fresh ? 304 : 200;
-  // Written here: a 304 has the length of the 200 or none, never its own.
-  if (fresh) ctx.res.end();
-  else ctx.body = encoded.body;
+  ctx.status = status;
+  ctx.body = body;
 };

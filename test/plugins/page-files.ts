@@ -91,6 +91,18 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect(new Set([tag, gzip.headers.etag, br.headers.etag]).size).to.equal(3);
     });
 
+    it('does not compress where the operator has switched that off', async () => {
+      const plain = await startTestApp({ config: { plugins: [...plugins, plugin], http: { compression: false } } });
+      try {
+        const headers = { 'Accept-Encoding': 'br, gzip' };
+        const got = await request(`${plain.origin}${path}/page.css`, { headers });
+        expect([got.status, got.headers['content-encoding']]).to.deep.equal([200, undefined]);
+        expect(got.text).to.equal((await get(`${path}/page.css`)).text);
+      } finally {
+        await plain.close();
+      }
+    });
+
     it(`HEAD ${path} has the headers of GET`, async () => {
       const { date: _, 'x-request-id': __, ratelimit: ___, ...got } = (await get(path)).headers;
       const head = await request(`${app.origin}${path}`, { method: 'HEAD' });
