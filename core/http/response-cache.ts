@@ -64,16 +64,12 @@ export class ResponseCache {
     this.#sweep();
   }
 
-  /** The most used shapes, hottest first. Requests wait meanwhile: of very many, only those wanted are sorted. */
+  /** The most used shapes, hottest first. */
   hottest(count: number): string[] {
-    const entries = [...this.#entries];
-    const least =
-      Uint32Array.from(entries, ([, { uses }]) => uses)
-        .sort()
-        .at(-count) ?? 0;
-    const hotter = entries.filter(([, { uses }]) => uses > least).sort(([, a], [, b]) => b.uses - a.uses);
-    const equal = entries.filter(([, { uses }]) => uses === least);
-    return [...hotter, ...equal].slice(0, count).map(([shape]) => shape);
+    return [...this.#entries]
+      .sort(([, a], [, b]) => b.uses - a.uses)
+      .slice(0, count)
+      .map(([shape]) => shape);
   }
 
   /**
