@@ -9,8 +9,9 @@ import { eachInstance, expectServed, writeVersion } from './json-instance.js';
 
 const datasetOf = (version: string, content: Readonly<Record<string, readonly Document[]>>): Dataset => ({
   manifest: manifestOf(version, '2026-01-09T00:00:00Z'),
+  // A batch a row.
   async *read(collection) {
-    yield content[collection]!;
+    for (const row of content[collection]!) yield [row];
   },
 });
 
@@ -38,8 +39,11 @@ describe('json.publish()', () => {
     ];
     const { code, message } = await refusal(datasetOf('v2', { stations: rows.stations, readings }));
     expect(code).to.equal('invalid_dataset');
-    expect(message.split('\n')).to.have.length(3);
-    expect(message).to.match(/^The dataset is not valid:\n {2}- .*low: must not be above high\n {2}- .*nowhere/);
+    expect(message.split('\n')).to.deep.equal([
+      'The dataset is not valid:',
+      '  - readings:1: low: must not be above high',
+      '  - readings:2: station: refers to nowhere, which is not in "stations"',
+    ]);
     expect(await readdir(instance.path)).to.deep.equal(files);
     await expectServed(instance, 1);
   });
