@@ -68,8 +68,10 @@ describe('the versions of the memory adapter', () => {
   it('that become current within one millisecond are dated one after the other', async () => {
     const adapter = await openWith('v1', 'v2');
     await adapter.versions!.activate('v1');
+    await adapter.versions!.activate('v2');
     const at = async (ms: number) => (await adapter.versions!.asOf(new Date(NOW + ms)))?.version;
-    expect([await at(-1), await at(0), await at(1), await at(2)]).to.deep.equal([undefined, 'v1', 'v2', 'v1']);
+    const current = [await at(-1), await at(0), await at(1), await at(2), await at(3)];
+    expect(current).to.deep.equal([undefined, 'v1', 'v2', 'v1', 'v2']);
   });
 
   it('that are in the way are named', async () => {
