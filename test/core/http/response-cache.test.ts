@@ -1,12 +1,14 @@
 /** Which answers are kept within a budget of bytes. */
 import { expect } from 'chai';
 import { JSON_TYPE, Representation } from '../../../core/http/representation.js';
-import { ResponseCache } from '../../../core/http/response-cache.js';
+import { BESIDE_BODY, ResponseCache } from '../../../core/http/response-cache.js';
 
-/** Shapes of the tests are of one letter: with its key, an answer takes this many bytes. */
-const BYTES = 100;
-const answer = (): Representation =>
-  new Representation(Buffer.alloc(BYTES - 1, ' '), JSON_TYPE, { lastModified: new Date(0), headers: [] });
+const BODY = 99;
+/** Shapes of the tests are of one letter: with all that belongs to it, an answer takes this many bytes. */
+const BYTES = BODY + 1 + BESIDE_BODY;
+const answerOf = (size: number): Representation =>
+  new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), headers: [] });
+const answer = (): Representation => answerOf(BODY);
 
 /** A cache for so many answers, and the shapes that it has dropped, in their sequence. */
 const cacheFor = (answers: number) => {
@@ -59,7 +61,7 @@ describe('ResponseCache', () => {
     for (let i = 0; i < 1000; i++) cache.set(String(i), answer());
     for (let i = 0; i < 500; i++) cache.get(String(i));
     for (let i = 1000; i < 3000; i++) {
-      cache.set(String(i), new Watched(Buffer.alloc(BYTES), JSON_TYPE, { lastModified: new Date(0), headers: [] }));
+      cache.set(String(i), new Watched(Buffer.alloc(BODY), JSON_TYPE, { lastModified: new Date(0), headers: [] }));
     }
     expect(dropped.length).to.be.greaterThan(2000);
     expect(looks).to.be.lessThan(4 * 2000);
@@ -73,15 +75,12 @@ describe('ResponseCache', () => {
 
   it('counts the compressed forms that came later', async () => {
     const { cache, dropped } = cacheFor(100);
-    const large = new Representation(Buffer.alloc(60 * BYTES, ' '), JSON_TYPE, {
-      lastModified: new Date(0),
-      headers: [],
-    });
+    const large = answerOf(60 * BYTES);
     cache.set('a', large);
     const { body } = await large.encoding('gzip');
-    cache.set('b', new Representation(Buffer.alloc(40 * BYTES), JSON_TYPE, { lastModified: new Date(0), headers: [] }));
+    cache.set('b', answerOf(40 * BYTES));
     expect(dropped).to.deep.equal(['a']);
-    expect(cache.bytes).to.equal(40 * BYTES + 1);
+    expect(cache.bytes).to.equal(40 * BYTES + 1 + BESIDE_BODY);
     expect(body.length).to.be.greaterThan(0);
   });
 
