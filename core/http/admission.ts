@@ -30,12 +30,17 @@ export interface AdmissionOptions {
 
 export type Overload = 'in_flight' | 'event_loop_delay';
 
-/** So few requests in a turn are no overload, however long each takes: they would wait for one another anyway. */
+/** So few requests at once are no overload, however long each takes: they would wait for one another anyway. */
 const FEW = 16;
 /** What a turn may take of a queue that is kept short. */
 const SHORT_TURN_MS = 2;
-/** Past so many in flight it takes none, unless the loop has just had nothing to do: then they wait for a store. */
-const SHORT_QUEUE = 4;
+/**
+ * Past what ends in so long in flight, it takes none: they would wait for one another. A few may be in flight in any
+ * case, and the pace at which they end is looked at so often.
+ */
+const SHORT_QUEUE_MS = 4;
+const FEWEST_IN_FLIGHT = 4;
+const PACE_MS = 50;
 /** After so long without a refusal, a spell of overload is over for the log. */
 const CALM_MS = 1000;
 
@@ -45,6 +50,11 @@ export class Admission {
   readonly #eventLoop: EventLoop;
   readonly #endTurn = () => this.#onTurnEnd();
   #inFlight = 0;
+  /** Requests that have ended, in all, and when their pace was looked at last. */
+  #ended = 0;
+  #pace = { since: 0, ended: 0 };
+  /** How many may be in flight while the queue is kept short. */
+  #shortQueue = FEWEST_IN_FLIGHT;
   /** When the first request of the event loop's running turn was seen. */
   #turnSince: number | undefined;
   /** Requests seen in it. */
@@ -76,12 +86,13 @@ export class Admission {
 
   leave(): void {
     this.#inFlight--;
+    this.#ended++;
   }
 
   #overload(now: number): Overload | undefined {
     if (this.#turnSince === undefined) this.#beginTurn(now);
     const elapsed = now - (this.#turnSince ?? now);
-    if (this.#spare ? this.#hasEnough(elapsed, this.#spare) : this.#isTooLate(now, elapsed)) return 'event_loop_delay';
+    if (this.#spare ? this.#hasEnough(elapsed) : this.#isTooLate(now, elapsed)) return 'event_loop_delay';
     this.#seen++;
     return this.#inFlight >= this.#options.maxInFlight ? 'in_flight' : undefined;
   }
@@ -89,29 +100,46 @@ export class Admission {
   #beginTurn(now: number): void {
     this.#turnSince = now;
     this.#eventLoop.atEndOfTurn(this.#endTurn);
-    if (this.#spare?.look(now)) this.#spare = undefined;
+    if (this.#spare === undefined) return;
+    if (this.#spare.look(now)) this.#spare = undefined;
+    else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
   }
 
-  /** Whether the queue is longer than it was in the turn before, and than it may be. */
+  /** By Little's law: so many in flight, at the pace at which they end now, wait for so long. */
+  #setPace(now: number): void {
+    const { since, ended } = this.#pace;
+    this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));
+    this.#pace = { since: now, ended: this.#ended };
+  }
+
+  /** Whether the queue is longer than it was in the turn before, and than it may be: then it is kept short. */
   #isTooLate(now: number, elapsed: number): boolean {
-    if (this.#before === undefined || this.#seen < FEW) return false;
+    if (this.#before === undefined || !this.#areMany()) return false;
     const { maxEventLoopDelayMs } = this.#options;
     const { length, worked } = this.#before;
     if (elapsed <= Math.max(maxEventLoopDelayMs, length)) return false;
     if (this.#eventLoop.worked() - worked <= maxEventLoopDelayMs) return false;
     this.#spare = new SpareTime(this.#eventLoop, now);
+    this.#pace = { since: now, ended: this.#ended };
+    this.#shortQueue = FEWEST_IN_FLIGHT;
     return true;
   }
 
   /** Whether the turn has what a short queue may hold. */
-  #hasEnough(elapsed: number, { hungry }: SpareTime): boolean {
-    return elapsed > SHORT_TURN_MS || (this.#inFlight >= SHORT_QUEUE && !hungry);
+  #hasEnough(elapsed: number): boolean {
+    return elapsed > SHORT_TURN_MS || this.#inFlight >= this.#shortQueue;
+  }
+
+  #areMany(): boolean {
+    return this.#seen >= FEW || this.#inFlight >= FEW;
   }
 
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    const long = length > SHORT_TURN_MS && this.#seen >= FEW;
+    // Answers that wait for a store are read after all requests of the turn have been seen.
+    if (!this.#spare) this.#isTooLate(now, length);
+    const long = length > SHORT_TURN_MS && this.#areMany();
     this.#before = long ? { length, worked: this.#eventLoop.worked() } : undefined;
     this.#turnSince = undefined;
     this.#seen = 0;

@@ -22,36 +22,26 @@ export const nodeEventLoop: EventLoop = {
 const SPARE_SHARE = 0.1;
 const WINDOW_MS = 500;
 
-/** Watches, from one turn to the next, for time to spare. */
+/** Looks for time to spare, from one window to the next. */
 export class SpareTime {
   readonly #loop: EventLoop;
-  #windowSince: number;
-  #idleBefore: number;
+  #since: number;
   #idle: number;
-  #hungry = false;
 
   constructor(loop: EventLoop, now: number) {
     this.#loop = loop;
-    this.#windowSince = now;
+    this.#since = now;
     this.#idle = loop.idle();
-    this.#idleBefore = this.#idle;
   }
 
-  /** Whether the loop had nothing to do just before the turn that was looked at last. */
-  get hungry(): boolean {
-    return this.#hungry;
-  }
-
-  /** To be asked as a turn begins. @returns whether a window has passed in which there was time to spare */
+  /** @returns whether a window has passed in which there was time to spare */
   look(now: number): boolean {
-    const idle = this.#loop.idle();
-    this.#hungry = idle > this.#idle;
-    this.#idle = idle;
-    const passed = now - this.#windowSince;
+    const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
-    const spare = idle - this.#idleBefore > SPARE_SHARE * passed;
-    this.#windowSince = now;
-    this.#idleBefore = idle;
+    const idle = this.#loop.idle();
+    const spare = idle - this.#idle > SPARE_SHARE * passed;
+    this.#since = now;
+    this.#idle = idle;
     return spare;
   }
 }

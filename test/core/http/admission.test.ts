@@ -47,7 +47,10 @@ const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     now += ms;
     idle += ms;
   };
-  return { admission, logger, turn, overload, pass };
+  const work = (ms: number) => {
+    now += ms;
+  };
+  return { admission, logger, turn, overload, pass, work };
 };
 
 describe('Admission', () => {
@@ -94,17 +97,29 @@ describe('Admission', () => {
     expect([turn(3, 50), turn(1, 50), turn(3, 50)]).to.deep.equal([1, 1, 1]);
   });
 
-  it('then admits no more while a few wait for the event loop, and more where they wait for a store', () => {
-    const { admission, turn, overload, pass } = handTurned();
+  it('then admits no more while those in flight would wait for one another, which depends on how fast they end', () => {
+    const { admission, turn, overload } = handTurned();
+    const enter = (count: number) => Array.from({ length: count }, () => admission.enter()).filter((each) => !each);
     overload();
-    const waiting = [1, 2, 3, 4].map(() => admission.enter());
-    expect(waiting).to.deep.equal(new Array(4).fill(undefined));
-    expect(turn(1, 1)).to.equal(0);
-    pass(1);
-    expect(turn(15, 1)).to.equal(3);
-    expect(turn(1, 1)).to.equal(0);
-    admission.leave();
-    expect(turn(1, 1)).to.equal(1);
+    expect(enter(20).length).to.equal(4);
+    expect(turn(1, 0)).to.equal(0);
+    for (let i = 0; i < 4; i++) admission.leave();
+    // Two a millisecond: eight end in four milliseconds.
+    for (let i = 0; i < 60; i++) expect(turn(2, 0.5)).to.equal(2);
+    expect(turn(1, 0)).to.equal(1);
+    expect(enter(20).length).to.be.within(8, 9);
+  });
+
+  it('sees a queue also where the work comes after all requests of a turn have been admitted', () => {
+    const { admission, turn, work } = handTurned();
+    const batch = (count: number, ms: number) => {
+      const admitted = Array.from({ length: count }, () => admission.enter()).filter((each) => !each).length;
+      work(ms);
+      for (let i = 0; i < admitted; i++) admission.leave();
+      turn(0, 0);
+      return admitted;
+    };
+    expect([batch(20, 50), batch(60, 150), batch(60, 10)]).to.deep.equal([20, 60, 4]);
   });
 
   it('admits all again once the loop had time to spare', () => {
