@@ -16,7 +16,7 @@ import { StorageError } from '../core/errors.js';
 import { packageVersion } from '../core/package-root.js';
 import { IndexedCollection } from '../core/storage/indexed-collection.js';
 import { type IndexedDataset, indexedSnapshot } from '../core/storage/indexed-snapshot.js';
-import { publicationTime } from '../core/storage/publication-time.js';
+import { momentAfter, publicationTime } from '../core/storage/publication-time.js';
 
 export interface MemoryOptions {
   /** A dataset directory that is published when the adapter opens. */
@@ -113,8 +113,7 @@ class MemoryAdapter implements StorageAdapter {
     activate: async (version) => {
       this.#assertUsable();
       if (!this.#stored.has(version)) throw new StorageError('unknown_version', `There is no version "${version}".`);
-      const since = Math.max(this.#context.clock.now(), this.#moves.at(-1)!.since.getTime() + 1);
-      this.#moveTo({ since: new Date(since), version });
+      this.#moveTo({ since: momentAfter(this.#moves.at(-1)!.since, this.#context.clock), version });
     },
     prune: async (keep) => {
       this.#assertUsable();

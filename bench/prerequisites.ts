@@ -1,14 +1,11 @@
 /** What a run needs on the machine: named, with how to get it, before anything is started. */
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { OperatorError } from '../core/errors.js';
 import { packageRoot } from '../core/package-root.js';
+import { onPath } from '../test/support/binaries.js';
 import { packagesInstalled } from './contenders.js';
-
-const onPath = (name: string): boolean =>
-  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, name)));
 
 /** @throws OperatorError with everything that is missing */
 export const checkPrerequisites = (): void => {

@@ -1,22 +1,18 @@
 /** Datasette and ROAPI, from PyPI: installed once for this machine, outside the tree, and left out where that fails. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sqlite from 'node-sqlite3-wasm';
 import type { Document } from '../core/contracts/dataset.js';
 import { openDirectory } from '../core/dataset/directory.js';
+import { cacheFolder } from '../test/support/cache-folder.js';
 import type { Bench } from './bench.js';
 import type { ServerCommand } from './server.js';
 
 const run = promisify(execFile);
 const PACKAGES = ['datasette==0.65.5', 'roapi==0.12.7'];
-const environment = join(
-  process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
-  'metro-forecast-api',
-  'bench-python',
-);
+const environment = join(cacheFolder, 'bench-python');
 
 const install = async ({ say }: Bench): Promise<boolean> => {
   const done = ['datasette', 'roapi'].every((name) => existsSync(join(environment, 'bin', name)));

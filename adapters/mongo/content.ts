@@ -6,6 +6,7 @@ import { readable } from '../../core/dataset/readable.js';
 import { StorageError } from '../../core/errors.js';
 import { compareBy } from '../../core/storage/compare.js';
 import type { Connection } from './connection.js';
+import { isDuplicate } from './duplicate.js';
 import { dataCollection, indexOf, ordersOf, planFind, type Row } from './layout.js';
 import { unstorable } from './storable.js';
 
@@ -26,7 +27,6 @@ export interface ContentTarget {
 
 /** Batches that are on their way to the server at once: one is made while another is written. */
 const IN_FLIGHT = 2;
-const DUPLICATE_KEY = 11000;
 /** Too large, and nested too deeply. */
 const UNFIT = new Set([10334, 15]);
 
@@ -37,7 +37,7 @@ const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(k
 
 /** What a refused batch says about its rows, or the error itself. */
 const insertError = (error: unknown, collection: Collection): unknown => {
-  if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) {
+  if (isDuplicate(error)) {
     return invalid(
       collection,
       `two rows have the same key: ${JSON.stringify(error['keyValue'] ?? error.message)}`,

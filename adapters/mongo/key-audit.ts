@@ -1,20 +1,16 @@
 /** The audit of API keys: one document for each change, in a collection of its own that no replica watches. */
-import { type Db, MongoServerError, ObjectId } from 'mongodb';
+import { type Db, ObjectId } from 'mongodb';
 import type { KeyAuditEntry } from '../../core/contracts/keys.js';
 import type { Connection } from './connection.js';
+import { isDuplicate } from './duplicate.js';
 
 const COLLECTION = 'api_key_audit';
-const DUPLICATE_KEY = 11000;
 
 interface AuditDocument extends KeyAuditEntry {
   readonly _id: ObjectId;
 }
 
 const documents = (db: Db) => db.collection<AuditDocument>(COLLECTION);
-
-/** Whether an id or a hash was there already, so that nothing has been inserted. */
-export const isDuplicate = (error: unknown): boolean =>
-  error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
 /**
  * Keeps the entry, then makes the change. Takes the entry back where the change was surely not made; where nobody

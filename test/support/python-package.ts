@@ -1,13 +1,12 @@
 /** A Python that has a package: the machine's own, or one with a copy of the package fetched once, outside the repository. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Context } from 'mocha';
+import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
-const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'metro-forecast-api');
 
 /** The environment in which `python3` can import the package. Rejects where there is no Python, or pip cannot fetch it. */
 export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv> => {
@@ -18,11 +17,11 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
     );
   if (await has(process.env)) return process.env;
   const { stdout } = await run('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
-  const folder = join(cache, `${name}-python${stdout.trim()}`);
+  const folder = join(cacheFolder, `${name}-python${stdout.trim()}`);
   const env = { ...process.env, PYTHONPATH: folder };
   if (await has(env)) return env;
   process.stderr.write(`Fetching ${name} with pip, for the tests ...\n`);
-  await mkdir(cache, { recursive: true });
+  await mkdir(cacheFolder, { recursive: true });
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     await run('python3', ['-m', 'pip', 'install', '-q', '--only-binary', ':all:', '--target', partial, name]);

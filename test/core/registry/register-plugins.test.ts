@@ -130,6 +130,18 @@ describe('registerPlugins', () => {
     expect(fault).to.contain('plugin "b"').and.contain('plugin "a"').and.contain('"things"');
   });
 
+  it('a collection that refers to one that no plugin declares is refused', () => {
+    const things = collection<{ id: string }>({
+      name: 'things',
+      key: ['id'],
+      references: [{ fields: ['id'], to: 'others' }],
+      schema: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
+    });
+    expect(faultsOf(plugin('a', { collections: [things] }))).to.deep.equal([
+      'plugin "a" 1.0.0: collection "things" refers to the collection "others", which nobody declares',
+    ]);
+  });
+
   it('a collection that adapters could not order is refused', () => {
     const things = collection<{ id: unknown }>({
       name: 'things',

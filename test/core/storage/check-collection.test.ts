@@ -1,7 +1,7 @@
 /** Proves that a wrong declaration of a collection is found, with every fault at once. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
-import { checkCollection, checkCollections } from '../../../core/storage/check-collection.js';
+import { checkCollection, referenceFaults } from '../../../core/storage/check-collection.js';
 import { collections } from '../../../metro/collections.js';
 
 const rows: Collection = {
@@ -68,22 +68,21 @@ describe('checkCollection(collection)', () => {
   it('finds none in a right declaration', () => expect(checkCollection(rows)).to.deep.equal([]));
 });
 
-describe('checkCollections(collections)', () => {
-  it('finds none in those of the product', () => expect(checkCollections(collections)).to.deep.equal([]));
+describe('referenceFaults(collection, byName)', () => {
+  const to = (target: string): Collection => ({ ...rows, references: [{ fields: ['rank'], to: target }] });
+  const byName = new Map([[rows.name, rows]]);
 
-  it('finds references to what nobody declares, or with another key', () => {
-    const to = (target: string, name: string): Collection => ({
-      ...rows,
-      name,
-      references: [{ fields: ['rank'], to: target }],
-    });
-    expect(checkCollections([rows, to('nothing', 'a'), to('rows', 'b')])).to.deep.equal([
-      'collection "a": refers to the collection "nothing", which nobody declares',
-      'collection "b": its reference [rank] must have the number and types of the key of "rows"',
-    ]);
+  it('finds none in those of the product', () => {
+    const all = new Map(collections.map((each) => [each.name, each]));
+    for (const each of collections) expect(referenceFaults(each, all), each.name).to.deep.equal([]);
   });
 
-  it('finds a name that is declared twice', () => {
-    expect(checkCollections([rows, { ...rows }])).to.deep.equal(['collection "rows": is declared twice']);
+  it('finds references to what nobody declares, or with another key', () => {
+    expect(referenceFaults(to('nothing'), byName)).to.deep.equal([
+      'refers to the collection "nothing", which nobody declares',
+    ]);
+    expect(referenceFaults(to('rows'), byName)).to.deep.equal([
+      'has a reference [rank] without the number and types of the key of "rows"',
+    ]);
   });
 });

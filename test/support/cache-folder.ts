@@ -1,0 +1,5 @@
+/** Where programs that are fetched once for this machine stay, outside the repository. */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+export const cacheFolder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'metro-forecast-api');
