@@ -68,8 +68,9 @@ describe('json.open()', () => {
       .and.match(/this machine or container has [\d,]+ MiB\. Give it 1,258,420 MiB, or serve the dataset from MongoDB/);
   });
 
-  it('waits in an empty directory for a dataset', async () => {
+  it('waits in a directory without any file, but for hidden ones, for a dataset', async () => {
     await mkdir(instance.path);
+    await writeFile(join(instance.path, '.keep'), '');
     await instance.adapter.open();
     expect(() => instance.adapter.snapshot())
       .to.throw(StorageError)
