@@ -10,7 +10,7 @@ import { LoadClient } from '../support/load-client.js';
 import { type Arrival, OpenLoop } from '../support/open-loop.js';
 
 /** The figures want a minute, and a core for each side: `OVERLOAD_SECONDS=60`. */
-const SECONDS = Number(process.env['OVERLOAD_SECONDS'] || 6);
+const SECONDS = Number(process.env['OVERLOAD_SECONDS'] || 4);
 const PINNED = process.env['OVERLOAD_SECONDS'] !== undefined;
 const RECOVERY_SECONDS = 2;
 const PROBE_EVERY_MS = 50;
@@ -93,7 +93,7 @@ describe('three times the capacity', function () {
       await delay(RECOVERY_SECONDS * 1000);
       await loop.capacity(16, 1);
       const capacity = await loop.capacity(16, 2);
-      const unloaded = await loop.run(capacity / 5, 4);
+      const unloaded = await loop.run(capacity / 5, 3);
       const rate = capacity * 3;
       const client = new LoadClient(url, key, 1);
       await client.get('/health');
