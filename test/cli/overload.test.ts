@@ -94,12 +94,18 @@ describe('three times the capacity', function () {
       await loop.capacity(16, 1);
       const capacity = await loop.capacity(16, 2);
       const unloaded = await loop.run(capacity / 5, 3);
-      const rate = capacity * 3;
+      let rate = capacity * 3;
       const client = new LoadClient(url, key, 1);
       await client.get('/health');
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
-      const since = performance.now();
-      const loaded = await loop.run(rate, SECONDS);
+      let since = performance.now();
+      let loaded = await loop.run(rate, SECONDS);
+      // A machine that was busier while the capacity was measured can answer three times of it.
+      for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
+        rate *= 2;
+        since = performance.now();
+        loaded = await loop.run(rate, SECONDS);
+      }
       const drained = performance.now() - since - SECONDS * 1000;
       const [kept, fresh] = (await Promise.all(probes.map((each) => each.stop()))) as [number[], number[]];
       const after = await loop.run(capacity / 5, RECOVERY_SECONDS);
