@@ -12,7 +12,7 @@ export interface RedisConnection {
   readonly keyPrefix: string;
   /** How long one call may take before Redis counts as away. */
   readonly timeoutMs: number;
-  /** Resolves when it is ready, or without that at the first failure or after `connectTimeoutMs`: a service starts all the same. */
+  /** Resolves when ready, else at the first failure or after `connectTimeoutMs`: a service starts all the same. */
   readonly opened: Promise<void>;
   close(): void;
 }

@@ -25,7 +25,7 @@ const VERSIONS = [1, 2, 3];
 const LIMIT = 120;
 /** How many requests a second each replica gets with the key whose limit is so low. */
 const LIMITED_PER_SECOND = [2, 6, 12];
-/** Reads of one answer take `http.answerMs`, 4 s, at most; the rest is this machine's, as are answers without a key that come late. */
+/** Reads of one answer take `http.answerMs`, 4 s, at most; the rest is this machine's, as are late answers without a key. */
 const BOUND_MS = 6000;
 /** How long after the end of a fault of MongoDB a read may fail still; on a machine with time it is three seconds. */
 const RECOVERY_MS = 10_000;
