@@ -31,6 +31,7 @@ export const scopes: readonly Scope[] = [
     ],
     tests: [
       'test/core/errors.test',
+      'test/core/http/error-reply.test',
       'test/core/http/keys-and-limits.test',
       'test/core/http/responses.test',
       'test/core/http/caller-address.test',
