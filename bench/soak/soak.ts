@@ -7,7 +7,7 @@ import { openDirectory } from '../../core/dataset/directory.js';
 import { packageRoot } from '../../core/package-root.js';
 import { newKey } from '../../test/support/key-record.js';
 import { startMongo, startRedis } from '../../test/support/services.js';
-import { json, mongo } from '../service.js';
+import { json } from '../service.js';
 import { Load, type Tally } from './load.js';
 import type { Holdings } from './probe.js';
 import { Publisher } from './publisher.js';
@@ -46,6 +46,8 @@ const SHORTEST_INTERVAL = 2;
 /** So high that it never refuses; the limiter does all its work nevertheless. */
 const NEVER_REFUSED = 100_000_000;
 const SMALL_LIMIT = 60;
+/** All of them from the start: opened as they are needed, they would look like handles that leak. */
+const POOL = { poolMin: 20, poolMax: 20 };
 /** Requests before the clock starts, enough to fill what the service remembers of addresses. */
 const FILLING = 30_000;
 
@@ -107,7 +109,7 @@ export const soak = async (
     const limited = newKey({ limit_per_minute: SMALL_LIMIT });
     const settings = {
       folder,
-      adapter: database ? mongo(database.url, 'soak') : json(served),
+      adapter: database ? { use: 'mongo', options: { uri: database.url, database: 'soak', ...POOL } } : json(served),
       redis: redis.url,
       keys: [trusted.record, limited.record],
     };
