@@ -1,5 +1,6 @@
 /** The JSON adapter: serves a dataset directory from memory, and takes over each new version of it. */
 import { readdir } from 'node:fs/promises';
+import { BoundedMap } from '../../core/bounded-map.js';
 import type {
   AdapterContext,
   Dataset,
@@ -14,6 +15,8 @@ import { type Loaded, load } from './load.js';
 import { type JsonOptions, POLL_MS } from './options.js';
 import { publishInto } from './publish.js';
 import { stampOf } from './stamp.js';
+
+const REMEMBERED_VERSIONS = 1000;
 
 interface Current extends IndexedDataset {
   readonly fileBytes: number;
@@ -31,8 +34,8 @@ export class JsonAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** The rows of each version that has been served. */
-  readonly #contents = new Map<string, string>();
+  /** A digest of the rows of each version that was served lately. */
+  readonly #contents = new BoundedMap<string, string>(REMEMBERED_VERSIONS);
   /** What the last load looked at. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
