@@ -30,6 +30,7 @@ interface Options {
   readonly quick?: boolean;
   readonly rounds?: number;
   readonly seconds?: number;
+  readonly connections?: readonly number[];
   readonly scales?: readonly number[];
   readonly out: string;
 }
@@ -39,6 +40,8 @@ const positive = (text: string): number => {
   if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('It must be an integer from 1.');
   return number;
 };
+
+const positives = (text: string): number[] => text.split(',').map(positive);
 
 const run = async ({ only, quick, out, ...given }: Options): Promise<void> => {
   checkPrerequisites();
@@ -64,7 +67,8 @@ const program = new Command('bench')
   .option('--quick', 'all sections in a few minutes: to see that they work, not to be quoted')
   .option('--rounds <n>', 'turns of each contender', positive)
   .option('--seconds <n>', 'length of a turn', positive)
-  .option('--scales <list>', 'multiples of the data, as in 1,10,100', (text) => text.split(',').map(positive))
+  .option('--connections <list>', 'of the throughput, as in 8,32,128', positives)
+  .option('--scales <list>', 'multiples of the data, as in 1,10,100', positives)
   .option('--out <folder>', 'where the report is written', join(packageRoot, 'bench/results'))
   .action(run);
 

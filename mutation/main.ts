@@ -11,7 +11,6 @@ import { formatReport, type Judged, killRate } from './report.js';
 import { Results, testsDigest } from './results.js';
 import { scopes } from './scopes.js';
 import { Session } from './session.js';
-import { installParser } from './syntax.js';
 
 /** What has to be noticed, of all that is tried. */
 const THRESHOLD = 0.85;
@@ -36,7 +35,6 @@ const sample = (mutants: readonly Mutant[], share: number, seed: string): Mutant
     .map(({ mutant }) => mutant);
 
 const run = async ({ only, share, seed, minutes }: Options): Promise<void> => {
-  installParser();
   await mkdir(work, { recursive: true });
   const chosen = scopes.filter(({ name }) => only.length === 0 || only.includes(name));
   const built = await build(compiled, join(work, `mutation-${chosen.map(({ name }) => name).join('-')}`), chosen);

@@ -1,8 +1,5 @@
 /** What is broken at a place of the code, and that the code does as before until it is. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
 import { instrument } from '../../mutation/instrument.js';
 
 /** The source with each of its mutations in force, by itself. */
@@ -12,12 +9,6 @@ const mutants = (source: string): string[] =>
   );
 
 describe('instrument(source)', () => {
-  before(function () {
-    if (existsSync(join(packageRoot, 'mutation/node_modules/acorn'))) return;
-    process.stderr.write('Skipped: the parser is installed by the first `npm run mutation`.\n');
-    this.skip();
-  });
-
   const cases: [source: string, ...mutants: string[]][] = [
     ['a < b;', '(a) <= (b);', '(a) >= (b);', 'true;', 'false;'],
     ['(a + b) * c;', '((a) - (b)) * c;', '(a + b) / (c);'],
