@@ -34,6 +34,8 @@ if last < expected or last >= call then
 end
 
 local reported = 0
+-- Whether the key has to be given its time to live anew.
+local renewed = false
 
 -- Writes the list anew with the replica's report in it. A clock that was set back leaves stamps in the future: they
 -- become now.
@@ -57,6 +59,7 @@ local function merge()
   end
   table.sort(entries, function(a, b) return a[1] < b[1] end)
   redis.call('DEL', key)
+  renewed = true
   newest, total, exists = 0, 0, #entries > 0
   if not exists then
     return
@@ -98,23 +101,31 @@ if admitted + reported > 0 then
     end
   end
   calls = table.concat(kept, ' ')
-  if exists then
-    redis.call('LPOP', key)
+  local stamp = math.max(stampOf(now), newest)
+  if admitted > 0 and exists and stamp == newest and total > base then
+    total = total + admitted
+    redis.call('LSET', key, 0, calls)
+    redis.call('LSET', key, 2, integer(total))
   else
-    redis.call('RPUSH', key, 0, 0)
-  end
-  if admitted > 0 then
-    local stamp = math.max(stampOf(now), newest)
-    if exists and stamp == newest and total > base then
-      redis.call('LTRIM', key, 2, -1)
+    if exists then
+      redis.call('LPOP', key)
+    else
+      redis.call('RPUSH', key, 0, 0)
     end
-    if total == base then
-      oldest = stamp
+    if admitted > 0 then
+      if total == base then
+        oldest = stamp
+      end
+      newest, total = stamp, total + admitted
+      redis.call('LPUSH', key, integer(total), integer(newest), calls)
+    else
+      redis.call('LPUSH', key, calls)
     end
-    newest, total = stamp, total + admitted
-    redis.call('LPUSH', key, integer(total), integer(newest))
+    renewed = true
   end
-  redis.call('LPUSH', key, calls)
+end
+
+if renewed then
   redis.call('PEXPIRE', key, integer(math.ceil((newest - now + window) / 1000) + 1000))
 end
 
