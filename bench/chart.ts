@@ -1,4 +1,5 @@
-/** A bar chart as SVG, without a library: a panel for each table, a bar for each row. Legible on light and dark. */
+/** A bar chart as SVG, without a library: a panel for each table, a bar for each row. */
+import { escapeText, svg } from './svg.js';
 import { formatCell, type Table } from './table.js';
 
 const NAMES_WIDTH = 150;
@@ -9,24 +10,17 @@ const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 14;
 const TOP = 62;
 
-const STYLE = `
-  text { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
-  .title { font-size: 14px; font-weight: 600; }
-  .panel { font-weight: 600; }
-  .note, .figure { fill: #59636e; }
+const STYLE = {
+  light: `
+  .figure { fill: #59636e; }
   .bar { fill: #aeb8c2; }
   .ours { fill: #0a7d5a; }
-  .name.first { font-weight: 600; }
-  .axis { stroke: #d1d9e0; }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #f0f6fc; }
-    .note, .figure { fill: #9198a1; }
+  .name.first { font-weight: 600; }`,
+  dark: `
+    .figure { fill: #9198a1; }
     .bar { fill: #5c6670; }
-    .ours { fill: #2fbf8f; }
-    .axis { stroke: #3d444d; }
-  }`;
-
-const escapeText = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+    .ours { fill: #2fbf8f; }`,
+};
 
 const amount = (row: Table['rows'][number] | undefined): number => Number(row?.[1] ?? 0);
 
@@ -43,10 +37,7 @@ export const barChart = ({ title, note, panels, highlight }: ChartOptions): stri
   const names = panels[0]?.rows.map(([name]) => String(name)) ?? [];
   const width = NAMES_WIDTH + panels.length * PANEL_WIDTH;
   const bottom = TOP + names.length * ROW_HEIGHT;
-  const lines = [
-    `<text class="title" x="0" y="16">${escapeText(title)}</text>`,
-    `<text class="note" x="0" y="${bottom + 26}">${escapeText(note)}</text>`,
-  ];
+  const lines = [`<text class="note" x="0" y="${bottom + 26}">${escapeText(note)}</text>`];
   for (const [row, name] of names.entries()) {
     const y = TOP + row * ROW_HEIGHT + BAR_HEIGHT - 2;
     const type = name === highlight ? 'name first' : 'name';
@@ -69,10 +60,5 @@ export const barChart = ({ title, note, panels, highlight }: ChartOptions): stri
       );
     }
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${bottom + 36}" width="${width}" height="${bottom + 36}" role="img" aria-label="${escapeText(title)}">
-<style>${STYLE}
-</style>
-${lines.join('\n')}
-</svg>
-`;
+  return svg({ title, width, height: bottom + 36, style: STYLE, lines });
 };

@@ -1,4 +1,5 @@
-/** Lines over time as SVG, without a library: a panel for each quantity. Legible on light and dark. */
+/** Lines over time as SVG, without a library: a panel for each quantity. */
+import { escapeText, svg } from '../svg.js';
 
 const WIDTH = 720;
 const LEFT = 64;
@@ -7,27 +8,16 @@ const TOP = 34;
 const PANEL_HEIGHT = 120;
 const PANEL_GAP = 40;
 
-const STYLE = `
-  text { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
-  .title { font-size: 14px; font-weight: 600; }
-  .panel { font-weight: 600; }
-  .note { fill: #59636e; }
-  .axis { stroke: #d1d9e0; fill: none; }
-  .line { stroke: #0a7d5a; stroke-width: 1.5; fill: none; }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #f0f6fc; }
-    .note { fill: #9198a1; }
-    .axis { stroke: #3d444d; }
-    .line { stroke: #2fbf8f; }
-  }`;
+const STYLE = {
+  light: '\n  .line { stroke: #0a7d5a; stroke-width: 1.5; fill: none; }',
+  dark: '\n    .line { stroke: #2fbf8f; }',
+};
 
 export interface Panel {
   readonly title: string;
   /** Seconds, and the value then. */
   readonly points: readonly (readonly [number, number])[];
 }
-
-const escapeText = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 /** A round number at or above the value. */
 const roundUp = (value: number): number => {
@@ -54,12 +44,6 @@ const panelLines = ({ title, points }: Panel, index: number): string[] => {
 /** Every panel begins at zero, so that what grows is seen to. */
 export const curves = (title: string, note: string, panels: readonly Panel[]): string => {
   const height = TOP + panels.length * (PANEL_HEIGHT + PANEL_GAP) + 30;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${escapeText(title)}">
-<style>${STYLE}
-</style>
-<text class="title" x="0" y="16">${escapeText(title)}</text>
-${panels.flatMap(panelLines).join('\n')}
-<text class="note" x="0" y="${height - 8}">${escapeText(note)}</text>
-</svg>
-`;
+  const foot = `<text class="note" x="0" y="${height - 8}">${escapeText(note)}</text>`;
+  return svg({ title, width: WIDTH, height, style: STYLE, lines: [...panels.flatMap(panelLines), foot] });
 };

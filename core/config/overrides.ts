@@ -1,5 +1,7 @@
 /** Single values of a configuration, given by environment variables. */
+
 import type { JsonSchema } from '../contracts/json-schema.js';
+import { isObject } from '../is-object.js';
 import { nearest } from '../nearest.js';
 import { formatPath, type Path, valueAt } from './path.js';
 import { findSetting, schemaAt, typesOf } from './variable.js';
@@ -22,8 +24,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A configuration before it is checked. */
 export type Draft = Record<string | number, unknown>;
-
-const isObject = (value: unknown): value is Draft => typeof value === 'object' && value !== null;
 
 /** JSON where it parses and is not a mere number or word that the setting wants as text; else the text itself. */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {

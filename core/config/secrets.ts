@@ -1,5 +1,6 @@
 /** Keeps secrets out of everything that is shown: values marked `x-secret`, and passwords in URLs. */
 import type { JsonSchema } from '../contracts/json-schema.js';
+import { isObject } from '../is-object.js';
 import type { Config, ModuleConfig } from './schema.js';
 import { configSchema } from './schema.js';
 
@@ -20,8 +21,6 @@ const maskSecret = (value: unknown): unknown => {
   const [, scheme, user, hosts, rest = ''] = url;
   return `${scheme}${user === undefined ? '' : `${MASK}@`}${hosts}${rest.length > 1 ? `/${MASK}` : ''}`;
 };
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema | undefined => {
   const { properties, additionalProperties } = schema ?? {};

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { findJsonFault } from '../config/json-fault.js';
 import type { Document } from '../contracts/dataset.js';
+import { isJsonObject } from '../is-object.js';
 
 const describe = (text: string): string => {
   const fault = findJsonFault(text);
@@ -34,7 +35,7 @@ export const parseLine = (bytes: Buffer, onFault: (rule: string) => void, positi
     onFault(`${describe(text)}${position === 'last' ? ' (the file ends in this line: it was cut short)' : ''}`);
     return undefined;
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Document;
+  if (isJsonObject(value)) return value;
   onFault('must be a JSON object');
   return undefined;
 };

@@ -5,6 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Document } from '../contracts/dataset.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../file-error.js';
+import { isJsonObject } from '../is-object.js';
 import type { JsonLines } from '../storage/packed-documents.js';
 import { parseLine } from './ndjson-line.js';
 
@@ -134,7 +135,7 @@ const parseTogether = (bytes: Buffer, ends: readonly number[]): readonly Documen
   if (!isUtf8(bytes)) return undefined;
   try {
     const documents = JSON.parse(bytes.toString('utf8')) as readonly unknown[];
-    return documents.length === ends.length && documents.every(isObject) ? documents : undefined;
+    return documents.length === ends.length && documents.every(isJsonObject) ? documents : undefined;
   } catch {
     return undefined;
   }
@@ -147,6 +148,3 @@ const parseSingly = (
   onFault: ReadRowsOptions['onFault'],
 ): (Document | undefined)[] =>
   ends.map((end, i) => parseLine(bytes.subarray((ends[i - 1] ?? 0) + 1, end), (rule) => onFault(firstRow + i, rule)));
-
-const isObject = (value: unknown): value is Document =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -7,7 +7,7 @@ const TEMPLATE = /^(\/([A-Za-z0-9._-]+|\{[a-z][a-z0-9_]*\}))+$/;
 const TYPES = ['string', 'integer', 'number', 'boolean'];
 
 /** The names in braces. */
-export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
+const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
 /** Two templates of one shape match the same paths. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');

@@ -3,12 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
+import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import { writeVersions } from '../support/dataset-version.js';
 import { request } from '../support/http-client.js';
 import { type Answer, askAll, LoadClient } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
-import { isPassed, isRefused, mostInWindow, refusedTooSoon, WINDOW_MS } from '../support/windows.js';
+import { isPassed, isRefused, mostInWindow, refusedTooSoon } from '../support/windows.js';
 
 /** How long bursts go on; three minutes and more with LIMITS_SECONDS=190. */
 const SECONDS = Number(process.env['LIMITS_SECONDS'] ?? 75);

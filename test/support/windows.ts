@@ -1,7 +1,6 @@
 /** How many requests of a caller passed in a minute, by what the caller has seen. */
+import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import type { Answer } from './load-client.js';
-
-export const WINDOW_MS = 60_000;
 
 export const isPassed = ({ status }: Answer): boolean => status === 200 || status === 404 || status === 400;
 export const isRefused = ({ status }: Answer): boolean => status === 429;

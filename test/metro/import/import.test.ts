@@ -7,9 +7,9 @@ import { expect } from 'chai';
 import { openDirectory } from '../../../core/dataset/directory.js';
 import { validateDataset } from '../../../core/dataset/validate.js';
 import { writeDirectory } from '../../../core/dataset/write-directory.js';
-import { OperatorError } from '../../../core/errors.js';
 import { collections } from '../../../metro/collections.js';
 import { type ImportOptions, importInto } from '../../../metro/import/import.js';
+import { operatorFailure } from '../../support/operator-failure.js';
 import { needSharedData } from '../../support/shared-data.js';
 
 const TIME = new Date('2026-03-01T12:00:00Z');
@@ -50,16 +50,6 @@ const load = async (directory: string) => {
     rows[name] = found;
   }
   return { manifest, rows };
-};
-
-const failure = async (work: Promise<unknown>): Promise<string> => {
-  try {
-    await work;
-  } catch (error) {
-    expect(error).to.be.instanceOf(OperatorError);
-    return (error as Error).message;
-  }
-  throw new Error('did not fail');
 };
 
 describe('metro/import', () => {
@@ -142,7 +132,7 @@ describe('metro/import', () => {
     await run([await put('hpi.csv', METRO)], { vintage: '2025-05-27' });
     expect((await run([await put('unrate.csv', UNRATE)])).vintage).to.equal('2025-05-27');
     expect((await run([await put('hpi.csv', METRO)])).vintage).to.equal('2025-03-31');
-    expect(await failure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a day of the calendar/);
+    expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a day of the calendar/);
   });
 
   it('takes the newest period of any series for the vintage where there is no index', async () => {
@@ -155,7 +145,7 @@ describe('metro/import', () => {
     const before = await contents(to);
     const hpi = await put('bad.csv', `${METRO}"Nowhere, TX",1,2025,1,1.00,-\r\n"X, TX",10180,2025,2,1.00,-\r\n`);
     const unrate = await put('unrate.csv', `${UNRATE}2025-13-01,1\n`);
-    const message = await failure(run([hpi, unrate]));
+    const message = await operatorFailure(run([hpi, unrate]));
     expect(message).to.include('Nothing was imported').and.to.include('--skip-bad-rows');
     expect(message).to.include('bad.csv:11: the code must be 5 digits');
     expect(message).to.include('bad.csv:12: 10180 is "X, TX" here and "Abilene, TX" in line 1');
@@ -164,7 +154,7 @@ describe('metro/import', () => {
   });
 
   it('makes no directory when an import into a new one fails', async () => {
-    await failure(run([await put('bad.csv', `${METRO}"Nowhere, TX",1,2025,1,1.00,-\r\n`)]));
+    await operatorFailure(run([await put('bad.csv', `${METRO}"Nowhere, TX",1,2025,1,1.00,-\r\n`)]));
     expect(await readdir(folder)).to.deep.equal(['bad.csv']);
   });
 
@@ -180,7 +170,7 @@ describe('metro/import', () => {
 
   it('never passes over a whole file', async () => {
     const page = await put('page.csv', '<!doctype html>');
-    expect(await failure(run([await put('hpi.csv', METRO), page], { skipBadRows: true }))).to.match(
+    expect(await operatorFailure(run([await put('hpi.csv', METRO), page], { skipBadRows: true }))).to.match(
       /page\.csv: is of no/,
     );
   });
@@ -213,14 +203,16 @@ describe('metro/import', () => {
     const path = join(to, 'manifest.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace(/"synthetic":\s*false/, '"synthetic":true'));
     const before = await contents(to);
-    expect(await failure(run([await put('unrate.csv', UNRATE)]))).to.match(/holds made-up numbers/);
+    expect(await operatorFailure(run([await put('unrate.csv', UNRATE)]))).to.match(/holds made-up numbers/);
     expect(await contents(to)).to.deep.equal(before);
   });
 
   it('says that what is there cannot be read, and leaves it', async () => {
     await run([await put('hpi.csv', METRO)]);
     await writeFile(join(to, 'manifest.json'), '{');
-    expect(await failure(run([await put('unrate.csv', UNRATE)]))).to.match(/holds a dataset that cannot be read/);
+    expect(await operatorFailure(run([await put('unrate.csv', UNRATE)]))).to.match(
+      /holds a dataset that cannot be read/,
+    );
     expect(await readFile(join(to, 'manifest.json'), 'utf8')).to.equal('{');
   });
 });

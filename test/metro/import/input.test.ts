@@ -8,25 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { OperatorError } from '../../../core/errors.js';
 import { Faults } from '../../../metro/import/faults.js';
 import { findInputs } from '../../../metro/import/input.js';
 import { readInputs } from '../../../metro/import/read.js';
+import { operatorFailure } from '../../support/operator-failure.js';
 
 const UNRATE = 'DATE,UNRATE\n2025-01-01,4.0\n2025-02-01,4.1\n';
 const GDP = 'observation_date,GDP\n2025-01-01,29962.047\n2025-04-01,30331.117\n';
 const METRO = '"A, TX",10000,2024,1,100.00,( 1.00)\r\n';
 const PURCHASE_ONLY = '\ufeffcbsa,metro_name,yr,qtr,index_nsa,index_sa\r\n10580,"Albany, NY",1991,1,100.00,100.00';
-
-const failure = async (work: Promise<unknown>): Promise<string> => {
-  try {
-    await work;
-  } catch (error) {
-    expect(error).to.be.instanceOf(OperatorError);
-    return (error as Error).message;
-  }
-  throw new Error('did not fail');
-};
 
 describe('metro/import inputs', () => {
   let directory: string;
@@ -93,15 +83,15 @@ describe('metro/import inputs', () => {
 
   it('refuses a directory in which there is nothing to import', async () => {
     await put('none/readme.md', '# Notes\n');
-    expect(await failure(read([join(directory, 'none')]))).to.match(
+    expect(await operatorFailure(read([join(directory, 'none')]))).to.match(
       /nothing to import.*hpi_at_metro\.csv.*readme\.md/s,
     );
     await mkdir(join(directory, 'bare'));
-    expect(await failure(read([join(directory, 'bare')]))).to.include('there is no file in this directory');
+    expect(await operatorFailure(read([join(directory, 'bare')]))).to.include('there is no file in this directory');
   });
 
   it('refuses a file that was named and is of no known format, and says what is', async () => {
-    const message = await failure(
+    const message = await operatorFailure(
       read([await put('purchase-only.csv', PURCHASE_ONLY), await put('x.csv', 'a,b,c\n1,2,3\n')]),
     );
     expect(message).to.match(/purchase-only\.csv: is FHFA's purchase-only index/);
@@ -111,12 +101,14 @@ describe('metro/import inputs', () => {
   });
 
   it('recognises a file whose first row is bad', async () => {
-    const message = await failure(read([await put('bad-first.csv', `"A, TX",1,2024,1,-,-\r\n${METRO}`)]));
+    const message = await operatorFailure(read([await put('bad-first.csv', `"A, TX",1,2024,1,-,-\r\n${METRO}`)]));
     expect(message).to.include('bad-first.csv:1: the code must be 5 digits');
   });
 
   it('names every source that is not there', async () => {
-    const message = await failure(read([join(directory, 'no-such'), join(directory, 'nor-this.csv'), 'http://[']));
+    const message = await operatorFailure(
+      read([join(directory, 'no-such'), join(directory, 'nor-this.csv'), 'http://[']),
+    );
     expect(message)
       .to.match(/no-such: it does not exist/)
       .and.match(/nor-this\.csv: it does not exist/)
@@ -124,7 +116,7 @@ describe('metro/import inputs', () => {
   });
 
   it('refuses two files that hold the same', async () => {
-    const message = await failure(
+    const message = await operatorFailure(
       read([
         await put('one.csv', METRO),
         await put('two.csv', METRO),
@@ -137,7 +129,7 @@ describe('metro/import inputs', () => {
   });
 
   it('reads nothing from a file without a usable row', async () => {
-    expect(await failure(read([await put('unusable.csv', '"A, TX",1,2024,1,-,-\r\n')]))).to.include(
+    expect(await operatorFailure(read([await put('unusable.csv', '"A, TX",1,2024,1,-,-\r\n')]))).to.include(
       'has no usable row',
     );
   });
@@ -149,11 +141,11 @@ describe('metro/import inputs', () => {
   }
 
   it('says what came of it when a URL cannot be fetched', async () => {
-    expect(await failure(read([`${base}/absent`]))).to.equal(
+    expect(await operatorFailure(read([`${base}/absent`]))).to.equal(
       `Cannot fetch ${base}/absent: the server answered 404 Not Found`,
     );
-    expect(await failure(read([`${base}/page`]))).to.match(/no known format; it begins with "<!doctype html>/);
-    expect(await failure(read([`${base}/cut`]))).to.match(/^Cannot fetch .*\/cut: /);
+    expect(await operatorFailure(read([`${base}/page`]))).to.match(/no known format; it begins with "<!doctype html>/);
+    expect(await operatorFailure(read([`${base}/cut`]))).to.match(/^Cannot fetch .*\/cut: /);
   });
 
   it('says why when there is no server', async () => {
@@ -162,12 +154,14 @@ describe('metro/import inputs', () => {
     const { port } = gone.address() as AddressInfo;
     gone.close();
     await once(gone, 'close');
-    expect(await failure(read([`http://127.0.0.1:${port}/x.csv`]))).to.match(/^Cannot fetch .*: .*ECONNREFUSED/);
+    expect(await operatorFailure(read([`http://127.0.0.1:${port}/x.csv`]))).to.match(
+      /^Cannot fetch .*: .*ECONNREFUSED/,
+    );
   });
 
   for (const path of ['/silent', '/stalled']) {
     it(`gives up on a server that is ${path.slice(1)}`, async () => {
-      expect(await failure(read([base + path], 100))).to.equal(
+      expect(await operatorFailure(read([base + path], 100))).to.equal(
         `Cannot fetch ${base}${path}: the server was silent for 0.1 seconds`,
       );
     });

@@ -1,0 +1,13 @@
+/** What an operator is told by work that has to fail. */
+import { expect } from 'chai';
+import { OperatorError } from '../../core/errors.js';
+
+export const operatorFailure = async (work: Promise<unknown>): Promise<string> => {
+  try {
+    await work;
+  } catch (error) {
+    expect(error).to.be.instanceOf(OperatorError);
+    return (error as Error).message;
+  }
+  throw new Error('It has not failed.');
+};
