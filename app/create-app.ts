@@ -71,7 +71,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   const cache = resolve(container, 'cache');
   const events = resolve(container, 'storageEvents');
 
-  const { cacheBytes, answerMs } = http;
+  const { cacheBytes, answerMs, compression } = http;
   const stored = { adapter, collections: modules.registry.collections, cacheBytes, answerMs };
   const snapshots = new CurrentSnapshot({ ...stored, clock, logger });
   const vintages = new Vintages(stored);
@@ -108,7 +108,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     csvFormulaGuard: http.csvFormulaGuard,
   });
   const answerParts = { snapshots, vintages, cache, clock, serviceState };
-  const local = mountContext(routes, answerer(answerParts), { ...http, basePath: server.basePath }, logger);
+  const local = mountContext(routes, answerer(answerParts), { basePath: server.basePath, compression }, logger);
   const observers = openObservers(modules.registry.observers, { logger, clock });
   const answer = pipeline({
     ...answerParts,
@@ -122,7 +122,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     observe: inTurn(requestLog(logger), metrics?.observeRequest, observers?.observe),
     requestsPerMinute: limits.requestsPerMinute,
     realm: auth.realm,
-    compression: http.compression,
+    compression,
   });
   const unlimited = routes.routes.filter(({ limited }) => !limited).map(({ pattern }) => pattern);
   const handle = admission ? admitting(admission, new Set(unlimited), headers, answer) : answer;

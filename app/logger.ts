@@ -35,9 +35,9 @@ const gathered = () => {
   const flush = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    const written = lines;
+    const text = lines;
     lines = '';
-    if (written !== '') destination.write(written);
+    if (text !== '') destination.write(text);
   };
   process.on('exit', flush);
   return {

@@ -6,6 +6,7 @@
  * A process of its own, to be bound to a core. Takes `ArrivalOrders` as JSON, prints `ArrivalResult` as JSON.
  */
 import { connect, type Socket } from 'node:net';
+import { AnswerHeadReader } from './answer-head.js';
 import { percentile } from './statistics.js';
 
 export interface ArrivalOrders {
@@ -36,7 +37,7 @@ class Connection {
   #due = 0;
   /** Bytes of the answer that have not come yet; NaN while its head has not. */
   #left = Number.NaN;
-  #head = '';
+  readonly #head = new AnswerHeadReader();
 
   constructor(socket: Socket, request: Buffer, answered: (due: number, connection: Connection) => void) {
     this.#socket = socket;
@@ -60,18 +61,11 @@ class Connection {
   }
 
   #readHead(chunk: Buffer): void {
-    // A head is ASCII: a character of latin1 is a byte, and so positions are those of bytes.
-    const text = this.#head + chunk.toString('latin1');
-    const end = text.indexOf('\r\n\r\n');
-    if (end === -1) {
-      this.#head = text;
-      return;
-    }
-    this.#head = '';
-    if (!text.startsWith('HTTP/1.1 200')) fail(new Error(`The server answers: ${text.slice(0, end)}`));
-    const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end))?.[1];
-    if (length === undefined) fail(new Error('The server does not say how long its answer is.'));
-    this.#left = end + 4 + Number(length) - text.length;
+    const head = this.#head.read(chunk);
+    if (!head) return;
+    const { text, length, begun } = head;
+    if (!text.startsWith('HTTP/1.1 200')) fail(new Error(`The server answers: ${text}`));
+    this.#left = (length ?? fail(new Error('The server does not say how long its answer is.'))) - begun;
   }
 }
 

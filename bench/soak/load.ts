@@ -1,5 +1,6 @@
 /** Clients that ask one request after the other, on kept and on new connections, and judge each answer. */
 import { connect, type Socket } from 'node:net';
+import { AnswerHeadReader } from '../answer-head.js';
 import { type Ask, OVERLOADED } from './requests.js';
 
 const BODILESS = new Set([204, 304]);
@@ -122,7 +123,7 @@ class Client {
   readonly #load: Load;
   #socket: Socket | undefined;
   #ask: Ask | undefined;
-  #head = '';
+  #head = new AnswerHeadReader();
   /** Of the answer under way; undefined while its head has not come. */
   #answer:
     | { readonly status: number; readonly etag: string | undefined; readonly closes: boolean; left: number }
@@ -138,7 +139,7 @@ class Client {
     const ask = this.#load.take();
     if (!ask) return;
     this.#ask = ask;
-    this.#head = '';
+    this.#head = new AnswerHeadReader();
     this.#answer = undefined;
     const socket = this.#connection();
     socket.write(ask.text);
@@ -181,24 +182,18 @@ class Client {
   }
 
   #readHead(chunk: Buffer): void {
-    // A character of latin1 is a byte, so that positions are those of bytes.
-    const text = this.#head + chunk.toString('latin1');
-    const end = text.indexOf('\r\n\r\n');
-    if (end === -1) {
-      this.#head = text;
-      return;
-    }
-    const head = text.slice(0, end);
-    const status = Number(head.slice(9, 12));
-    const length = /\r\nContent-Length: (\d+)/i.exec(head)?.[1];
+    const head = this.#head.read(chunk);
+    if (!head) return;
+    const { text, length, begun } = head;
+    const status = Number(text.slice(9, 12));
     const bodiless = this.#ask?.method === 'HEAD' || BODILESS.has(status);
     if (length === undefined && !bodiless)
       this.#load.surprise(`${this.#ask?.target}: ${status} without Content-Length`);
     this.#answer = {
       status,
-      etag: /\r\nETag: (\S+)/i.exec(head)?.[1],
-      closes: /\r\nConnection: close/i.test(head),
-      left: bodiless ? 0 : Number(length ?? 0) - (text.length - end - 4),
+      etag: /\r\nETag: (\S+)/i.exec(text)?.[1],
+      closes: /\r\nConnection: close/i.test(text),
+      left: bodiless ? 0 : (length ?? 0) - begun,
     };
   }
 

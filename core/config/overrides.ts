@@ -1,5 +1,4 @@
 /** Single values of a configuration, given by environment variables. */
-
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { isObject } from '../is-object.js';
 import { nearest } from '../nearest.js';

@@ -1,5 +1,4 @@
 /** The last step of the pipeline: a route's answer in the right encoding, or whatever a mount makes of the request. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { MountContext } from '../contracts/plugin.js';
@@ -41,7 +40,7 @@ export const answerStep = (parts: AnswerStepParts): Step => {
 const koa = new Koa();
 
 const contextOf = (exchange: Exchange) => {
-  const context = koa.createContext(exchange.request as IncomingMessage, exchange.response as ServerResponse);
+  const context = koa.createContext(exchange.request, exchange.response);
   context.exchange = exchange;
   return context;
 };

@@ -5,6 +5,7 @@ import { limitConnections } from './connection-limit.js';
 import type { CommonHeaders } from './headers.js';
 import { hostFault } from './host-header.js';
 import { listen } from './listen.js';
+import type { Handle } from './pipeline.js';
 import { refusal, socketRefusals } from './refusals.js';
 import { cutUnreadAnswers } from './unread-answers.js';
 
@@ -25,8 +26,6 @@ export interface ServerOptions {
 
 /** What happened before the pipeline, for the metrics. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
-
-type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 type Refusals = ReturnType<typeof socketRefusals>;
 
@@ -107,7 +106,7 @@ export class HttpServer {
       else if (fault) {
         this.#observe('malformed');
         refusal(fault, this.#headers).toRequest(request, response);
-      } else handle(request, response);
+      } else void handle(request, response);
     };
   }
 

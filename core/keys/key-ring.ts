@@ -1,5 +1,4 @@
 /** Tells who sends a request, by its Authorization header. */
-
 import { BoundedMap } from '../bounded-map.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock } from '../contracts/runtime.js';

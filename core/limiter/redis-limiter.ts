@@ -74,8 +74,8 @@ const AWAY: Record<AwayPolicy, string> = {
  * end of their sixtieth of the window (never too many pass; a slot comes back up to one second late; 1 KB).
  *
  * Requests for a subject that come in one turn of the event loop, or while a call for it is in flight, are asked for
- * together by the next one. A subject over its limit is refused here until its next slot is due. Nothing of this depends on the replica's clock
- * being right: only spans of its monotonic one are used.
+ * together by the next one. A subject over its limit is refused here until its next slot is due. Nothing of this
+ * depends on the replica's clock being right: only spans of its monotonic one are used.
  *
  * A call is never repeated blindly. It has a number, Redis keeps the last one that it applied, and `Ledger` tells from
  * it what was counted. So when Redis comes back, what was admitted alone is counted, once; and when it comes back
