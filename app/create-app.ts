@@ -1,6 +1,6 @@
 /** Puts a service together: stores, snapshot, pipeline and HTTP server, from a configuration. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Response as InjectedResponse, type InjectOptions, inject } from 'light-my-request';
+import type { Response as InjectedResponse, InjectOptions } from 'light-my-request';
 import type { DependencyContainer } from 'tsyringe';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { MountContext, Plugin, ServiceState } from '../core/contracts/plugin.js';
@@ -148,7 +148,10 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     container,
     handle,
     local,
-    inject: (request) => inject(handle as Parameters<typeof inject>[0], request as InjectOptions),
+    inject: async (request) => {
+      const { inject } = await import('light-my-request');
+      return inject(handle as Parameters<typeof inject>[0], request as InjectOptions);
+    },
     listen: async () => {
       const metricsUrl = metrics ? await metrics.listen() : null;
       const { host, port } = await listener.listen();

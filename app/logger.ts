@@ -1,16 +1,14 @@
 /** The log on standard error: one JSON object a line, or text for people. */
 import { pino } from 'pino';
-import pinoPretty from 'pino-pretty';
 import type { LogConfig } from '../core/config/schema.js';
 import type { Logger } from '../core/contracts/runtime.js';
+import { loadPackage } from '../core/load-package.js';
 
 const STDERR = 2;
 
 export const createLogger = ({ level, format }: LogConfig): Logger => {
   const pretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
-  const destination = pretty
-    ? pinoPretty({ destination: STDERR, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' })
-    : gathered();
+  const destination = pretty ? forPeople() : gathered();
   const logger = pino({ level, base: { pid: process.pid }, timestamp: isoTime }, destination);
   const info = `{"level":${logger.levels.values['info']}`;
   const base = `,"pid":${process.pid},`;
@@ -18,6 +16,11 @@ export const createLogger = ({ level, format }: LogConfig): Logger => {
     if (logger.isLevelEnabled('info')) destination.write(`${info}${isoTime()}${base}${members},"msg":"${message}"}\n`);
   };
   return Object.assign(logger, { infoJson });
+};
+
+const forPeople = () => {
+  const { build } = loadPackage('pino-pretty') as typeof import('pino-pretty');
+  return build({ destination: STDERR, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' });
 };
 
 /** Pipes take so much whole: several workers do not write into each other's lines. */

@@ -11,6 +11,8 @@ import type { Settings } from './settings.js';
 
 /** So high that no turn is refused; the limiter does all its work nevertheless. */
 const NEVER_REFUSED = 100_000_000;
+/** At 600 a minute each, for 50,000 requests/s. */
+const USUAL_KEYS = 5000;
 /** As of nice(1). */
 const PRECEDENCE = -15;
 
@@ -24,6 +26,8 @@ export interface Bench {
   readonly key: string;
   /** May ask once a minute. */
   readonly refusedKey: string;
+  /** Of the usual limit, and so many that together they are never refused. */
+  readonly usualKeys: readonly string[];
   readonly limit: number;
   /** The URL of a Redis. */
   readonly redis: string;
@@ -59,6 +63,7 @@ export const withBench = async <T>(settings: Settings, use: (bench: Bench) => Pr
       cbsa: marketCodes(1)[200]!,
       key: createKey().key,
       refusedKey: createKey().key,
+      usualKeys: Array.from({ length: USUAL_KEYS }, () => createKey().key),
       limit: NEVER_REFUSED,
       redis: redis.url,
       say: (line) => void process.stderr.write(`${line}\n`),

@@ -21,8 +21,8 @@ export interface ServiceOptions {
   readonly key?: string;
 }
 
-const record = (key: string, limit: number) => ({
-  id: `bench-${limit}`,
+const record = (key: string, limit: number | null, id = `bench-${limit}`) => ({
+  id,
   hash: hashKey(key),
   name: 'benchmark',
   tier: 'enterprise',
@@ -36,7 +36,8 @@ let configs = 0;
 
 const writeConfig = async (bench: Bench, options: ServiceOptions): Promise<string> => {
   const keys = join(bench.folder, 'keys.json');
-  await writeFile(keys, formatKeyFile([record(bench.key, bench.limit), record(bench.refusedKey, 1)]));
+  const usual = bench.usualKeys.map((key, i) => record(key, null, `usual-${i}`));
+  await writeFile(keys, formatKeyFile([record(bench.key, bench.limit), record(bench.refusedKey, 1), ...usual]));
   const path = join(bench.folder, `config-${configs++}.json`);
   const config = {
     server: { port: 0, workers: options.workers ?? 1 },

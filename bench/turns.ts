@@ -6,7 +6,7 @@ import { runWrk, type WrkOptions } from './wrk.js';
 
 export interface Turn extends Omit<WrkOptions, 'key' | 'seconds'> {
   readonly name: string;
-  readonly key?: string;
+  readonly key?: WrkOptions['key'];
   /** The server, whose processor time is then measured too. */
   readonly pid?: number;
 }

@@ -1,9 +1,13 @@
 /** Closed-loop load by wrk: as many requests as its connections can carry. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { LOAD_CORE, runPinned } from './pinned-process.js';
 
 export interface WrkOptions {
   readonly url: string;
-  readonly key: string;
+  /** One, or many of which each request takes the next. */
+  readonly key: string | readonly string[];
   readonly connections: number;
   readonly seconds: number;
   /** The cores that wrk may use. */
@@ -24,13 +28,42 @@ const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1000, s: 1e6
 
 const numberAfter = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
 
+/** Many keys go by a script that makes all requests beforehand: so that it costs wrk no more than one key. */
+const withKeys = async <T>(key: WrkOptions['key'], use: (args: readonly string[]) => Promise<T>): Promise<T> => {
+  if (typeof key === 'string') return use(['-H', `Authorization: Bearer ${key}`]);
+  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-wrk-'));
+  try {
+    const script = join(folder, 'keys.lua');
+    await writeFile(script, scriptOf(key));
+    return await use(['-s', script]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const scriptOf = (keys: readonly string[]): string => `
+local keys, requests, next = { ${keys.map((key) => `'${key}'`).join(', ')} }, {}, 0
+init = function()
+  for i, key in ipairs(keys) do
+    wrk.headers['Authorization'] = 'Bearer ' .. key
+    requests[i] = wrk.format()
+  end
+end
+request = function()
+  next = next % #requests + 1
+  return requests[next]
+end
+`;
+
 /** @throws when any request failed: a benchmark of errors proves nothing */
 export const runWrk = async (options: WrkOptions): Promise<WrkResult> => {
   const { url, key, connections, seconds, cores = LOAD_CORE, refusals = false } = options;
-  const text = await runPinned(cores, [
-    ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency'],
-    ...['-H', `Authorization: Bearer ${key}`, '-H', 'Accept: application/json', url],
-  ]);
+  const text = await withKeys(key, (keyArguments) =>
+    runPinned(cores, [
+      ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency'],
+      ...[...keyArguments, '-H', 'Accept: application/json', url],
+    ]),
+  );
   const refused = numberAfter(text, /Non-2xx or 3xx responses: (\d+)/);
   const socketErrors = /Socket errors: (.*)/.exec(text)?.[1];
   const [, p50, unit] = /50%\s+([\d.]+)(us|ms|s)/.exec(text) ?? [];

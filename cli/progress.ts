@@ -1,6 +1,7 @@
 /** Progress of long work: a bar on a terminal, plain lines elsewhere. */
 import type { WriteStream } from 'node:tty';
-import { SingleBar } from 'cli-progress';
+import type { SingleBar } from 'cli-progress';
+import { loadPackage } from '../core/load-package.js';
 import { count } from './output.js';
 
 export type Unit = 'rows' | 'bytes';
@@ -41,6 +42,7 @@ const plainLines = (stream: NodeJS.WritableStream, now: () => number): Progress 
 };
 
 const bar = (stream: WriteStream): Progress => {
+  const { SingleBar: Bar } = loadPackage('cli-progress') as typeof import('cli-progress');
   let current: { task: string; bar: SingleBar } | undefined;
   const finish = () => {
     current?.bar.stop();
@@ -52,7 +54,7 @@ const bar = (stream: WriteStream): Progress => {
       if (current?.task !== task) finish();
       if (current === undefined) {
         const format = total === undefined ? '{task}: {amount}' : '{task} {bar} {percentage}% {amount}';
-        current = { task, bar: new SingleBar({ format, stream, hideCursor: true, barsize: 24, fps: 10 }) };
+        current = { task, bar: new Bar({ format, stream, hideCursor: true, barsize: 24, fps: 10 }) };
         current.bar.start(total ?? 0, done, { task, amount: amount(done, unit) });
       }
       current.bar.update(done, { amount: amount(done, unit) });

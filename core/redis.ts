@@ -1,6 +1,7 @@
 /** The connection to Redis: one server, Sentinel or Cluster, by config. */
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Logger } from './contracts/runtime.js';
+import { loadPackage } from './load-package.js';
 import type { Credentials, RedisConfig } from './redis-config.js';
 import { within } from './within.js';
 
@@ -45,6 +46,7 @@ const access = ({ username, password, tls }: Credentials) => ({
 
 const createClient = (config: RedisConfig): RedisClient => {
   const { url, sentinel, cluster } = config;
+  const { Cluster, Redis } = loadPackage('ioredis') as typeof import('ioredis');
   if (cluster) {
     return new Cluster(cluster.nodes.map(address), {
       lazyConnect: true,

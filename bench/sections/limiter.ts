@@ -28,6 +28,7 @@ export const limiter = async (bench: Bench): Promise<SectionReport> => {
     bench.say('Limiter: 32 connections');
     const busy = await takeTurns(bench, [
       ...KINDS.map((name) => ({ name, url: urlOf(name), connections: 32 })),
+      { name: 'usual', url: urlOf('redis'), key: bench.usualKeys, connections: 32 },
       { ...refused, connections: 32 },
     ]);
     bench.say('Limiter: one connection');
@@ -41,6 +42,7 @@ export const limiter = async (bench: Bench): Promise<SectionReport> => {
       off: 'no limiter',
       memory: 'limits in memory',
       redis: 'limits on Redis',
+      usual: `limits on Redis, ${bench.usualKeys.length.toLocaleString('en')} keys of 600`,
       refused: '429s, limits on Redis',
     };
     return {

@@ -59,7 +59,7 @@ export const throughput = (bench: Bench): Promise<SectionReport> =>
         'Medians of interleaved turns; the spread is (greatest - least) / median. All contenders gave the same JSON first.',
         'CPU is the processor time of the server for one request: it stays comparable where others use the machine too.',
         'The limit is 100,000,000 a minute, so that none is refused: the service then counts in Redis, dates admissions ' +
-          'by sixtieths of the window, and asks for all requests that wait with one call at a time.',
+          'by sixtieths of the window, and leases slots ahead. The limiter section has what many keys of a low limit cost.',
       ],
     };
   });

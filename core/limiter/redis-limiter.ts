@@ -8,9 +8,10 @@ import { LimiterUnavailable } from '../errors.js';
 import type { RedisConnection } from '../redis.js';
 import { within } from '../within.js';
 import { Generations } from './generations.js';
+import { Lease, NO_LEASE, type NumberedGrant } from './lease.js';
 import { Ledger } from './ledger.js';
 import { SlidingLog } from './sliding-log.js';
-import { callWindow, GRAINS } from './window-script.js';
+import { callWindow, GRAINS, grainMs } from './window-script.js';
 
 /** What happens to requests while Redis is away. */
 export type AwayPolicy =
@@ -46,6 +47,9 @@ interface Subject {
   /** By then the next slot is surely due: later than `refusedUntil` by as long as the call took. */
   dueBy: number;
   refusedLimit: number;
+  readonly lease: Lease;
+  /** Gives back what is left of the lease when that is over and nobody asks. */
+  timer: NodeJS.Timeout | undefined;
   /** This replica's own admissions: its window while Redis is away. */
   readonly log: SlidingLog;
   readonly ledger: Ledger;
@@ -72,6 +76,10 @@ const AWAY: Record<AwayPolicy, string> = {
  * Exact up to a limit of 1,000: the list in Redis has every admission of the window (under-use: none; memory: at most
  * 15 bytes for each call that admitted, 9 KB at a limit of 600 used up one by one). Above, admissions are dated by the
  * end of their sixtieth of the window (never too many pass; a slot comes back up to one second late; 1 KB).
+ *
+ * There a replica that is asked often takes slots ahead, to be used within their sixtieth of the window, and gives back
+ * what it has not used: so a call is needed a few times a second, however many requests come. Of what is left a replica
+ * leases at most 1/64; that much may be missing to the others for the rest of the second.
  *
  * Requests for a subject that come in one turn of the event loop, or while a call for it is in flight, are asked for
  * together by the next one. A subject over its limit is refused here until its next slot is due. Nothing of this
@@ -120,6 +128,8 @@ export class RedisLimiter implements Limiter {
     if (now < subject.refusedUntil && limit === subject.refusedLimit) return refusal(subject, now);
     subject.limit = limit;
     if (this.#isAlone(now)) return this.#decideAlone(subject, now);
+    const leased = this.#takeLeased(subject, now);
+    if (leased) return leased;
     return new Promise((settle) => {
       subject.waiting.push(settle as Settle);
       if (!subject.busy) void this.#work(name, subject);
@@ -131,8 +141,10 @@ export class RedisLimiter implements Limiter {
     return alone ? { ok: false, message: AWAY[this.#whenAway] } : { ok: true, message: null };
   }
 
-  /** Leaves the connection, which is its owner's, open. */
+  /** Gives back what is leased, and leaves the connection, which is its owner's, open. */
   async close(): Promise<void> {
+    const leases = this.#subjects.entries().filter(([, { lease }]) => lease.left > 0);
+    await Promise.all(leases.map(([name, subject]) => this.#giveBack(name, subject)));
     this.#redis.client.off('close', this.#onConnectionLost);
     this.#breaker.dispose();
   }
@@ -160,8 +172,11 @@ export class RedisLimiter implements Limiter {
   }
 
   async #decideTogether(name: string, subject: Subject, batch: readonly Settle[]): Promise<void> {
-    const { limit, ledger } = subject;
+    const { limit, ledger, lease } = subject;
     const sent = this.#clock.monotonic();
+    const grain = grainMs(limit, this.#windowMs);
+    const ahead = batch.length > 0 ? lease.ahead(sent, grain) : 0;
+    let unused = lease.end();
     let call = 0;
     let last: number | undefined;
     try {
@@ -176,12 +191,20 @@ export class RedisLimiter implements Limiter {
             replica: this.#replica,
             call,
             expected: last ?? ledger.expected(sent),
+            ahead,
+            unused,
             reports: ledger.report(call, sent, last),
           }),
           sent + this.#redis.timeoutMs - this.#clock.monotonic(),
         );
-        if (reply.granted) return this.#settle(subject, batch, { ...reply.granted, call, sent, limit });
+        if (reply.granted) {
+          this.#settle(subject, batch, { ...reply.granted, call, sent, limit });
+          this.#giveBackLater(name, subject);
+          return;
+        }
         last = reply.last;
+        // A Redis that has lost admissions has lost the lease with them.
+        unused = NO_LEASE;
         if (last >= call) break;
       }
       throw new Error('Redis does not keep what it has counted.');
@@ -194,28 +217,65 @@ export class RedisLimiter implements Limiter {
     }
   }
 
-  #settle(
-    subject: Subject,
-    batch: readonly Settle[],
-    grant: { call: number; sent: number; limit: number; admitted: number; remaining: number; resetMs: number },
-  ): void {
-    const { call, sent, limit, admitted, remaining, resetMs } = grant;
+  #settle(subject: Subject, batch: readonly Settle[], granted: NumberedGrant): void {
+    const { call, sent, limit, admitted, resetMs, leased, leaseMs } = granted;
+    const remaining = granted.remaining + leased.count;
     const now = this.#clock.monotonic();
     subject.ledger.settle(call);
     subject.ledger.add(call, now, admitted);
     subject.log.add(now, admitted, limit, this.#windowMs);
+    subject.lease.start(granted);
     const passed: Decision = { allowed: true, limit, remaining, resetMs };
     for (let i = 0; i < admitted; i++) (batch[i] as Settle)(passed);
-    if (remaining > 0) return;
+    if (remaining > 0) {
+      this.#settleLeased(subject, now);
+      return;
+    }
     // When Redis looked at its clock is only known to lie within the call. Counted from before it, nobody is refused
     // here who would pass; counted from after it, nobody who waits as long as told is refused again.
-    subject.refusedUntil = sent + resetMs;
+    subject.refusedUntil = sent + (leaseMs > 0 ? Math.min(resetMs, leaseMs) : resetMs);
     subject.dueBy = now + resetMs;
     subject.refusedLimit = limit;
     const refused: Decision = { allowed: false, limit, remaining: 0, resetMs };
     for (let i = admitted; i < batch.length; i++) (batch[i] as Settle)(refused);
     if (subject.limit !== limit || now >= subject.refusedUntil) return;
     for (const settle of subject.waiting.splice(0)) settle(refusal(subject, now));
+  }
+
+  /** Whoever came while the call was in flight, and need not wait for another. */
+  #settleLeased(subject: Subject, now: number): void {
+    const { waiting } = subject;
+    let served = 0;
+    for (; served < waiting.length; served++) {
+      const decision = this.#takeLeased(subject, now);
+      if (!decision) break;
+      (waiting[served] as Settle)(decision);
+    }
+    waiting.splice(0, served);
+  }
+
+  #takeLeased({ lease, limit, log, ledger }: Subject, now: number): Decision | undefined {
+    const decision = lease.take(now, limit);
+    if (decision) {
+      log.add(now, 1, limit, this.#windowMs);
+      ledger.add(lease.call, now, 1);
+    }
+    return decision;
+  }
+
+  #giveBackLater(name: string, subject: Subject): void {
+    const { lease } = subject;
+    if (lease.left === 0 || subject.timer) return;
+    subject.timer = setTimeout(() => {
+      subject.timer = undefined;
+      if (lease.left === 0) return;
+      if (this.#clock.monotonic() < lease.until) this.#giveBackLater(name, subject);
+      else void this.#giveBack(name, subject);
+    }, lease.until - this.#clock.monotonic()).unref();
+  }
+
+  async #giveBack(name: string, subject: Subject): Promise<void> {
+    if (!subject.busy && !this.#breaker.open) await this.#work(name, subject);
   }
 
   /** @param call the one that may have counted the requests already */
@@ -270,6 +330,8 @@ export class RedisLimiter implements Limiter {
       refusedUntil: 0,
       dueBy: 0,
       refusedLimit: 0,
+      lease: new Lease(),
+      timer: undefined,
       log: new SlidingLog(),
       ledger: new Ledger(this.#windowMs, this.#windowMs / GRAINS),
     };

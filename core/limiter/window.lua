@@ -8,7 +8,10 @@
 local key = KEYS[1]
 local asked, limit, window, grain = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local replica, call, expected = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local FIRST_REPORT = 8
+local ahead, unused, unused_stamp = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local FIRST_REPORT = 11
+-- A lease is at most this part of what is left.
+local LEASE_SHARE = 1 / 64
 
 local function integer(number)
   return string.format('%.0f', number)
@@ -76,6 +79,27 @@ if #ARGV >= FIRST_REPORT or newest > now + window then
   merge()
 end
 
+-- Takes leased slots that were not used out of their entry, and so out of the totals of all that came later.
+local function giveBack()
+  local i, entry = 1, redis.call('LRANGE', key, 1, 2)
+  while #entry == 2 and tonumber(entry[1]) > unused_stamp do
+    i = i + 2
+    entry = redis.call('LRANGE', key, i, i + 1)
+  end
+  -- Not there: it has left the window, or got another stamp since the clock was set back. Then they stay counted.
+  if tonumber(entry[1]) ~= unused_stamp then
+    return
+  end
+  for at = 2, i + 1, 2 do
+    redis.call('LSET', key, at, integer(tonumber(redis.call('LINDEX', key, at)) - unused))
+  end
+  total = total - unused
+end
+
+if exists and unused > 0 then
+  giveBack()
+end
+
 -- What has left the window goes, but for the newest of it.
 local base = total
 local oldest = nil
@@ -91,10 +115,13 @@ if exists then
   base, oldest = tonumber(tail[#tail]), tonumber(tail[1])
 end
 
-local admitted = math.max(0, math.min(asked, limit - (total - base)))
+local room = limit - (total - base)
+local admitted = math.max(0, math.min(asked, room))
+local leased = math.max(0, math.min(ahead, math.floor((room - admitted) * LEASE_SHARE)))
+local taken = admitted + leased
 
-if admitted + reported > 0 then
-  local kept = { replica .. ':' .. integer(call) .. ':' .. integer(admitted + reported) .. ':' .. integer((now + 2 * window) / 1000) }
+if taken + reported > 0 then
+  local kept = { replica .. ':' .. integer(call) .. ':' .. integer(taken + reported) .. ':' .. integer((now + 2 * window) / 1000) }
   for id, rest, keep in string.gmatch(calls, '(%w+)(:%d+:%d+:)(%d+)') do
     if id ~= replica and tonumber(keep) * 1000 > now then
       kept[#kept + 1] = id .. rest .. keep
@@ -102,8 +129,8 @@ if admitted + reported > 0 then
   end
   calls = table.concat(kept, ' ')
   local stamp = math.max(stampOf(now), newest)
-  if admitted > 0 and exists and stamp == newest and total > base then
-    total = total + admitted
+  if taken > 0 and exists and stamp == newest and total > base then
+    total = total + taken
     redis.call('LSET', key, 0, calls)
     redis.call('LSET', key, 2, integer(total))
   else
@@ -112,11 +139,11 @@ if admitted + reported > 0 then
     else
       redis.call('RPUSH', key, 0, 0)
     end
-    if admitted > 0 then
+    if taken > 0 then
       if total == base then
         oldest = stamp
       end
-      newest, total = stamp, total + admitted
+      newest, total = stamp, total + taken
       redis.call('LPUSH', key, integer(total), integer(newest), calls)
     else
       redis.call('LPUSH', key, calls)
@@ -141,4 +168,5 @@ if used > limit then
   oldest = tonumber(entry[1])
 end
 
-return { admitted, math.max(0, limit - used), used > 0 and oldest + window - now or 0 }
+local reset = used > 0 and oldest + window - now or 0
+return { admitted, math.max(0, limit - used), reset, leased, newest, stampOf(now) - now }

@@ -63,6 +63,11 @@ const back = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await delay(50);
 };
 
+/** What they have leased and not used: then Redis has counted what has passed, and nothing else. */
+const giveBack = async (limiters: readonly RedisLimiter[]): Promise<void> => {
+  await Promise.all(limiters.map((limiter) => limiter.close()));
+};
+
 afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
@@ -119,6 +124,7 @@ describe('on a Redis Cluster of three', () => {
     assert.equal(seen.refused, 0);
     assert.isBelow(seen.longestMs, 100);
     for (const limiter of limiters) assert.isTrue(limiter.health().ok);
+    await giveBack(limiters);
     const list = await to.admin.lrange(`p:{${subject}}:window`, 0, -1);
     assert.equal(Number(list[2]) - Number(list.at(-1)), seen.passed);
   });
@@ -138,6 +144,7 @@ describe('on a Redis Cluster of three', () => {
     await stopLoad();
     assert.equal(seen.refused, 0);
     assert.isBelow(seen.longestMs, 100);
+    await giveBack(limiters);
     const list = await owner.admin.lrange(`p:{${subject}}:window`, 0, -1);
     assert.equal(Number(list[2]) - Number(list.at(-1)), seen.passed);
   });
@@ -167,6 +174,7 @@ describe('behind Redis Sentinel', () => {
     await stop();
     assert.equal(seen.refused, 0);
     assert.isBelow(seen.longestMs, 100);
+    await giveBack(limiters);
     const [connection] = connections as [RedisConnection];
     const list = await connection.client.lrange(`p:{${subject}}:window`, 0, -1);
     assert.equal(Number(list[2]) - Number(list.at(-1)), seen.passed);

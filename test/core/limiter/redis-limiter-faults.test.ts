@@ -167,6 +167,23 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 600)), 500);
   });
 
+  it('FLUSHALL while slots are leased: those that were used are counted again, and the rest is not given back', async () => {
+    const limiter = await create();
+    for (let i = 0; i < 40; i++) await limiter.take(SUBJECT, 100_000);
+    await admin.flushall();
+    await take(limiter, 2000, 100_000);
+    await limiter.close();
+    assert.equal(await counted(), 2040);
+  });
+
+  it('killed while slots are leased: the local window counts what was used, and the lease is over', async () => {
+    const limiter = await create();
+    for (let i = 0; i < 40; i++) await limiter.take(SUBJECT, 6000);
+    await server.kill();
+    while (limiter.health().ok) await delay(1);
+    assert.equal(passed(await take(limiter, 3000, 6000)), 2000 - 40);
+  });
+
   it('demoted to a read-only replica: the local window, until it is a primary again', async () => {
     const limiter = await create();
     await take(limiter, 10);

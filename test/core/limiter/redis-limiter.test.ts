@@ -147,6 +147,71 @@ describe('RedisLimiter', () => {
     assert.isAtMost((await admin.memory('USAGE', 'house:{key:grains}:window', 'SAMPLES', 0)) as number, 1536);
   });
 
+  describe('above the exact limits, where slots are leased', () => {
+    /** Under a limit that a burst cannot use up: how many of these requests, one after another, passed. */
+    const takeInTurn = async (limiter: RedisLimiter, subject: string, times: number, limit: number) => {
+      let allowed = 0;
+      for (let i = 0; i < times; i++) if ((await limiter.take(subject, limit)).allowed) allowed++;
+      return allowed;
+    };
+    const counted = async (subject: string): Promise<number> => {
+      const list = await admin.lrange(`house:{${subject}}:window`, 0, -1);
+      return Number(list[2]) - Number(list.at(-1));
+    };
+
+    it('5,000 requests one after another take a few calls, and most of them not even a promise', async () => {
+      const limiter = create(await connect(server.url, 'house:'));
+      const before = await calls();
+      let promises = 0;
+      const seconds = new Set<number>();
+      for (let i = 0; i < 5000; i++) {
+        const decision = limiter.take('key:busy', 1_000_000);
+        if (decision instanceof Promise) promises++;
+        const { remaining } = await decision;
+        assert.equal(remaining, 1_000_000 - 1 - i, 'each answer tells what is left after it');
+        seconds.add(Math.floor(performance.now() / 1000));
+      }
+      // Each doubles the one before, until the second is over.
+      assert.isAtMost(promises, 14 + 5 * seconds.size);
+      // Leases of the tests before may be given back meanwhile.
+      assert.isAtMost((await calls()) - before, promises + 2);
+    });
+
+    it('what was not used is given back when its sixtieth of the window is over', async () => {
+      const limiter = create(await connect(server.url, 'house:'), 6000);
+      assert.equal(await takeInTurn(limiter, 'key:back', 40, 100_000), 40);
+      await wait(150);
+      assert.equal(await counted('key:back'), 40);
+    });
+
+    it('what was not used is given back when the limiter is closed', async () => {
+      const limiter = create(await connect(server.url, 'house:'));
+      assert.equal(await takeInTurn(limiter, 'key:closed', 40, 100_000), 40);
+      assert.isAbove(await counted('key:closed'), 40);
+      await limiter.close();
+      assert.equal(await counted('key:closed'), 40);
+    });
+
+    it('a lease is given back before a changed limit is applied', async () => {
+      const limiter = create(await connect(server.url, 'house:'));
+      await takeInTurn(limiter, 'key:changed', 40, 100_000);
+      assert.equal((await limiter.take('key:changed', 50_000)).remaining, 50_000 - 41);
+      assert.isFalse((await limiter.take('key:changed', 40)).allowed);
+    });
+
+    it('requests in turn over three replicas: exactly the limit passes, and what one has leased the others miss for a moment', async () => {
+      const limiters = await Promise.all([1, 2, 3].map(async () => create(await connect(server.url, 'house:'))));
+      const limit = 3000;
+      let passed = 0;
+      for (let i = 0; i < 2 * limit; i++) {
+        const decision = await (limiters[i % 3] as RedisLimiter).take('key:turns', limit);
+        if (decision.allowed) passed++;
+        else assert.isAtLeast(passed, limit - 3 * Math.ceil(limit / 64));
+      }
+      assert.equal(passed, limit);
+    });
+  });
+
   it('SCRIPT FLUSH costs nobody a decision and nothing of the count', async () => {
     const limiter = create(await connect(server.url));
     for (let i = 0; i < 5; i++) {

@@ -1,5 +1,7 @@
 /** The shared window's script by itself: numbered calls and reports, in every order in which they may arrive. */
+import { setTimeout } from 'node:timers/promises';
 import { assert } from 'chai';
+import { NO_LEASE } from '../../../core/limiter/lease.js';
 import { callWindow, EXACT_UP_TO, type WindowCall } from '../../../core/limiter/window-script.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis.js';
 import { keptLogger } from '../../support/kept-logger.js';
@@ -23,6 +25,7 @@ describe('callWindow()', () => {
     return (call: Partial<WindowCall>) =>
       callWindow(redis.client, {
         ...{ key, asked: 1, limit: 10, windowMs: 60_000, replica: 'a', call: 1, expected: 0, reports: [] },
+        ...{ ahead: 0, unused: NO_LEASE },
         ...call,
       });
   };
@@ -97,6 +100,51 @@ describe('callWindow()', () => {
     assert.isAtLeast(stamp, before);
     assert.isAtMost(stamp, (await now()) + 1e6);
     assert.equal(stamp % 1e6, 0);
+  });
+
+  it('leases at most 1/64 of what is left, and nothing where requests are refused', async () => {
+    const call = window();
+    const limit = 6500;
+    const first = (await call({ call: 1, limit, asked: 100, ahead: 1000 })).granted;
+    assert.deepInclude(first, { admitted: 100, remaining: 6300 });
+    assert.equal(first?.leased.count, 100);
+    assert.equal((await call({ call: 2, limit, ahead: 7 })).granted?.leased.count, 7);
+    const full = (await call({ call: 3, limit, asked: 6500, ahead: 1000 })).granted;
+    assert.deepInclude(full, { admitted: 6292, remaining: 0 });
+    assert.equal(full?.leased.count, 0);
+  });
+
+  it('what is given back is free again, also when others have come after it', async () => {
+    const call = window();
+    const limit = 6400;
+    const windowMs = 600;
+    const { leased } = (await call({ call: 1, limit, windowMs, ahead: 50 })).granted ?? assert.fail();
+    await setTimeout(25);
+    await call({ call: 1, limit, windowMs, replica: 'b', asked: 10 });
+    const unused = { ...leased, count: 30 };
+    const back = (await call({ call: 2, limit, windowMs, unused, asked: 0 })).granted;
+    assert.equal(back?.remaining, 6400 - 1 - 20 - 10);
+    // Of the first entry 21 are left: when it has gone, the ten of the other replica are.
+    await setTimeout(Math.ceil(back?.resetMs ?? 0) + 1);
+    const later = (await call({ call: 3, limit, windowMs, asked: 0 })).granted;
+    assert.include([6390, 6400], later?.remaining);
+  });
+
+  it('nothing is given back under a stamp that the window does not have', async () => {
+    const call = window();
+    const limit = 6400;
+    const { leased } = (await call({ call: 1, limit, ahead: 50 })).granted ?? assert.fail();
+    const unused = { count: 30, stamp: leased.stamp + 1_000_000 };
+    assert.equal((await call({ call: 2, limit, unused, asked: 0 })).granted?.remaining, 6400 - 51);
+    assert.equal((await window()({ limit, unused: leased })).granted?.remaining, 6399);
+  });
+
+  it('a call that is not applied gives nothing back', async () => {
+    const call = window();
+    const limit = 6400;
+    const { leased } = (await call({ call: 1, limit, ahead: 50 })).granted ?? assert.fail();
+    assert.deepEqual(await call({ call: 1, limit, unused: leased }), { last: 1 });
+    assert.equal((await call({ call: 2, limit, asked: 0 })).granted?.remaining, 6400 - 51);
   });
 
   it('a limit of 0 admits nothing, also where something is counted', async () => {

@@ -1,0 +1,71 @@
+/** Slots of the shared window that one replica may use without asking, until the end of their grain. */
+import type { Decision } from '../contracts/limiter.js';
+import type { Granted, Leased } from './window-script.js';
+
+export const NO_LEASE: Leased = { count: 0, stamp: 0 };
+
+/** What a call was granted. */
+export interface NumberedGrant extends Granted {
+  readonly call: number;
+  readonly limit: number;
+  /** When it was made, by the monotonic clock: its grain is over at `sent + leaseMs` or later. */
+  readonly sent: number;
+}
+
+/**
+ * Redis has counted the slots when it leased them, by the end of their grain, so whenever within it they are used, no
+ * window holds too many. As slots come back at the ends of grains alone, what callers are told stays right meanwhile.
+ */
+export class Lease {
+  #limit = 0;
+  #stamp = 0;
+  #left = 0;
+  /** Requests since the last call to Redis, its own included. */
+  #used = 0;
+  #remaining = 0;
+  #until = Number.NEGATIVE_INFINITY;
+  #resetAt = 0;
+  /** The call that has counted it. */
+  call = 0;
+
+  start({ call, sent, limit, ...granted }: NumberedGrant): void {
+    this.#limit = limit;
+    this.#stamp = granted.leased.stamp;
+    this.#left = granted.leased.count;
+    this.#used = granted.admitted;
+    this.#remaining = granted.remaining;
+    this.#until = sent + granted.leaseMs;
+    this.#resetAt = sent + granted.resetMs;
+    this.call = call;
+  }
+
+  /** When it is over, by the monotonic clock. */
+  get until(): number {
+    return this.#until;
+  }
+
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Uses one slot, if there is one under this limit. */
+  take(now: number, limit: number): Decision | undefined {
+    if (this.#left === 0 || now >= this.#until || limit !== this.#limit) return undefined;
+    this.#left--;
+    this.#used++;
+    return { allowed: true, limit, remaining: this.#remaining + this.#left, resetMs: Math.max(0, this.#resetAt - now) };
+  }
+
+  /** How many slots the next one should have: twice what was used since the last call, if that is not long ago. */
+  ahead(now: number, grainMs: number): number {
+    return now < this.#until + grainMs ? 2 * this.#used : 0;
+  }
+
+  /** Ends it, and tells what was not used. */
+  end(): Leased {
+    if (this.#left === 0) return NO_LEASE;
+    const count = this.#left;
+    this.#left = 0;
+    return { count, stamp: this.#stamp };
+  }
+}
