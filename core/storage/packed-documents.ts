@@ -21,11 +21,11 @@ interface Page {
   /** Documents, a comma after each. */
   readonly bytes: Buffer;
   used: number;
-  ends: number[] | Uint32Array;
+  ends: number[] | Uint16Array | Uint32Array;
 }
 
 /** What a page holds at least, so that pages are few; what is not used of the last one takes no memory. */
-const PAGE_BYTES = 128 * 1024;
+const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;
 
 const jsonOf = ({ bytes, ends }: Page, from: number, to: number): string =>
@@ -71,7 +71,7 @@ export class PackedDocuments implements DocumentList {
   #pageFor(bytes: number): Page {
     const last = this.#pages.at(-1);
     if (last && last.bytes.length - last.used >= bytes) return last;
-    if (last) last.ends = Uint32Array.from(last.ends);
+    if (last) last.ends = last.used <= PAGE_BYTES ? Uint16Array.from(last.ends) : Uint32Array.from(last.ends);
     const page = {
       first: this.#length,
       bytes: Buffer.allocUnsafeSlow(Math.max(bytes, PAGE_BYTES)),

@@ -47,7 +47,7 @@ describe('metro-forecast completion', () => {
       console.log('      skipped: bash is not installed');
       this.skip();
     }
-    for (const { path, commands, choices, options } of commandNodes(createProgram())) {
+    for (const { path, commands, choices, options } of commandNodes(await createProgram())) {
       const words = path.split(' ').filter((word) => word !== '');
       expect(await bash(...words, ''), path).to.deep.equal([...commands.map(({ word }) => word), ...choices]);
       expect(await bash(...words, '--'), path).to.have.members(options.map(({ word }) => word));
@@ -84,7 +84,7 @@ describe('metro-forecast completion', () => {
       const args = ['-f', '-c', script, 'zsh', join(folder, 'zsh'), 'metro-forecast', ...words];
       return (await run('zsh', args)).stdout.trim().split('\n');
     };
-    for (const { path, commands, choices, options } of commandNodes(createProgram())) {
+    for (const { path, commands, choices, options } of commandNodes(await createProgram())) {
       const words = path.split(' ').filter((word) => word !== '');
       const found = [...commands.map(({ word }) => word), ...choices];
       expect(await zsh(...words, ''), path).to.deep.equal(found.length > 0 ? found : ['FILES']);
@@ -100,7 +100,7 @@ describe('metro-forecast completion', () => {
     expect(error).to.equal(undefined);
     expect(stdout).to.match(/^#compdef metro-forecast\n/);
     const text = await runProcess(['completion', 'zsh'], {});
-    for (const { path, commands } of commandNodes(createProgram())) {
+    for (const { path, commands } of commandNodes(await createProgram())) {
       expect(text).to.contain(`"${path}")`);
       for (const { word } of commands) expect(text).to.contain(`'${word}:`);
     }

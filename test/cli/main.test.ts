@@ -40,8 +40,10 @@ const all = (command: Command, path = ''): [path: string, command: Command][] =>
     return [[name, child], ...all(child, name)] as [string, Command][];
   });
 
+const program = await createProgram();
+
 describe('the command line', () => {
-  for (const [path, command] of all(createProgram())) {
+  for (const [path, command] of all(program)) {
     it(`${path} --help has an example and the exit codes`, () => {
       const help = helpOf(command);
       expect(help).to.match(/^Examples?:\n {2}\S/m);
