@@ -35,6 +35,7 @@ export {
   type ServiceRoute,
   type ServiceState,
   type SnapshotReader,
+  type StreamedList,
   serviceRoute,
 } from './core/contracts/plugin.js';
 export { type Clock, type Health, type Logger, systemClock } from './core/contracts/runtime.js';

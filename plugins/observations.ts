@@ -2,7 +2,7 @@
 import { dataRoute, definePlugin, type Parameter } from '../core/contracts/plugin.js';
 import { ApiError, defineError, errors } from '../core/errors.js';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, series } from '../metro/collections.js';
-import { cbsaParameter, listOf, marketNotFound, PLUGIN_VERSION, requireMarket } from './shared.js';
+import { cbsaParameter, eachOf, listOf, marketNotFound, PLUGIN_VERSION, requireMarket } from './shared.js';
 
 const seriesNotFound = defineError({
   code: 'series_not_found',
@@ -79,12 +79,12 @@ export default definePlugin({
         const range = since === undefined ? {} : { range: { field: 'period_start', from: since } };
         if (series_id === METRO_HPI) {
           if (cbsa !== undefined) await requireMarket(snapshot, cbsa);
-          const rows = await snapshot.find(hpi, { ...(cbsa === undefined ? {} : { equal: { cbsa } }), ...range });
-          return { data: rows.map(({ cbsa, period_start, value }) => ({ period_start, value, cbsa })) };
+          const rows = snapshot.stream(hpi, { ...(cbsa === undefined ? {} : { equal: { cbsa } }), ...range });
+          return { data: eachOf(rows, ({ cbsa, period_start, value }) => ({ period_start, value, cbsa })) };
         }
         if (!(await snapshot.get(series, [series_id]))) throw new ApiError(seriesNotFound);
-        const rows = await snapshot.find(observations, { equal: { series_id }, ...range });
-        return { data: rows.map(({ period_start, value }) => ({ period_start, value })) };
+        const rows = snapshot.stream(observations, { equal: { series_id }, ...range });
+        return { data: eachOf(rows, ({ period_start, value }) => ({ period_start, value })) };
       },
     }),
     dataRoute({

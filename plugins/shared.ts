@@ -41,6 +41,11 @@ export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastR
 export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> =>
   (await newestRuns(snapshot)).filter(({ status }) => status === 'completed');
 
+/** `Array.map` over batches as they are read. */
+export async function* eachOf<T, U>(batches: AsyncIterable<readonly T[]>, map: (row: T) => U): AsyncGenerator<U[]> {
+  for await (const batch of batches) yield batch.map((row) => map(row));
+}
+
 /** The envelope of every list. */
 export const listOf = (items: JsonSchema): JsonSchema => ({
   type: 'object',

@@ -67,11 +67,20 @@ interface RouteBase<Input> {
   readonly check?: (input: Input) => void;
 }
 
+/** A list too large to hold, or to write while others wait: `{ data: snapshot.stream(rows) }`. */
+export interface StreamedList {
+  readonly data: AsyncIterable<readonly object[]>;
+}
+
 /** The answer depends on the input and the snapshot alone, and is kept as long as the snapshot. */
 export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'data';
   /** Whether it can be asked `as_of` an earlier date. Default false. The snapshot is then the one of that time. */
   readonly vintages?: boolean;
+  /**
+   * Answers with what the schema describes. Where that is `{data: [...]}` and nothing beside, `data` may be a
+   * `StreamedList`'s: callers get the same, written batch by batch.
+   */
   handler(input: Input, context: { readonly snapshot: SnapshotReader }): Promise<unknown>;
 }
 

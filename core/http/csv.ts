@@ -44,15 +44,14 @@ export const csvForm = (columns: readonly string[], formulaGuard: boolean): Form
   // Many readers skip empty lines: a lone empty cell must not be one.
   const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
   const header = record(columns.map(text));
+  const recordOf = (row: Row): string =>
+    record(columns.map((column) => cell(Object.hasOwn(row, column) ? row[column] : undefined)));
+  const rows = (batch: readonly object[]): string => batch.reduce((text, row) => text + recordOf(row as Row), '');
   return {
     name: 'csv',
     mediaType: 'text/csv; charset=utf-8; header=present',
-    write: (data) =>
-      (data as { readonly data: readonly Row[] }).data.reduce(
-        (body, row) =>
-          body + record(columns.map((column) => cell(Object.hasOwn(row, column) ? row[column] : undefined))),
-        header,
-      ),
+    write: (data) => header + rows((data as { readonly data: readonly Row[] }).data),
+    list: { before: header, between: '', after: '', rows },
   };
 };
 

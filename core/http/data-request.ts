@@ -1,5 +1,7 @@
 /** One question to a data route, and its answer from a snapshot. */
-import type { DataRoute, SnapshotReader } from '../contracts/plugin.js';
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import type { DataRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Form } from './form.js';
 import type { Input } from './input.js';
 import { Representation } from './representation.js';
@@ -13,13 +15,47 @@ export interface DataRequest {
 }
 
 const HEADERS = ['Cache-Control', 'private, no-cache'];
+/** How long a large list keeps other requests waiting at a time. */
+const TURN_MS = 2;
 
 /** Rejects with what the handler throws. */
 export const representData = async (
   { route, input, form }: DataRequest,
   snapshot: SnapshotReader,
-): Promise<Representation> =>
-  new Representation(Buffer.from(form.write(await route.handler(input as never, { snapshot }))), form.mediaType, {
+): Promise<Representation> => {
+  const answer = await route.handler(input as never, { snapshot });
+  const options = {
     lastModified: snapshot.publishedAt,
     headers: [...HEADERS, 'Snapshot-Version', snapshot.version],
-  });
+  };
+  if (!isStreamed(answer)) return new Representation(Buffer.from(form.write(answer)), form.mediaType, options);
+  const { body, sha256 } = await writeList(form, answer.data);
+  return new Representation(body, form.mediaType, { ...options, sha256 });
+};
+
+const isStreamed = (answer: unknown): answer is StreamedList => {
+  const data = (answer as Partial<StreamedList> | null)?.data;
+  return typeof data?.[Symbol.asyncIterator] === 'function';
+};
+
+/** Writes and hashes each batch as it is read, and lets others have their turn. */
+const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise<{ body: Buffer; sha256: Buffer }> => {
+  const pieces: Buffer[] = [];
+  const hash = createHash('sha256');
+  const write = (text: string): void => {
+    const piece = Buffer.from(text);
+    hash.update(piece);
+    pieces.push(piece);
+  };
+  write(list.before);
+  let turnSince = performance.now();
+  for await (const batch of batches) {
+    if (batch.length === 0) continue;
+    write((pieces.length > 1 ? list.between : '') + list.rows(batch));
+    if (performance.now() - turnSince < TURN_MS) continue;
+    await setImmediate();
+    turnSince = performance.now();
+  }
+  write(list.after);
+  return { body: Buffer.concat(pieces), sha256: hash.digest() };
+};

@@ -1,0 +1,69 @@
+/** Answers of data routes: what a list that is written batch by batch has in common with one that is written whole. */
+import { setImmediate } from 'node:timers/promises';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
+import { csvForm } from '../../../core/http/csv.js';
+import { representData } from '../../../core/http/data-request.js';
+import { type Form, jsonForm } from '../../../core/http/form.js';
+
+const snapshot = { version: 'v1', publishedAt: new Date(0) } as SnapshotReader;
+
+const answer = (data: unknown, form: Form = jsonForm) => {
+  const route = dataRoute({
+    path: '/things',
+    operationId: 'listThings',
+    summary: 'Things',
+    response: { description: 'Things.', schema: {}, example: {} },
+    handler: async () => ({ data }),
+  }) as DataRoute;
+  return representData({ shape: '', route, input: {}, form }, snapshot);
+};
+
+async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
+  yield* batches;
+}
+
+describe('representData() of a list in batches', () => {
+  const rows = fc.array(fc.record({ a: fc.jsonValue(), b: fc.string({ unit: 'grapheme' }) }), { maxLength: 5 });
+
+  for (const [name, form] of [
+    ['JSON', jsonForm],
+    ['CSV', csvForm(['a', 'b'], true)],
+  ] as const) {
+    it(`has the bytes, validator and type of the whole list in ${name}, however it is cut, empty batches included`, async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(rows, { maxLength: 5 }), async (batches) => {
+          const [cut, whole] = await Promise.all([answer(inBatches(batches), form), answer(batches.flat(), form)]);
+          expect(cut.identity.body.equals(whole.identity.body)).to.equal(true);
+          expect(cut.identity.head).to.deep.equal(whole.identity.head);
+        }),
+      );
+    });
+  }
+
+  it('lets others have their turn in between', async () => {
+    const batch = Array.from({ length: 1000 }, (_, i) => ({ i, text: 'a row of some length, as they often are' }));
+    let turns = 0;
+    let going = true;
+    const others = (async () => {
+      while (going) {
+        await setImmediate();
+        turns++;
+      }
+    })();
+    await answer(inBatches(Array.from({ length: 200 }, () => batch)));
+    going = false;
+    await others;
+    expect(turns).to.be.greaterThan(5);
+  });
+
+  it('rejects with what stops it halfway', async () => {
+    async function* broken() {
+      yield [{ a: 1 }];
+      throw new Error('the store is gone');
+    }
+    const outcome = await answer(broken()).catch((error: unknown) => error);
+    expect(outcome).to.have.property('message', 'the store is gone');
+  });
+});
