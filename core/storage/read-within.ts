@@ -17,11 +17,15 @@ export const readWithin = async <Result>(
   collections: ReadonlyMap<string, Collection>,
   read: (reader: SnapshotReader) => Promise<Result>,
 ): Promise<Result> => {
-  const deadline = AbortSignal.timeout(ms);
+  // Not `AbortSignal.timeout`, which would fire for every answer, also when it has long been given.
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), ms);
   try {
-    return await read(checkedSnapshot(snapshot, collections, deadline));
+    return await read(checkedSnapshot(snapshot, collections, deadline.signal));
   } catch (error) {
-    if (!(deadline.aborted && error instanceof StorageError && error.code === 'aborted')) throw error;
+    if (!(deadline.signal.aborted && error instanceof StorageError && error.code === 'aborted')) throw error;
     throw new StorageError('unavailable', `What one answer needs was not read within ${ms} ms.`, { cause: error });
+  } finally {
+    clearTimeout(timer);
   }
 };
