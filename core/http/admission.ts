@@ -1,12 +1,13 @@
 /**
  * Refuses requests past the service's capacity, so that those it admits keep their latency.
  *
- * Two signs tell that it is past: too many requests are being answered at once (they wait for a store), or those that
- * came together keep the event loop busy for too long (they wait for this process). A single long turn of the loop is a
- * burst or a pause, which the queue is there for; a longer one after it means that more comes in a turn than a turn can
- * answer. It is measured in time that this process has worked: turns are long also when others use the processor. From
- * then on each turn takes what it gets to in a few milliseconds, and refuses the rest, until the loop has time to
- * spare. This is the idea of CoDel (RFC 8289): a queue that stays is drained and kept short.
+ * Three signs tell that it is past. Too many requests are being answered at once: they wait for a store. Or they wait
+ * for too long in the queue of long work (`nextTurn`). Or those that came together keep the event loop busy for too long.
+ * Of the last, a single long turn is a burst or a pause, which queues are there for; a longer one after it means that
+ * more comes in a turn than a turn can answer. It is measured in time that this process has worked: turns are long also
+ * when others use the processor. From then on each turn takes what it gets to in a few milliseconds, and refuses the
+ * rest, until the loop has time to spare. This is the idea of CoDel (RFC 8289): a queue that stays is drained and kept
+ * short.
  *
  * It stands before the pipeline, since a refusal must cost a fraction of an answer: no limiter is asked, and one log
  * line a spell is written instead of one a request.
@@ -114,15 +115,20 @@ export class Admission {
 
   /** Whether the queue is longer than it was in the turn before, and than it may be: then it is kept short. */
   #isTooLate(now: number, elapsed: number): boolean {
-    if (this.#before === undefined || !this.#areMany()) return false;
-    const { maxEventLoopDelayMs } = this.#options;
-    const { length, worked } = this.#before;
-    if (elapsed <= Math.max(maxEventLoopDelayMs, length)) return false;
-    if (this.#eventLoop.worked() - worked <= maxEventLoopDelayMs) return false;
+    if (!this.#areMany()) return false;
+    if (this.#eventLoop.queued() <= this.#options.maxEventLoopDelayMs && !this.#isGrowing(elapsed)) return false;
     this.#spare = new SpareTime(this.#eventLoop, now);
     this.#pace = { since: now, ended: this.#ended };
     this.#shortQueue = FEWEST_IN_FLIGHT;
     return true;
+  }
+
+  /** Whether the running turn is long, and longer than the one before. */
+  #isGrowing(elapsed: number): boolean {
+    if (this.#before === undefined) return false;
+    const { maxEventLoopDelayMs } = this.#options;
+    const { length, worked } = this.#before;
+    return elapsed > Math.max(maxEventLoopDelayMs, length) && this.#eventLoop.worked() - worked > maxEventLoopDelayMs;
   }
 
   /** Whether the turn has what a short queue may hold. */

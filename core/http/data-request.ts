@@ -1,7 +1,7 @@
 /** One question to a data route, and its answer from a snapshot. */
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import type { DataRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
+import { nextTurn } from './event-loop.js';
 import type { Form } from './form.js';
 import type { Input } from './input.js';
 import { Representation } from './representation.js';
@@ -15,7 +15,7 @@ export interface DataRequest {
 }
 
 const HEADERS = ['Cache-Control', 'private, no-cache'];
-/** How long a large list keeps other requests waiting at a time. */
+/** How long a list keeps others waiting at a time. */
 const TURN_MS = 2;
 
 /** Rejects with what the handler throws. */
@@ -38,7 +38,7 @@ const isStreamed = (answer: unknown): answer is StreamedList => {
   return typeof data?.[Symbol.asyncIterator] === 'function';
 };
 
-/** Writes and hashes each batch as it is read, and lets others have their turn. */
+/** Writes and hashes each batch as it is read, in turns with others who do the like. */
 const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise<{ body: Buffer; sha256: Buffer }> => {
   const pieces: Buffer[] = [];
   const hash = createHash('sha256');
@@ -48,12 +48,13 @@ const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise
     pieces.push(piece);
   };
   write(list.before);
+  await nextTurn();
   let turnSince = performance.now();
   for await (const batch of batches) {
     if (batch.length === 0) continue;
     write((pieces.length > 1 ? list.between : '') + list.rows(batch));
     if (performance.now() - turnSince < TURN_MS) continue;
-    await setImmediate();
+    await nextTurn();
     turnSince = performance.now();
   }
   write(list.after);

@@ -1,4 +1,8 @@
-/** What Node tells of its event loop: when a turn ends, what was worked, and what time there was to spare. */
+/**
+ * What Node tells of its event loop: when a turn ends, what was worked, and what time there was to spare. And a queue of
+ * those who have long work, which goes on piece by piece, so that short work gets between.
+ */
+import { setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
   /** Calls back when the running turn ends. */
@@ -7,6 +11,8 @@ export interface EventLoop {
   worked(): number;
   /** Milliseconds in which the loop has had nothing to do. */
   idle(): number;
+  /** For how many milliseconds the next one in the queue of `nextTurn` has waited; 0 where there is none. */
+  queued(): number;
 }
 
 /** Node 23.9 and later: without what V8 compiles and collects on other threads, after a publication above all. */
@@ -20,6 +26,20 @@ export const nodeEventLoop: EventLoop = {
     return (user + system) / 1000;
   },
   idle: () => performance.nodeTiming.idleTime,
+  queued: () => (waiting.length === 0 ? 0 : performance.now() - waiting[0]!),
+};
+
+/** Since when each in the queue has waited. */
+const waiting: number[] = [];
+let last: Promise<unknown> = Promise.resolve();
+
+/** Resolves in a turn of the loop which nobody else has got here: one after another, in the order in which they asked. */
+export const nextTurn = async (): Promise<void> => {
+  waiting.push(performance.now());
+  const mine = last.then(() => laterTurn());
+  last = mine;
+  await mine;
+  waiting.shift();
 };
 
 /** A loop that is idle for this share of a window at least has time to spare. */

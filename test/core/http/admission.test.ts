@@ -12,6 +12,7 @@ const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
   let now = 1000;
   let idle = 0;
   let stolen = 0;
+  let queued = 0;
   const ends: (() => void)[] = [];
   const admission = new Admission({
     maxInFlight: 1000,
@@ -23,6 +24,7 @@ const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
       atEndOfTurn: (callback) => ends.push(callback),
       worked: () => now - idle - stolen,
       idle: () => idle,
+      queued: () => queued,
     },
   });
   /** One turn in which requests are served one after another. @returns how many were admitted */
@@ -50,7 +52,10 @@ const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
   const work = (ms: number) => {
     now += ms;
   };
-  return { admission, logger, turn, overload, pass, work };
+  const queue = (ms: number) => {
+    queued = ms;
+  };
+  return { admission, logger, turn, overload, pass, work, queue };
 };
 
 describe('Admission', () => {
@@ -71,6 +76,17 @@ describe('Admission', () => {
     expect(turn(500, 1)).to.equal(500);
     expect(turn(5, 1)).to.equal(5);
     expect(turn(500, 1)).to.equal(500);
+  });
+
+  it('refuses while many wait too long in the queue of long work, however short the turns are', () => {
+    const { admission, turn, queue } = handTurned();
+    queue(99);
+    expect(turn(20, 0.01)).to.equal(20);
+    queue(101);
+    expect(turn(15, 0.01)).to.equal(15);
+    for (let i = 0; i < 20; i++) admission.enter();
+    expect(turn(20, 0.01)).to.equal(0);
+    expect(admission.refused.event_loop_delay).to.be.at.least(20);
   });
 
   it('lets what a pause has held up pass whole, where each turn after it is shorter', () => {
