@@ -10,6 +10,7 @@ import { formatSection, type MeasuredSection, type Results, writeResults } from 
 import { latency } from './sections/latency.js';
 import { limiter } from './sections/limiter.js';
 import { mongoSection } from './sections/mongo.js';
+import { publishing } from './sections/publishing.js';
 import { scale } from './sections/scale.js';
 import { throughput } from './sections/throughput.js';
 import { workers } from './sections/workers.js';
@@ -23,6 +24,7 @@ const sections: Readonly<Record<SectionName, (bench: Bench) => Promise<SectionRe
   mongo: mongoSection,
   scale,
   workers,
+  publishing,
 };
 
 interface Options {

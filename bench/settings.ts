@@ -1,6 +1,6 @@
 /** What a run measures and for how long. */
 
-export const SECTIONS = ['throughput', 'latency', 'limiter', 'mongo', 'scale', 'workers'] as const;
+export const SECTIONS = ['throughput', 'latency', 'limiter', 'mongo', 'scale', 'workers', 'publishing'] as const;
 export type SectionName = (typeof SECTIONS)[number];
 
 export interface Settings {

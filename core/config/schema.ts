@@ -176,7 +176,8 @@ export const configSchema = {
         {
           maxInFlight: count('Most requests being answered at once.', 1, 1_000_000, 2000),
           maxEventLoopDelayMs: milliseconds(
-            'How long the event loop may work on requests that came together, where more come the longer it takes.',
+            'How long the event loop may work on requests that came together, where more come the longer it takes; and ' +
+              'how long a long list may wait for its turn.',
             50,
           ),
         },

@@ -3,7 +3,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
 import { maskKeys } from '../keys/mask-keys.js';
 import type { Reply } from './exchange.js';
-import { JSON_TYPE } from './representation.js';
+import { JSON_TYPE, payloadOf } from './representation.js';
 
 /** Seconds after which a client may try again when a store is away: they are back within two, usually. */
 const RETRY_AFTER_SECONDS = '2';
@@ -39,5 +39,5 @@ export const errorReply = (thrown: unknown, logger: Logger, requestId: string): 
   const head = ['Content-Type', JSON_TYPE, 'Content-Length', String(body.length), 'Cache-Control', 'no-store'];
   if (status === 503 && !error.options.headers?.['Retry-After']) head.push('Retry-After', RETRY_AFTER_SECONDS);
   for (const pair of Object.entries(error.options.headers ?? {})) head.push(...pair);
-  return { status, head, body };
+  return { status, head, body: payloadOf(body) };
 };

@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 import { ApiError, errors } from '../errors.js';
 import { errorBody } from './error-reply.js';
 import { allowOf, type CommonHeaders } from './headers.js';
-import { JSON_TYPE } from './representation.js';
+import { JSON_TYPE, payloadOf } from './representation.js';
 import { newRequestId } from './request-id.js';
+import { writeBody } from './write-reply.js';
 
 export interface Refusal {
   /** For a request that Node could read. */
@@ -27,8 +28,9 @@ export const refusal = (
   { more = [], close = true }: { readonly more?: readonly string[]; readonly close?: boolean } = {},
 ): Refusal => {
   const { status } = error.kind;
-  const body = errorBody(error).toString();
-  const content = ['Content-Type', JSON_TYPE, 'Content-Length', String(Buffer.byteLength(body))];
+  const body = errorBody(error);
+  const payload = payloadOf(body);
+  const content = ['Content-Type', JSON_TYPE, 'Content-Length', String(body.length)];
   const head = [...content, 'Cache-Control', 'no-store', ...more];
   return {
     toRequest(request, response) {
@@ -36,7 +38,8 @@ export const refusal = (
         response.shouldKeepAlive = false;
       }
       response.writeHead(status, [...head, 'X-Request-Id', newRequestId(), ...headers.always(request.headers.origin)]);
-      response.end(request.method === 'HEAD' ? undefined : body);
+      if (request.method !== 'HEAD') writeBody(response, payload);
+      response.end();
     },
     toSocket(socket) {
       const all = [...head, 'Connection', 'close', 'X-Request-Id', newRequestId(), ...headers.always(undefined)];

@@ -21,7 +21,7 @@ const BROTLI_QUALITY = 5;
 /** Bytes, or ASCII text. */
 export type Payload = Buffer | string;
 
-const payloadOf = (body: Buffer): Payload =>
+export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
 /** One encoding of a body, with the header pairs that belong to it. */

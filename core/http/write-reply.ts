@@ -26,7 +26,7 @@ export const writeReply = (exchange: Exchange, reply: Reply, headers: CommonHead
  * `end(body)` would put an empty piece after it, and two pieces are joined in memory taken for them, which costs an
  * eighth of the whole request: a text that goes alone is written at once, with the head in front of it.
  */
-const writeBody = (response: ServerResponse, body: Payload): void => {
+export const writeBody = (response: ServerResponse, body: Payload): void => {
   // None where the answer waits for that of an earlier request on the same connection.
   const { socket } = response;
   socket?.cork();

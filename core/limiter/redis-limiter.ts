@@ -232,7 +232,8 @@ export class RedisLimiter implements Limiter {
       return;
     }
     // When Redis looked at its clock is only known to lie within the call. Counted from before it, nobody is refused
-    // here who would pass; counted from after it, nobody who waits as long as told is refused again.
+    // here who would pass; counted from after it, nobody who waits as long as told is refused again. What others have
+    // leased may come back sooner: at the end of the grain.
     subject.refusedUntil = sent + (leaseMs > 0 ? Math.min(resetMs, leaseMs) : resetMs);
     subject.dueBy = now + resetMs;
     subject.refusedLimit = limit;
