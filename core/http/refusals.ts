@@ -6,7 +6,7 @@ import { errorBody } from './error-reply.js';
 import { allowOf, type CommonHeaders } from './headers.js';
 import { JSON_TYPE, payloadOf } from './representation.js';
 import { newRequestId } from './request-id.js';
-import { writeBody } from './write-reply.js';
+import { endWith } from './write-reply.js';
 
 export interface Refusal {
   /** For a request that Node could read. */
@@ -38,8 +38,7 @@ export const refusal = (
         response.shouldKeepAlive = false;
       }
       response.writeHead(status, [...head, 'X-Request-Id', newRequestId(), ...headers.always(request.headers.origin)]);
-      if (request.method !== 'HEAD') writeBody(response, payload);
-      response.end();
+      endWith(response, request.method === 'HEAD' ? undefined : payload);
     },
     toSocket(socket) {
       const all = [...head, 'Connection', 'close', 'X-Request-Id', newRequestId(), ...headers.always(undefined)];
