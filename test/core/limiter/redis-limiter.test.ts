@@ -199,6 +199,20 @@ describe('RedisLimiter', () => {
       assert.isFalse((await limiter.take('key:changed', 40)).allowed);
     });
 
+    it('a replica that was refused passes requests again when another one has given back, long before the window is over', async () => {
+      const [idle, busy] = [await connect(server.url, 'house:'), await connect(server.url, 'house:')].map((redis) =>
+        create(redis),
+      ) as [RedisLimiter, RedisLimiter];
+      const [, micros] = await admin.time();
+      // All of it within one second of the server's clock.
+      if (Number(micros) > 500_000) await wait(600);
+      await takeInTurn(idle, 'key:missed', 40, 6400);
+      const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));
+      assert.isBelow(decisions.filter(({ allowed }) => allowed).length, 6400 - 40);
+      await wait(1200);
+      assert.isTrue((await busy.take('key:missed', 6400)).allowed);
+    });
+
     it('requests in turn over three replicas: exactly the limit passes, and what one has leased the others miss for a moment', async () => {
       const limiters = await Promise.all([1, 2, 3].map(async () => create(await connect(server.url, 'house:'))));
       const limit = 3000;
