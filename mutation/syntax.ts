@@ -1,5 +1,6 @@
 /** JavaScript as a tree: acorn's, told in as few types as mutating needs. */
 import { parse as parseProgram } from 'acorn';
+import { isObject } from '../core/is-object.js';
 
 /** A node of ESTree. Which other fields there are depends on its type. */
 export interface Node {
@@ -12,8 +13,7 @@ export interface Node {
 
 export const parse = (source: string): Node => parseProgram(source, { ecmaVersion: 2024, sourceType: 'module' });
 
-const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+const isNode = (value: unknown): value is Node => isObject(value) && typeof value['type'] === 'string';
 
 /** A node's own ones, in the sequence of the text. */
 export const childrenOf = (node: Node): Node[] =>

@@ -3,17 +3,13 @@ import type { ArrivalResult } from '../arrival.js';
 import type { Bench } from '../bench.js';
 import { BARE, contenders, FASTIFY, SERVICE } from '../contenders.js';
 import { withLineup } from '../lineup.js';
-import { runArrival } from '../run-arrival.js';
-import { median } from '../statistics.js';
+import { medianOf, runArrival } from '../run-arrival.js';
 import type { SectionReport } from '../table.js';
 import { takeTurns } from '../turns.js';
 
 const CONNECTIONS = 64;
 /** A contender nearer to its capacity than this would be measured for its queue. */
 const HEADROOM = 1.25;
-
-const medianOf = (results: readonly ArrivalResult[], name: 'p50' | 'p99' | 'p999'): number =>
-  median(results.map((result) => result[name]));
 
 export const latency = (bench: Bench): Promise<SectionReport> => {
   const chosen = contenders.filter(({ name }) => [SERVICE, BARE, FASTIFY].includes(name));

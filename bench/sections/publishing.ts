@@ -5,10 +5,9 @@ import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import type { ArrivalResult } from '../arrival.js';
 import type { Bench } from '../bench.js';
 import { marketCodes } from '../dataset.js';
-import { runArrival } from '../run-arrival.js';
+import { medianOf, runArrival } from '../run-arrival.js';
 import { startServer } from '../server.js';
 import { BASE, json, serviceCommand } from '../service.js';
-import { median } from '../statistics.js';
 import type { SectionReport } from '../table.js';
 import { runWrk } from '../wrk.js';
 
@@ -62,19 +61,20 @@ export const publishing = async (bench: Bench): Promise<SectionReport> => {
     }
     const row = (name: string, runs: readonly ArrivalResult[]) => [
       name,
-      ...(['p50', 'p99', 'p999'] as const).map((percentile) => median(runs.map((result) => result[percentile]))),
+      medianOf(runs, 'p50'),
+      medianOf(runs, 'p99'),
+      medianOf(runs, 'p999'),
     ];
-    const [before, beside] = [row('none', without), row('one a second', during)];
     return {
       tables: [
         {
           title: `One market at ${rate} requests/s, half of the capacity, by publications: latency in microseconds`,
           columns: ['', 'p50', 'p99', 'p99.9'],
-          rows: [before, beside],
+          rows: [row('none', without), row('one a second', during)],
         },
       ],
       notes: [
-        `A publication each second makes p99 ${(Number(beside[2]) / Number(before[2])).toFixed(1)} x as long. Each is 88,000 ` +
+        `A publication each second makes p99 ${(medianOf(during, 'p99') / medianOf(without, 'p99')).toFixed(1)} x as long. Each is 88,000 ` +
           `rows that are read, checked and indexed, and ${ASKED.length + markets.length} answers made anew, beside the requests ` +
           'and on the same core; so are the threads on which V8 collects and compiles.',
       ],

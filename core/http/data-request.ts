@@ -39,7 +39,7 @@ const isStreamed = (answer: unknown): answer is StreamedList => {
 };
 
 /** Writes and hashes each batch as it is read, in turns with others who do the like. */
-const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise<{ body: Buffer; sha256: Buffer }> => {
+const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise<{ body: Buffer; sha256: string }> => {
   const pieces: Buffer[] = [];
   const hash = createHash('sha256');
   const write = (text: string): void => {
@@ -58,5 +58,5 @@ const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise
     turnSince = performance.now();
   }
   write(list.after);
-  return { body: Buffer.concat(pieces), sha256: hash.digest() };
+  return { body: Buffer.concat(pieces), sha256: hash.digest('base64url') };
 };

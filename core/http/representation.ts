@@ -40,8 +40,8 @@ interface RepresentationOptions {
   readonly lastModified: Date;
   /** Further flat pairs that every encoding carries, such as `Cache-Control`. */
   readonly headers: readonly string[];
-  /** Of the body, where it is known already. */
-  readonly sha256?: Buffer;
+  /** The body's SHA-256 in base64url, where it is known already. */
+  readonly sha256?: string;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -59,8 +59,7 @@ export class Representation {
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
     this.#contentType = contentType;
-    const sha256 = options.sha256 ?? hash('sha256', body, 'buffer');
-    this.#digest = sha256.toString('base64url').slice(0, 27);
+    this.#digest = (options.sha256 ?? hash('sha256', body, 'base64url')).slice(0, 27);
     // HTTP dates have whole seconds.
     this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
     this.#headers = [

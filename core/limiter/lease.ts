@@ -17,31 +17,25 @@ export interface NumberedGrant extends Granted {
  * window holds too many. As slots come back at the ends of grains alone, what callers are told stays right meanwhile.
  */
 export class Lease {
-  #limit = 0;
-  #stamp = 0;
+  #grant: NumberedGrant | undefined;
   #left = 0;
   /** Requests since the last call to Redis, its own included. */
   #used = 0;
-  #remaining = 0;
-  #until = Number.NEGATIVE_INFINITY;
-  #resetAt = 0;
-  /** The call that has counted it. */
-  call = 0;
 
-  start({ call, sent, limit, ...granted }: NumberedGrant): void {
-    this.#limit = limit;
-    this.#stamp = granted.leased.stamp;
-    this.#left = granted.leased.count;
-    this.#used = granted.admitted;
-    this.#remaining = granted.remaining;
-    this.#until = sent + granted.leaseMs;
-    this.#resetAt = sent + granted.resetMs;
-    this.call = call;
+  start(grant: NumberedGrant): void {
+    this.#grant = grant;
+    this.#left = grant.leased.count;
+    this.#used = grant.admitted;
+  }
+
+  /** The call that has counted it; 0 before there was any. */
+  get call(): number {
+    return this.#grant?.call ?? 0;
   }
 
   /** When it is over, by the monotonic clock. */
   get until(): number {
-    return this.#until;
+    return this.#grant ? this.#grant.sent + this.#grant.leaseMs : Number.NEGATIVE_INFINITY;
   }
 
   get left(): number {
@@ -50,22 +44,23 @@ export class Lease {
 
   /** Uses one slot, if there is one under this limit. */
   take(now: number, limit: number): Decision | undefined {
-    if (this.#left === 0 || now >= this.#until || limit !== this.#limit) return undefined;
+    if (this.#left === 0 || now >= this.until || limit !== this.#grant!.limit) return undefined;
+    const { remaining, sent, resetMs } = this.#grant!;
     this.#left--;
     this.#used++;
-    return { allowed: true, limit, remaining: this.#remaining + this.#left, resetMs: Math.max(0, this.#resetAt - now) };
+    return { allowed: true, limit, remaining: remaining + this.#left, resetMs: Math.max(0, sent + resetMs - now) };
   }
 
   /** How many slots the next one should have: twice what was used since the last call, if that is not long ago. */
   ahead(now: number, grainMs: number): number {
-    return now < this.#until + grainMs ? 2 * this.#used : 0;
+    return now < this.until + grainMs ? 2 * this.#used : 0;
   }
 
   /** Ends it, and tells what was not used. */
   end(): Leased {
     if (this.#left === 0) return NO_LEASE;
-    const count = this.#left;
+    const unused = { count: this.#left, stamp: this.#grant!.leased.stamp };
     this.#left = 0;
-    return { count, stamp: this.#stamp };
+    return unused;
   }
 }

@@ -8,7 +8,7 @@
 local key = KEYS[1]
 local asked, limit, window, grain = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local replica, call, expected = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
-local ahead, unused, unused_stamp = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local ahead, unused, unusedStamp = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local FIRST_REPORT = 11
 -- A lease is at most this part of what is left.
 local LEASE_SHARE = 1 / 64
@@ -82,12 +82,12 @@ end
 -- Takes leased slots that were not used out of their entry, and so out of the totals of all that came later.
 local function giveBack()
   local i, entry = 1, redis.call('LRANGE', key, 1, 2)
-  while #entry == 2 and tonumber(entry[1]) > unused_stamp do
+  while #entry == 2 and tonumber(entry[1]) > unusedStamp do
     i = i + 2
     entry = redis.call('LRANGE', key, i, i + 1)
   end
   -- Not there: it has left the window, or got another stamp since the clock was set back. Then they stay counted.
-  if tonumber(entry[1]) ~= unused_stamp then
+  if tonumber(entry[1]) ~= unusedStamp then
     return
   end
   for at = 2, i + 1, 2 do

@@ -24,7 +24,10 @@ interface Page {
   ends: number[] | Uint16Array | Uint32Array;
 }
 
-/** What a page holds at least, so that pages are few; what is not used of the last one takes no memory. */
+/**
+ * What a page holds at least, so that pages are few, and at most where no batch is larger, so that positions have 16
+ * bits. What is not used of the last one takes no memory.
+ */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;
 
