@@ -7,6 +7,7 @@ import { type DirectoryDataset, openDirectory } from '../../core/dataset/directo
 import { descriptionOf } from '../../core/dataset/read-manifest.js';
 import { checkDataset } from '../../core/dataset/validate.js';
 import { StorageError } from '../../core/errors.js';
+import { Pace } from '../../core/event-loop.js';
 import { IndexedCollection } from '../../core/storage/indexed-collection.js';
 import { PackedDocuments } from '../../core/storage/packed-documents.js';
 import { assertFits, memoryLimit } from './capacity.js';
@@ -37,7 +38,7 @@ export interface LoadOptions {
   readonly signal: AbortSignal;
 }
 
-/** Never rejects. Others run meanwhile: no step takes a millisecond, so that requests hardly notice. */
+/** Never rejects. While another dataset is served, others run meanwhile: no step takes a millisecond. */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
   const manifestStamp = await stampOf(path, []);
   let files: readonly string[] = [];
@@ -77,7 +78,8 @@ const read = async (
   assertFits(fileBytes, heldBytes, memoryLimit());
 
   const documents = new Map([...collections.keys()].map((name) => [name, new PackedDocuments()]));
-  const pause = () => setImmediate(undefined, { signal });
+  const pace = new Pace();
+  const pause = () => (heldBytes > 0 ? pace.pause(signal) : setImmediate(undefined, { signal }));
   const faults = await checkDataset(dataset, collections, {
     // Nobody is answered before there is a dataset.
     ...(heldBytes > 0 && { pause }),

@@ -15,7 +15,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
-import { type EventLoop, nodeEventLoop, SpareTime } from './event-loop.js';
+import { type EventLoop, nodeEventLoop, SpareTime } from '../event-loop.js';
 import type { CommonHeaders } from './headers.js';
 import type { Handle } from './pipeline.js';
 import { refusal } from './refusals.js';

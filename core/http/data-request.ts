@@ -1,7 +1,7 @@
 /** One question to a data route, and its answer from a snapshot. */
 import { createHash } from 'node:crypto';
 import type { DataRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
-import { nextTurn } from './event-loop.js';
+import { nextTurn } from '../event-loop.js';
 import type { Form } from './form.js';
 import type { Input } from './input.js';
 import { Representation } from './representation.js';

@@ -1,10 +1,10 @@
 /** The snapshot that requests are answered from, together with the answers kept for it. */
-import { setImmediate } from 'node:timers/promises';
 import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
+import { Pace } from '../event-loop.js';
 import { checkedSnapshot } from '../storage/checked-snapshot.js';
 import { readWithin } from '../storage/read-within.js';
 import { type DataRequest, representData } from './data-request.js';
@@ -89,7 +89,7 @@ export interface CurrentSnapshotOptions {
 
 /** How many of the hottest answers are made for a new snapshot before it is served, and for how long at most. */
 const WARMED_ANSWERS = 1000;
-const WARMING_MS = 500;
+const WARMING_MS = 5000;
 
 /** Follows the adapter: swaps a new snapshot in whole, its hottest answers made beforehand. */
 export class CurrentSnapshot {
@@ -151,10 +151,10 @@ export class CurrentSnapshot {
   async #warm(next: ServedSnapshot, previous: ServedSnapshot): Promise<void> {
     const { clock, logger } = this.#options;
     const deadline = clock.monotonic() + WARMING_MS;
+    const pace = new Pace();
     for (const request of previous.hottest(WARMED_ANSWERS)) {
       if (clock.monotonic() > deadline) return;
-      // Handlers over memory never leave the microtask queue by themselves: requests must get their turn.
-      await setImmediate();
+      await pace.pause();
       try {
         await next.answer(request);
       } catch (error) {

@@ -7,7 +7,7 @@ import { hostFault } from './host-header.js';
 import { listen } from './listen.js';
 import type { Handle } from './pipeline.js';
 import { refusal, socketRefusals } from './refusals.js';
-import { cutUnreadAnswers } from './unread-answers.js';
+import { cutUnreadAnswers, type LastResponse } from './unread-answers.js';
 
 export interface ServerOptions {
   readonly host: string;
@@ -33,12 +33,18 @@ type Refusals = ReturnType<typeof socketRefusals>;
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
-/** On each connection, the response to its last request. A property: a weak map would cost more with each request. */
+/** On each connection: see `LastResponse`. A property, since a weak map would cost more with each request. */
 const LAST_RESPONSE = Symbol('last response');
 
-type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse };
+type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
 
-const lastResponse = (socket: Socket): ServerResponse | undefined => (socket as Connection)[LAST_RESPONSE];
+const lastResponse: LastResponse = (socket) => (socket as Connection)[LAST_RESPONSE];
+
+/** An idle connection that kept its last response would hold nearly twice the memory. */
+function forget(this: ServerResponse): void {
+  const connection = this.req.socket as Connection;
+  if (this.shouldKeepAlive && connection[LAST_RESPONSE] === this) connection[LAST_RESPONSE] = null;
+}
 
 /** A request that was on its way when the listener closed has this long to arrive. */
 const LAST_REQUESTS_MS = 250;
@@ -98,6 +104,7 @@ export class HttpServer {
     return (request, response) => {
       if (this.#draining) response.shouldKeepAlive = false;
       (request.socket as Connection)[LAST_RESPONSE] = response;
+      response.on('finish', forget);
       const fault = hostFault(request);
       if (!isVersion1(request)) {
         this.#observe('malformed');

@@ -2,18 +2,20 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** The response to a connection's last request: undefined before the first one, null once it has gone. */
+export type LastResponse = (socket: Socket) => ServerResponse | null | undefined;
+
 /**
  * A slow reader is not one that stands still: however little it reads, it goes on. Node can tell, for a socket's
  * timeout compares what waits to be written with what waited at the timeout before; but any byte that the client sends
  * puts that off, so a connection that has an answer waiting is not read from until the answer has gone.
  * @param stallMs how long an answer may stand still, at most
- * @param lastResponse of a connection, to its last request
  * @param observe told of each connection that was cut
  */
 export const cutUnreadAnswers = (
   server: Server,
   stallMs: number,
-  lastResponse: (socket: Socket) => ServerResponse | undefined,
+  lastResponse: LastResponse,
   observe: () => void,
 ): void => {
   // One to stop the reading, two to compare.
@@ -26,7 +28,7 @@ export const cutUnreadAnswers = (
 
   const stopReading = setInterval(() => {
     for (const socket of sockets) {
-      const response = socket.writableLength > 0 && !socket.isPaused() ? lastResponse(socket) : undefined;
+      const response = socket.writableLength > 0 && !socket.isPaused() ? lastResponse(socket) : null;
       if (!response || response.writableFinished) continue;
       socket.pause();
       response.once('finish', () => socket.resume());
@@ -38,9 +40,9 @@ export const cutUnreadAnswers = (
   server.on('timeout', (socket) => {
     const response = lastResponse(socket);
     // Before the first request, Node's own check of heads holds.
-    if (!response) return;
+    if (response === undefined) return;
     // A handler that takes its time: nothing waits to be written.
-    if (!response.writableFinished && socket.writableLength === 0) {
+    if (response && !response.writableFinished && socket.writableLength === 0) {
       socket.setTimeout(step);
       return;
     }

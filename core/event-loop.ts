@@ -1,8 +1,9 @@
 /**
- * What Node tells of its event loop: when a turn ends, what was worked, and what time there was to spare. And a queue of
- * those who have long work, which goes on piece by piece, so that short work gets between.
+ * What Node tells of its event loop: when a turn ends, what was worked, and what time there was to spare. And how long
+ * work goes on piece by piece, so that short work gets between: in a queue, where somebody waits for it, else at a pace
+ * that leaves the loop to others while they are busy.
  */
-import { setImmediate as laterTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
   /** Calls back when the running turn ends. */
@@ -67,5 +68,38 @@ export class SpareTime {
     this.#since = now;
     this.#idle = idle;
     return spare;
+  }
+}
+
+/** Between two pieces of work, while others are busy. */
+const PAUSE_MS = 3;
+/** A loop that is idle for this share of a pause has nobody to wait for. */
+const IDLE_SHARE = 0.9;
+/** For how long work then goes on without looking again. */
+const UNDISTURBED_MS = 30;
+
+/**
+ * The pace of work that nobody waits for, such as taking over a new version of the data. Its pieces do not hold up
+ * requests, but its garbage is collected in steps that do: few of them are there to notice when it takes seconds.
+ */
+export class Pace {
+  readonly #loop: Pick<EventLoop, 'idle'>;
+  #undisturbedUntil = 0;
+
+  constructor(loop: Pick<EventLoop, 'idle'> = nodeEventLoop) {
+    this.#loop = loop;
+  }
+
+  /** To be awaited after each piece of less than a millisecond. Rejects when the signal is aborted. */
+  async pause(signal?: AbortSignal): Promise<void> {
+    const since = performance.now();
+    if (since < this.#undisturbedUntil) {
+      await laterTurn(undefined, { signal });
+      return;
+    }
+    const idle = this.#loop.idle();
+    await delay(PAUSE_MS, undefined, { signal });
+    const now = performance.now();
+    if (this.#loop.idle() - idle > IDLE_SHARE * (now - since)) this.#undisturbedUntil = now + UNDISTURBED_MS;
   }
 }

@@ -1,0 +1,49 @@
+/**
+ * What the serving process asks of V8 and of the system, so that requests wait less for the collection of garbage. Left
+ * alone, at 12,000 requests a second on one core, there is a collection of the whole heap every six seconds, and tens
+ * of milliseconds in which hardly anybody is answered.
+ */
+import { readdirSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+
+/**
+ * To be called before the first request. V8 watches where objects are made that outlive a collection, and makes those
+ * of the same line of code among the old ones from then on. A few dozen requests that wait while the service warms up
+ * are enough: then part of every answer, garbage a moment later, fills the old space instead.
+ */
+export const keepRequestsYoung = (): void => {
+  setFlagsFromString('--no-allocation-site-pretenuring');
+};
+
+/** At first the loop waits for the compiler more than the other way round: code that is not compiled yet is slow. */
+export const WARM_UP_MS = 10_000;
+
+/**
+ * To be called when the process has begun to serve: its other threads then let the event loop go first, where both
+ * want the same core. V8 marks the heap and compiles on up to four threads, Node reads files and compresses on four
+ * more; on a machine or in a container with one core each of them would get as much of it as the loop does. What they
+ * do can wait for time to spare, and where the loop waits for them, at the end of a collection, it leaves them the core.
+ */
+export const yieldToEventLoop = (afterMs = WARM_UP_MS): void => {
+  setTimeout(() => {
+    for (const thread of threads()) if (thread !== process.pid) yieldOne(thread);
+  }, afterMs).unref();
+};
+
+/** Linux has priorities by thread, and says which ones there are; elsewhere all stays as it is. */
+const threads = (): readonly number[] => {
+  try {
+    return readdirSync('/proc/self/task').map(Number);
+  } catch {
+    return [];
+  }
+};
+
+const yieldOne = (thread: number): void => {
+  try {
+    setPriority(thread, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has ended, or the system does not allow it: then it goes on as before.
+  }
+};

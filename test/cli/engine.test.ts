@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { expect } from 'chai';
+
+const program = new URL('../../cli/engine.js', import.meta.url).href;
+
+/** Priorities are the process's for good, so that another one has to try. */
+const script = `
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+const { yieldToEventLoop } = await import(${JSON.stringify(program)});
+const priorities = () => {
+  const threads = readdirSync('/proc/self/task').map(Number);
+  const others = threads.filter((thread) => thread !== process.pid).map((thread) => getPriority(thread));
+  return { loop: getPriority(process.pid), others };
+};
+const before = priorities();
+yieldToEventLoop(20);
+setTimeout(() => console.log(JSON.stringify({ before, after: priorities() })), 200);
+`;
+
+describe('yieldToEventLoop', () => {
+  it('lets the event loop go before every other thread of its process', function () {
+    if (!existsSync('/proc/self/task')) this.skip();
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+    const { before, after } = JSON.parse(output);
+    expect(before.others).to.include(before.loop);
+    expect(after.loop).to.equal(before.loop);
+    expect(after.others.length).to.be.above(0);
+    expect(new Set(after.others)).to.deep.equal(new Set([19]));
+  });
+
+  it('does not keep a process alive', () => {
+    const last = `(await import(${JSON.stringify(program)})).yieldToEventLoop(60_000);`;
+    execFileSync(process.execPath, ['--input-type=module', '--eval', last], { timeout: 30_000 });
+  });
+});
