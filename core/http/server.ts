@@ -1,13 +1,14 @@
 /** The HTTP server around the pipeline: its limits, its answers to what is not HTTP, and its drain. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { limitConnections } from './connection-limit.js';
 import type { CommonHeaders } from './headers.js';
 import { hostFault } from './host-header.js';
+import { lastResponse, setLastResponse } from './last-response.js';
 import { listen } from './listen.js';
 import type { Handle } from './pipeline.js';
 import { refusal, socketRefusals } from './refusals.js';
-import { cutUnreadAnswers, type LastResponse } from './unread-answers.js';
+import { cutUnreadAnswers } from './unread-answers.js';
 
 export interface ServerOptions {
   readonly host: string;
@@ -32,19 +33,6 @@ type Refusals = ReturnType<typeof socketRefusals>;
 /** Node's parser also takes 0.9 and 2.0, which it does not speak. */
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1;
-
-/** On each connection: see `LastResponse`. A property, since a weak map would cost more with each request. */
-const LAST_RESPONSE = Symbol('last response');
-
-type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
-
-const lastResponse: LastResponse = (socket) => (socket as Connection)[LAST_RESPONSE];
-
-/** An idle connection that kept its last response would hold nearly twice the memory. */
-function forget(this: ServerResponse): void {
-  const connection = this.req.socket as Connection;
-  if (this.shouldKeepAlive && connection[LAST_RESPONSE] === this) connection[LAST_RESPONSE] = null;
-}
 
 /** A request that was on its way when the listener closed has this long to arrive. */
 const LAST_REQUESTS_MS = 250;
@@ -84,7 +72,7 @@ export class HttpServer {
     if (trustProxy === 0) {
       limitConnections(server, maxConnectionsPerAddress, () => this.#observe('too_many_connections_of_address'));
     }
-    cutUnreadAnswers(server, stallTimeoutMs, lastResponse, () => this.#observe('unread'));
+    cutUnreadAnswers(server, stallTimeoutMs, () => this.#observe('unread'));
     // Node drops the fields beyond its limit in silence; one more is kept than is allowed, to be seen.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
@@ -103,8 +91,7 @@ export class HttpServer {
     const handle = this.#handle;
     return (request, response) => {
       if (this.#draining) response.shouldKeepAlive = false;
-      (request.socket as Connection)[LAST_RESPONSE] = response;
-      response.on('finish', forget);
+      setLastResponse(request.socket, response);
       const fault = hostFault(request);
       if (!isVersion1(request)) {
         this.#observe('malformed');

@@ -1,9 +1,7 @@
 /** Cuts off clients that do not read their answers, which would otherwise hold them in memory for as long as they like. */
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-
-/** The response to a connection's last request: undefined before the first one, null once it has gone. */
-export type LastResponse = (socket: Socket) => ServerResponse | null | undefined;
+import { lastResponse, letGoOfLastResponse } from './last-response.js';
 
 /**
  * A slow reader is not one that stands still: however little it reads, it goes on. Node can tell, for a socket's
@@ -12,12 +10,7 @@ export type LastResponse = (socket: Socket) => ServerResponse | null | undefined
  * @param stallMs how long an answer may stand still, at most
  * @param observe told of each connection that was cut
  */
-export const cutUnreadAnswers = (
-  server: Server,
-  stallMs: number,
-  lastResponse: LastResponse,
-  observe: () => void,
-): void => {
+export const cutUnreadAnswers = (server: Server, stallMs: number, observe: () => void): void => {
   // One to stop the reading, two to compare.
   const step = Math.ceil(stallMs / 3);
   const sockets = new Set<Socket>();
@@ -26,15 +19,16 @@ export const cutUnreadAnswers = (
     socket.once('close', () => sockets.delete(socket));
   });
 
-  const stopReading = setInterval(() => {
+  const sweep = setInterval(() => {
     for (const socket of sockets) {
+      letGoOfLastResponse(socket);
       const response = socket.writableLength > 0 && !socket.isPaused() ? lastResponse(socket) : null;
       if (!response || response.writableFinished) continue;
       socket.pause();
       response.once('finish', () => socket.resume());
     }
   }, step).unref();
-  server.once('close', () => clearInterval(stopReading));
+  server.once('close', () => clearInterval(sweep));
 
   server.timeout = step;
   server.on('timeout', (socket) => {
