@@ -6,7 +6,7 @@ const program = new URL('../../cli/engine.js', import.meta.url).href;
 
 /** Priorities are the process's for good, so that another one has to try. */
 const script = `
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 const { yieldToEventLoop } = await import(${JSON.stringify(program)});
 const priorities = () => {
