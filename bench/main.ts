@@ -5,6 +5,7 @@ import { OperatorError } from '../core/errors.js';
 import { packageRoot } from '../core/package-root.js';
 import { type Bench, withBench } from './bench.js';
 import { describeMachine } from './machine.js';
+import { stayOnLoadCore } from './pinned-process.js';
 import { checkPrerequisites, installContenders } from './prerequisites.js';
 import { formatSection, type MeasuredSection, type Results, writeResults } from './report.js';
 import { latency } from './sections/latency.js';
@@ -47,6 +48,7 @@ const positives = (text: string): number[] => text.split(',').map(positive);
 
 const run = async ({ only, quick, out, ...given }: Options): Promise<void> => {
   checkPrerequisites();
+  stayOnLoadCore();
   installContenders();
   const settings: Settings = { ...(quick ? QUICK : FULL), ...given };
   const machine = describeMachine();

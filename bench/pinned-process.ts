@@ -1,11 +1,18 @@
 /** Processes bound to cores: how they are started, measured and ended. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { yieldToEventLoop } from '../cli/engine.js';
 
 /** The server under test has the first core; what loads it, and its Redis and MongoDB, have the second. */
 export const SERVER_CORE = '0';
 export const LOAD_CORE = '1';
+
+/** Binds this process, too, and lets what loads the servers go before its other threads: it collects garbage as well. */
+export const stayOnLoadCore = (): void => {
+  execFileSync('taskset', ['-acp', LOAD_CORE, String(process.pid)]);
+  yieldToEventLoop(0);
+};
 
 /** No variable of the caller's may configure what is measured. */
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production' };

@@ -1,7 +1,7 @@
 /** One question to a data route, and its answer from a snapshot. */
 import { createHash } from 'node:crypto';
 import type { DataRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
-import { nextTurn } from '../event-loop.js';
+import { nextTurn, type Pace } from '../event-loop.js';
 import type { Form } from './form.js';
 import type { Input } from './input.js';
 import { Representation } from './representation.js';
@@ -18,10 +18,14 @@ const HEADERS = ['Cache-Control', 'private, no-cache'];
 /** How long a list keeps others waiting at a time. */
 const TURN_MS = 2;
 
-/** Rejects with what the handler throws. */
+/**
+ * Rejects with what the handler throws.
+ * @param pace given where nobody waits for the answer: a list is then written at it
+ */
 export const representData = async (
   { route, input, form }: DataRequest,
   snapshot: SnapshotReader,
+  pace?: Pace,
 ): Promise<Representation> => {
   const answer = await route.handler(input as never, { snapshot });
   const options = {
@@ -29,7 +33,7 @@ export const representData = async (
     headers: [...HEADERS, 'Snapshot-Version', snapshot.version],
   };
   if (!isStreamed(answer)) return new Representation(Buffer.from(form.write(answer)), form.mediaType, options);
-  const { body, sha256 } = await writeList(form, answer.data);
+  const { body, sha256 } = await writeList(form, answer.data, pace);
   return new Representation(body, form.mediaType, { ...options, sha256 });
 };
 
@@ -39,7 +43,13 @@ const isStreamed = (answer: unknown): answer is StreamedList => {
 };
 
 /** Writes and hashes each batch as it is read, in turns with others who do the like. */
-const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise<{ body: Buffer; sha256: string }> => {
+const writeList = async (
+  { list }: Form,
+  batches: StreamedList['data'],
+  pace: Pace | undefined,
+): Promise<{ body: Buffer; sha256: string }> => {
+  const turn = pace ? () => pace.pause() : nextTurn;
+  const turnMs = pace ? 0 : TURN_MS;
   const pieces: Buffer[] = [];
   const hash = createHash('sha256');
   const write = (text: string): void => {
@@ -48,13 +58,13 @@ const writeList = async ({ list }: Form, batches: StreamedList['data']): Promise
     pieces.push(piece);
   };
   write(list.before);
-  await nextTurn();
+  await turn();
   let turnSince = performance.now();
   for await (const batch of batches) {
     if (batch.length === 0) continue;
     write((pieces.length > 1 ? list.between : '') + list.rows(batch));
-    if (performance.now() - turnSince < TURN_MS) continue;
-    await nextTurn();
+    if (performance.now() - turnSince < turnMs) continue;
+    await turn();
     turnSince = performance.now();
   }
   write(list.after);

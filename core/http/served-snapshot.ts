@@ -38,7 +38,12 @@ export class ServedSnapshot {
 
   /** The kept answer, or else the route's own, computed once however many ask. */
   answer(request: DataRequest): Representation | Promise<Representation> {
-    return this.responses.get(request.shape) ?? this.#compute(request);
+    return this.responses.get(request.shape) ?? this.#compute(request, this.#options.answerMs);
+  }
+
+  /** Makes an answer before anybody asks for it, at a pace and within some milliseconds. */
+  async warm(request: DataRequest, pace: Pace, withinMs: number): Promise<void> {
+    await this.#compute(request, withinMs, pace);
   }
 
   /** The hottest requests of this snapshot. */
@@ -52,16 +57,15 @@ export class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #compute(request: DataRequest): Promise<Representation> {
+  #compute(request: DataRequest, withinMs: number, pace?: Pace): Promise<Representation> {
     return this.responses.getOrCompute(request.shape, async () => {
       if (this.#retired && this.#readers === 0) {
         throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
       }
       this.#readers++;
       try {
-        const { answerMs, collections } = this.#options;
-        const representation = await readWithin(answerMs, this.#snapshot, collections, (reader) =>
-          representData(request, reader),
+        const representation = await readWithin(withinMs, this.#snapshot, this.#options.collections, (reader) =>
+          representData(request, reader, pace),
         );
         this.#requests.set(request.shape, request);
         return representation;
@@ -153,10 +157,11 @@ export class CurrentSnapshot {
     const deadline = clock.monotonic() + WARMING_MS;
     const pace = new Pace();
     for (const request of previous.hottest(WARMED_ANSWERS)) {
-      if (clock.monotonic() > deadline) return;
+      const leftMs = deadline - clock.monotonic();
+      if (leftMs <= 0) return;
       await pace.pause();
       try {
-        await next.answer(request);
+        await next.warm(request, pace, leftMs);
       } catch (error) {
         // A market may have gone: its request then computes its own 404. A store that is away ends the warming.
         if (error instanceof StorageError) {

@@ -3,13 +3,14 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
+import { Pace } from '../../../core/event-loop.js';
 import { csvForm } from '../../../core/http/csv.js';
 import { representData } from '../../../core/http/data-request.js';
 import { type Form, jsonForm } from '../../../core/http/form.js';
 
 const snapshot = { version: 'v1', publishedAt: new Date(0) } as SnapshotReader;
 
-const answer = (data: unknown, form: Form = jsonForm) => {
+const answer = (data: unknown, form: Form = jsonForm, pace?: Pace) => {
   const route = dataRoute({
     path: '/things',
     operationId: 'listThings',
@@ -17,7 +18,7 @@ const answer = (data: unknown, form: Form = jsonForm) => {
     response: { description: 'Things.', schema: {}, example: {} },
     handler: async () => ({ data }),
   }) as DataRoute;
-  return representData({ shape: '', route, input: {}, form }, snapshot);
+  return representData({ shape: '', route, input: {}, form }, snapshot, pace);
 };
 
 async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
@@ -56,6 +57,22 @@ describe('representData() of a list in batches', () => {
     going = false;
     await others;
     expect(turns).to.be.greaterThan(5);
+  });
+
+  it('goes on at a pace after each batch, where nobody waits for it', async () => {
+    let pauses = 0;
+    class CountedPace extends Pace {
+      override async pause() {
+        pauses++;
+      }
+    }
+    const batches = Array.from({ length: 50 }, (_, i) => [{ i }]);
+    const [paced, whole] = await Promise.all([
+      answer(inBatches(batches), jsonForm, new CountedPace()),
+      answer(batches.flat()),
+    ]);
+    expect(pauses).to.be.at.least(batches.length);
+    expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
   });
 
   it('rejects with what stops it halfway', async () => {
