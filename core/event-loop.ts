@@ -12,9 +12,33 @@ export interface EventLoop {
   worked(): number;
   /** Milliseconds in which the loop has had nothing to do. */
   idle(): number;
-  /** For how many milliseconds the next one in the queue of `nextTurn` has waited; 0 where there is none. */
+  /** For how many milliseconds the next one in the queue of long work has waited; 0 where there is none. */
   queued(): number;
 }
+
+/** Where those who do the like of something at the same time get one turn of the loop each, in turn. */
+export class TurnQueue {
+  /** Since when each has waited. */
+  readonly #waiting: number[] = [];
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Resolves in a turn that nobody else has got here: one after another, in the order in which they asked. */
+  async next(): Promise<void> {
+    this.#waiting.push(performance.now());
+    const mine = this.#last.then(() => laterTurn());
+    this.#last = mine;
+    await mine;
+    this.#waiting.shift();
+  }
+
+  /** For how many milliseconds the next one has waited; 0 where there is none. */
+  waitedMs(): number {
+    return this.#waiting.length === 0 ? 0 : performance.now() - this.#waiting[0]!;
+  }
+}
+
+/** Of work that takes many milliseconds and that somebody waits for. Where it waits for long, there is too much of it. */
+export const longWork = new TurnQueue();
 
 /** Node 23.9 and later: without what V8 compiles and collects on other threads, after a publication above all. */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
@@ -27,20 +51,7 @@ export const nodeEventLoop: EventLoop = {
     return (user + system) / 1000;
   },
   idle: () => performance.nodeTiming.idleTime,
-  queued: () => (waiting.length === 0 ? 0 : performance.now() - waiting[0]!),
-};
-
-/** Since when each in the queue has waited. */
-const waiting: number[] = [];
-let last: Promise<unknown> = Promise.resolve();
-
-/** Resolves in a turn of the loop which nobody else has got here: one after another, in the order in which they asked. */
-export const nextTurn = async (): Promise<void> => {
-  waiting.push(performance.now());
-  const mine = last.then(() => laterTurn());
-  last = mine;
-  await mine;
-  waiting.shift();
+  queued: () => longWork.waitedMs(),
 };
 
 /** A loop that is idle for this share of a window at least has time to spare. */

@@ -2,7 +2,7 @@
  * Refuses requests past the service's capacity, so that those it admits keep their latency.
  *
  * Three signs tell that it is past. Too many requests are being answered at once: they wait for a store. Or they wait
- * for too long in the queue of long work (`nextTurn`). Or those that came together keep the event loop busy for too long.
+ * for too long in the queue of long work. Or those that came together keep the event loop busy for too long.
  * Of the last, a single long turn is a burst or a pause, which queues are there for; a longer one after it means that
  * more comes in a turn than a turn can answer. It is measured in time that this process has worked: turns are long also
  * when others use the processor. From then on each turn takes what it gets to in a few milliseconds, and refuses the
@@ -36,11 +36,11 @@ const FEW = 16;
 /** What a turn may take of a queue that is kept short. */
 const SHORT_TURN_MS = 2;
 /**
- * Past what ends in so long in flight, it takes none: they would wait for one another. A few may be in flight in any
- * case, and the pace at which they end is looked at so often.
+ * Past what ends in so long in flight, it takes none: they would wait for one another. One may be in flight in any case,
+ * and the pace at which they end is looked at so often.
  */
 const SHORT_QUEUE_MS = 4;
-const FEWEST_IN_FLIGHT = 4;
+const FEWEST_IN_FLIGHT = 1;
 const PACE_MS = 50;
 /** After so long without a refusal, a spell of overload is over for the log. */
 const CALM_MS = 1000;

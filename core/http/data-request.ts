@@ -1,7 +1,7 @@
 /** One question to a data route, and its answer from a snapshot. */
 import { createHash } from 'node:crypto';
 import type { DataRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
-import { nextTurn, type Pace } from '../event-loop.js';
+import { longWork, type Pace } from '../event-loop.js';
 import type { Form } from './form.js';
 import type { Input } from './input.js';
 import { Representation } from './representation.js';
@@ -48,7 +48,7 @@ const writeList = async (
   batches: StreamedList['data'],
   pace: Pace | undefined,
 ): Promise<{ body: Buffer; sha256: string }> => {
-  const turn = pace ? () => pace.pause() : nextTurn;
+  const turn = () => (pace ? pace.pause() : longWork.next());
   const turnMs = pace ? 0 : TURN_MS;
   const pieces: Buffer[] = [];
   const hash = createHash('sha256');
