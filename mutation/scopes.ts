@@ -32,6 +32,7 @@ export const scopes: readonly Scope[] = [
     tests: [
       'test/core/errors.test',
       'test/core/http/error-reply.test',
+      'test/core/http/refusals.test',
       'test/core/http/input.test',
       'test/core/http/keys-and-limits.test',
       'test/core/http/responses.test',
