@@ -1,12 +1,11 @@
 /** What the parts of a run share: its settings, its key, its data and its Redis. */
-import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createKey } from '../core/keys/key-format.js';
 import { startRedis } from '../test/support/services.js';
 import { marketCodes, writeDataset } from './dataset.js';
-import { LOAD_CORE } from './pinned-process.js';
+import { bindToLoadCore } from './pinned-process.js';
 import type { Settings } from './settings.js';
 
 /** So high that no turn is refused; the limiter does all its work nevertheless. */
@@ -39,7 +38,7 @@ export interface Bench {
  * sleeps would otherwise keep it waiting, and those waits would count as the server's. Only root may give precedence.
  */
 export const toLoadCore = (pid: number): void => {
-  execFileSync('taskset', ['-a', '-c', '-p', LOAD_CORE, String(pid)], { stdio: 'ignore' });
+  bindToLoadCore(pid);
   try {
     setPriority(pid, PRECEDENCE);
   } catch {

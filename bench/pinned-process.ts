@@ -8,9 +8,13 @@ import { yieldToEventLoop } from '../cli/engine.js';
 export const SERVER_CORE = '0';
 export const LOAD_CORE = '1';
 
+export const bindToLoadCore = (pid: number): void => {
+  execFileSync('taskset', ['-a', '-c', '-p', LOAD_CORE, String(pid)], { stdio: 'ignore' });
+};
+
 /** Binds this process, too, and lets what loads the servers go before its other threads: it collects garbage as well. */
 export const stayOnLoadCore = (): void => {
-  execFileSync('taskset', ['-acp', LOAD_CORE, String(process.pid)]);
+  bindToLoadCore(process.pid);
   yieldToEventLoop(0);
 };
 

@@ -16,29 +16,51 @@ export interface EventLoop {
   queued(): number;
 }
 
-/** Where those who do the like of something at the same time get one turn of the loop each, in turn. */
+/** What work that goes on piece by piece awaits in between. */
+export interface Pauses {
+  pause(): Promise<void>;
+}
+
+/** Where those who do the like of something at the same time get some milliseconds of a turn of the loop each, in turn. */
 export class TurnQueue {
+  readonly #turnMs: number;
   /** Since when each has waited. */
   readonly #waiting: number[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Resolves in a turn that nobody else has got here: one after another, in the order in which they asked. */
-  async next(): Promise<void> {
-    this.#waiting.push(performance.now());
-    const mine = this.#last.then(() => laterTurn());
-    this.#last = mine;
-    await mine;
-    this.#waiting.shift();
+  constructor(turnMs: number) {
+    this.#turnMs = turnMs;
+  }
+
+  /** For one of them: its `pause` waits for a turn that nobody else has got here, before the first piece and when one is over. */
+  join(): Pauses {
+    let until = Number.NEGATIVE_INFINITY;
+    return {
+      pause: async () => {
+        if (performance.now() < until) return;
+        await this.#next();
+        until = performance.now() + this.#turnMs;
+      },
+    };
   }
 
   /** For how many milliseconds the next one has waited; 0 where there is none. */
   waitedMs(): number {
     return this.#waiting.length === 0 ? 0 : performance.now() - this.#waiting[0]!;
   }
+
+  /** One after another, in the order in which they asked. */
+  async #next(): Promise<void> {
+    this.#waiting.push(performance.now());
+    const mine = this.#last.then(() => laterTurn());
+    this.#last = mine;
+    await mine;
+    this.#waiting.shift();
+  }
 }
 
 /** Of work that takes many milliseconds and that somebody waits for. Where it waits for long, there is too much of it. */
-export const longWork = new TurnQueue();
+export const longWork = new TurnQueue(2);
 
 /** Node 23.9 and later: without what V8 compiles and collects on other threads, after a publication above all. */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
@@ -93,7 +115,7 @@ const UNDISTURBED_MS = 30;
  * The pace of work that nobody waits for, such as taking over a new version of the data. Its pieces do not hold up
  * requests, but its garbage is collected in steps that do: few of them are there to notice when it takes seconds.
  */
-export class Pace {
+export class Pace implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;
   #undisturbedUntil = 0;
 

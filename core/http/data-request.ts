@@ -1,7 +1,7 @@
 /** One question to a data route, and its answer from a snapshot. */
 import { createHash } from 'node:crypto';
 import type { DataRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
-import { longWork, type Pace } from '../event-loop.js';
+import { longWork, type Pauses } from '../event-loop.js';
 import type { Form } from './form.js';
 import type { Input } from './input.js';
 import { Representation } from './representation.js';
@@ -15,17 +15,15 @@ export interface DataRequest {
 }
 
 const HEADERS = ['Cache-Control', 'private, no-cache'];
-/** How long a list keeps others waiting at a time. */
-const TURN_MS = 2;
 
 /**
  * Rejects with what the handler throws.
- * @param pace given where nobody waits for the answer: a list is then written at it
+ * @param pauses of a list between its batches; by default in turns with others who do the like
  */
 export const representData = async (
   { route, input, form }: DataRequest,
   snapshot: SnapshotReader,
-  pace?: Pace,
+  pauses?: Pauses,
 ): Promise<Representation> => {
   const answer = await route.handler(input as never, { snapshot });
   const options = {
@@ -33,7 +31,7 @@ export const representData = async (
     headers: [...HEADERS, 'Snapshot-Version', snapshot.version],
   };
   if (!isStreamed(answer)) return new Representation(Buffer.from(form.write(answer)), form.mediaType, options);
-  const { body, sha256 } = await writeList(form, answer.data, pace);
+  const { body, sha256 } = await writeList(form, answer.data, pauses ?? longWork.join());
   return new Representation(body, form.mediaType, { ...options, sha256 });
 };
 
@@ -42,14 +40,12 @@ const isStreamed = (answer: unknown): answer is StreamedList => {
   return typeof data?.[Symbol.asyncIterator] === 'function';
 };
 
-/** Writes and hashes each batch as it is read, in turns with others who do the like. */
+/** Writes and hashes each batch as it is read. */
 const writeList = async (
   { list }: Form,
   batches: StreamedList['data'],
-  pace: Pace | undefined,
+  pauses: Pauses,
 ): Promise<{ body: Buffer; sha256: string }> => {
-  const turn = () => (pace ? pace.pause() : longWork.next());
-  const turnMs = pace ? 0 : TURN_MS;
   const pieces: Buffer[] = [];
   const hash = createHash('sha256');
   const write = (text: string): void => {
@@ -58,14 +54,11 @@ const writeList = async (
     pieces.push(piece);
   };
   write(list.before);
-  await turn();
-  let turnSince = performance.now();
+  await pauses.pause();
   for await (const batch of batches) {
     if (batch.length === 0) continue;
     write((pieces.length > 1 ? list.between : '') + list.rows(batch));
-    if (performance.now() - turnSince < turnMs) continue;
-    await turn();
-    turnSince = performance.now();
+    await pauses.pause();
   }
   write(list.after);
   return { body: Buffer.concat(pieces), sha256: hash.digest('base64url') };

@@ -24,9 +24,7 @@ export const writeReply = (exchange: Exchange, reply: Reply, headers: CommonHead
 
 /** Handed to the system at once. It would take four megabytes, and that can be 13 milliseconds in which nobody is answered. */
 export const PIECE_BYTES = 256 * 1024;
-/** What a turn of the loop may give to large answers. */
-const TURN_MS = 0.5;
-const largeAnswers = new TurnQueue();
+const largeAnswers = new TurnQueue(0.5);
 
 export const endWith = (response: ServerResponse, body: Payload | undefined): void => {
   if (typeof body === 'string' && response.socket) {
@@ -50,12 +48,9 @@ const writeAtOnce = (response: ServerResponse, body: Payload): void => {
 
 /** In turn with other large answers, each as fast as it is read. */
 const endInPieces = async (response: ServerResponse, body: Buffer): Promise<void> => {
-  let turnSince = Number.NEGATIVE_INFINITY;
+  const pauses = largeAnswers.join();
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
-    if (performance.now() - turnSince > TURN_MS) {
-      await largeAnswers.next();
-      turnSince = performance.now();
-    }
+    await pauses.pause();
     // Whoever asked has gone.
     if (response.destroyed) return;
     writeAtOnce(response, body.subarray(at, at + PIECE_BYTES));

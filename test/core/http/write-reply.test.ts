@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { endWith, PIECE_BYTES } from '../../../core/http/write-reply.js';
+import { exchange } from '../../support/raw-http.js';
 
 const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown fox jumps over the lazy dog. ');
 
@@ -33,40 +34,36 @@ describe('endWith()', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  const ask = async (...lengths: readonly number[]): Promise<Socket> => {
-    const client = connect(port, '127.0.0.1');
-    clients.push(client);
-    await once(client, 'connect');
-    client.write(lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join(''));
-    return client;
+  const requestsOf = (lengths: readonly number[]): string =>
+    lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join('');
+
+  /** Asks for bodies of these lengths at once, and compares them byte by byte. */
+  const expectAnswers = async (...lengths: readonly number[]): Promise<void> => {
+    const { responses, rest } = await exchange(port, requestsOf(lengths), { responses: lengths.length });
+    expect(responses.map(({ headers }) => headers['content-length'])).to.deep.equal(lengths.map(String));
+    for (const [i, length] of lengths.entries()) {
+      expect(responses[i]!.body === bodyOf(length).toString('latin1')).to.equal(true);
+    }
+    expect(rest).to.equal('');
   };
 
-  /** Reads answers of these lengths, and compares them byte by byte. */
-  const expectAnswers = async (client: Socket, lengths: readonly number[]): Promise<void> => {
-    let received = Buffer.alloc(0);
-    for (const length of lengths) {
-      let begin = -1;
-      for (;;) {
-        begin = received.indexOf('\r\n\r\n');
-        if (begin !== -1 && received.length >= begin + 4 + length) break;
-        received = Buffer.concat([received, (await once(client, 'data'))[0] as Buffer]);
-      }
-      expect(received.subarray(0, begin).toString()).to.include(`Content-Length: ${length}`);
-      expect(received.subarray(begin + 4, begin + 4 + length).equals(bodyOf(length))).to.equal(true);
-      received = received.subarray(begin + 4 + length);
-    }
-    expect(received.length).to.equal(0);
+  /** Asks and reads nothing, until the server has to wait for that. */
+  const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
+    const client = connect(port, '127.0.0.1').pause();
+    clients.push(client);
+    client.write(requestsOf(lengths));
+    while (!responses[0]?.writableNeedDrain) await delay(5);
+    return client;
   };
 
   const LENGTHS = [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 2 * PIECE_BYTES, 5 * PIECE_BYTES + 3];
 
   it('delivers bodies of every length around that of a piece', async () => {
-    for (const length of LENGTHS) await expectAnswers(await ask(length), [length]);
+    for (const length of LENGTHS) await expectAnswers(length);
   });
 
   it('delivers those that were asked for at once on one connection, in order', async () => {
-    const lengths = [...LENGTHS, ...LENGTHS.toReversed()];
-    await expectAnswers(await ask(...lengths), lengths);
+    await expectAnswers(...LENGTHS, ...LENGTHS.toReversed());
   });
 
   it('takes no two of them in one turn of the loop', async () => {
@@ -75,30 +72,29 @@ describe('endWith()', () => {
       turns++;
       other = setImmediate(again);
     });
-    const lengths = Array.from({ length: 20 }, () => PIECE_BYTES + 1);
-    await Promise.all(lengths.map(async (length) => expectAnswers(await ask(length), [length])));
+    await Promise.all(Array.from({ length: 20 }, () => expectAnswers(PIECE_BYTES + 1)));
     clearImmediate(other);
     expect(turns).to.be.at.least(20);
   });
 
   it('goes on when there is room again, and holds no more than a piece meanwhile', async () => {
-    const lengths = [40 * PIECE_BYTES];
-    const client = await ask(...lengths);
-    client.pause();
-    while (!responses[0]?.writableNeedDrain) await delay(5);
+    const client = await askUnread(40 * PIECE_BYTES);
     await delay(50);
     expect(responses[0]?.writableLength).to.be.below(2 * PIECE_BYTES);
-    client.resume();
-    await expectAnswers(client, lengths);
+    const received: Buffer[] = [];
+    client.on('data', (chunk: Buffer) => received.push(chunk)).resume();
+    await once(responses[0]!, 'finish');
+    client.end();
+    await once(client, 'close');
+    const all = Buffer.concat(received);
+    expect(all.subarray(all.indexOf('\r\n\r\n') + 4).equals(bodyOf(40 * PIECE_BYTES))).to.equal(true);
   });
 
   it('ends with a client that goes in the middle, also where answers wait behind that one', async () => {
-    const client = await ask(40 * PIECE_BYTES, 40 * PIECE_BYTES, 10);
-    client.pause();
-    while (!responses[0]?.writableNeedDrain) await delay(5);
+    const client = await askUnread(40 * PIECE_BYTES, 40 * PIECE_BYTES, 10);
     client.destroy();
     while (!responses[0]?.destroyed) await delay(5);
     expect(responses.map(({ writableEnded }) => writableEnded)).to.deep.equal([false, false, true]);
-    await expectAnswers(await ask(3 * PIECE_BYTES), [3 * PIECE_BYTES]);
+    await expectAnswers(3 * PIECE_BYTES);
   });
 });
