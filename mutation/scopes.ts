@@ -68,6 +68,11 @@ export const scopes: readonly Scope[] = [
     name: 'mongo',
     sources: ['adapters/mongo'],
     tests: [
+      'test/adapters/mongo-bounded.test',
+      'test/adapters/mongo-catalog.test',
+      'test/adapters/mongo-holds.test',
+      'test/adapters/mongo-layout.test',
+      'test/adapters/mongo-poller.test',
       'test/adapters/mongo.test',
       'test/adapters/mongo-key-store.test',
       OPTIONS,

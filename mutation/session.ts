@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Build, Mutant } from './build.js';
 import type { Scope } from './scopes.js';
+import { NONE } from './switch.js';
 import type { Baseline, Order, TestRun, Verdict } from './worker.js';
 
 export type Status =
@@ -21,8 +22,10 @@ export interface Outcome {
   readonly by?: string | undefined;
 }
 
-/** For hooks, and for a machine that has other things to do. */
-const GRACE_MS = 20_000;
+/** How long neither a test nor a hook may end, since what turns in a loop has to be stopped from here. */
+const SILENCE_MS = 40_000;
+/** The same without a mutation: here even the slowest tests run. */
+const MEASURING_SILENCE_MS = 300_000;
 
 type Message = Order | { readonly times: readonly TestRun[] } | 'measure';
 
@@ -38,12 +41,12 @@ class Worker {
       env: { ...process.env, MUTANT: String(mutant) },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.ready = this.#answer(GRACE_MS);
+    this.ready = this.#answer(SILENCE_MS);
   }
 
-  /** Undefined when the worker ended, or was ended since there was no answer in time. */
-  ask<Answer>(message: Message, timeoutMs: number): Promise<Answer | undefined> {
-    const answer = this.#answer<Answer>(timeoutMs);
+  /** Undefined when the worker ended, or was ended since nothing was heard of it. */
+  ask<Answer>(message: Message): Promise<Answer | undefined> {
+    const answer = this.#answer<Answer>(message === 'measure' ? MEASURING_SILENCE_MS : SILENCE_MS);
     this.#child.send(message, () => undefined);
     return answer;
   }
@@ -56,19 +59,28 @@ class Worker {
     this.#child.kill('SIGKILL');
   }
 
-  #answer<Answer>(timeoutMs: number): Promise<Answer | undefined> {
+  #answer<Answer>(silenceMs: number): Promise<Answer | undefined> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.stop(), timeoutMs);
+      const timer = setTimeout(() => this.stop(), silenceMs);
       const settle = (answer: Answer | undefined) => {
         clearTimeout(timer);
         this.#child.off('message', onMessage).off('exit', onExit);
         resolve(answer);
       };
-      const onMessage = ({ answer }: { answer: Answer }) => settle(answer);
+      const onMessage = (message: { answer: Answer } | 'at work') => {
+        if (message === 'at work') timer.refresh();
+        else settle(message.answer);
+      };
       const onExit = () => settle(undefined);
       this.#child.on('message', onMessage).on('exit', onExit);
     });
   }
+}
+
+/** The tests that pass a place, and how often they do together. */
+interface Passing {
+  readonly titles: string[];
+  count: number;
 }
 
 export class Session {
@@ -76,8 +88,7 @@ export class Session {
   readonly #files: readonly string[];
   readonly #tests: readonly TestRun[];
   readonly #loaded: ReadonlySet<number>;
-  /** The tests that pass each place, and how often they do together. */
-  readonly #passing = new Map<number, { titles: string[]; count: number; ms: number }>();
+  readonly #passing = new Map<number, Passing>();
   #worker: Worker | undefined;
 
   private constructor(build: Build, files: readonly string[], { tests, loaded }: Baseline) {
@@ -85,12 +96,11 @@ export class Session {
     this.#files = files;
     this.#tests = tests;
     this.#loaded = new Set(loaded);
-    for (const { title, ms, passed } of tests) {
+    for (const { title, passed } of tests) {
       for (const [id, count] of passed) {
-        const passing = this.#passing.get(id) ?? { titles: [], count: 0, ms: 0 };
+        const passing = this.#passing.get(id) ?? { titles: [], count: 0 };
         passing.titles.push(title);
         passing.count += count;
-        passing.ms += ms;
         this.#passing.set(id, passing);
       }
     }
@@ -102,9 +112,10 @@ export class Session {
     const baseline = await keptBaseline(build, scope, async () => {
       const worker = new Worker(build, files);
       await worker.ready;
-      const measured = await worker.ask<Baseline>('measure', 300_000);
+      const measured = await worker.ask<Baseline>('measure');
       worker.stop();
       if (measured === undefined) throw new Error(`The tests of ${scope.name} did not end.`);
+      await new Session(build, files, measured).#control();
       return measured;
     });
     for (const failed of baseline.failed) {
@@ -128,17 +139,28 @@ export class Session {
     return outcomeOf(verdict);
   }
 
+  /** The same questions without a mutation: what a test leaves behind for the next run must not look like one. */
+  async #control(): Promise<void> {
+    const all = this.#all(NONE);
+    const worker = await this.#start();
+    for (let run = 0; run < 2; run++) {
+      const { status, by } = outcomeOf(await this.#ask(worker, NONE, all));
+      if (status !== 'survived')
+        throw new Error(`Without a mutation the tests fail as they run again: ${by ?? status}`);
+    }
+    worker.stop();
+  }
+
   close(): void {
     this.#worker?.stop();
     this.#worker = undefined;
   }
 
-  #all(id: number) {
-    const ms = this.#tests.reduce((sum, test) => sum + test.ms, 0);
-    return { titles: this.#tests.map(({ title }) => title), ms, count: 1000 + (this.#passing.get(id)?.count ?? 0) };
+  #all(id: number): Passing {
+    return { titles: this.#tests.map(({ title }) => title), count: 1000 + (this.#passing.get(id)?.count ?? 0) };
   }
 
-  async #inNewWorker(id: number, fromStart: number, passing: { titles: readonly string[]; count: number; ms: number }) {
+  async #inNewWorker(id: number, fromStart: number, passing: Passing) {
     const worker = await this.#start(fromStart);
     const outcome = worker.alive ? outcomeOf(await this.#ask(worker, id, passing)) : { status: 'killed' as const };
     worker.stop();
@@ -148,12 +170,12 @@ export class Session {
   async #start(mutant = -1): Promise<Worker> {
     const worker = new Worker(this.#build, this.#files, mutant);
     await worker.ready;
-    if (worker.alive) await worker.ask({ times: this.#tests.map((test) => ({ ...test, passed: [] })) }, GRACE_MS);
+    if (worker.alive) await worker.ask({ times: this.#tests.map((test) => ({ ...test, passed: [] })) });
     return worker;
   }
 
-  #ask(worker: Worker, id: number, { titles, count, ms }: { titles: readonly string[]; count: number; ms: number }) {
-    return worker.ask<Verdict>({ id, usual: count, titles }, 3 * ms + GRACE_MS);
+  #ask(worker: Worker, id: number, { titles, count }: Passing) {
+    return worker.ask<Verdict>({ id, usual: count, titles });
   }
 }
 

@@ -33,6 +33,8 @@ export interface Verdict {
 
 /** Tests up to this come first: most mutations are noticed by one of them. */
 const QUICK_MS = 150;
+/** Tests above this are not asked: what they alone would notice counts as survived. */
+const SLOW_MS = 10_000;
 
 const mocha = new Mocha({ timeout: 20_000, reporter: class {} as never });
 mocha.cleanReferencesAfterRun(false);
@@ -46,17 +48,24 @@ interface Run {
   readonly bail: boolean;
 }
 
+/** Mocha's own setting reaches only suites that are made after it. */
+const setBail = (suite: Mocha.Suite, bail: boolean): void => {
+  suite.bail(bail);
+  for (const inner of suite.suites) setBail(inner, bail);
+};
+
 /** Resolves with what failed, hooks included. */
 const run = (wanted: (title: string) => boolean, { on, bail }: Run): Promise<string[]> =>
   new Promise((resolve) => {
     const failed: string[] = [];
-    mocha.bail(bail);
+    setBail(mocha.suite, bail);
     mocha.grep({ test: wanted } as RegExp);
     const runner = mocha.run(() => resolve(failed));
     runner.on('fail', (test: Mocha.Runnable, error: Error) => failed.push(`${test.fullTitle()}: ${error.message}`));
     for (const event of ['suite', 'test', 'test end', 'suite end']) {
       if (on) runner.on(event, (subject) => on(event, subject, takePassed()));
     }
+    for (const event of ['hook end', 'test end']) runner.on(event, () => process.send!('at work'));
   });
 
 /** What hooks pass belongs to every test of their suite. */
@@ -87,6 +96,7 @@ const measure = async (): Promise<Baseline> => {
       if (test.state !== 'passed') return [];
       for (const suite of around) add(passed, suite);
       const ms = test.duration ?? 0;
+      if (ms > SLOW_MS) return [];
       return { title: test.fullTitle(), ms, passed: [...passed] };
     }),
   };
@@ -98,7 +108,7 @@ const limitTimes = ({ tests }: Pick<Baseline, 'tests'>): void => {
   const times = new Map(tests.map(({ title, ms }) => [title, ms]));
   quick = new Set(tests.filter(({ ms }) => ms <= QUICK_MS).map(({ title }) => title));
   const limit = (suite: Mocha.Suite): void => {
-    for (const test of suite.tests) test.timeout(5000 + 10 * (times.get(test.fullTitle()) ?? 0));
+    for (const test of suite.tests) test.timeout(5000 + 3 * (times.get(test.fullTitle()) ?? 0));
     suite.suites.forEach(limit);
   };
   limit(mocha.suite);

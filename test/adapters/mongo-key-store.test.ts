@@ -16,8 +16,13 @@ import { mongoForTests, type Server, startMongo, uniqueName } from '../support/s
 const NEVER = 3_600_000;
 const IN_FORCE_MS = 5000;
 
-const rejectsWith = async (code: KeyStoreError['code'], promise: Promise<unknown>): Promise<void> => {
+const rejectsWith = async (
+  code: KeyStoreError['code'],
+  promise: Promise<unknown>,
+  message: string | RegExp = /^[A-Z]/,
+): Promise<void> => {
   await assert.rejects(promise, (error) => error instanceof KeyStoreError && error.code === code);
+  await assert.rejects(promise, { message });
 };
 
 describe('the key store in MongoDB', () => {
@@ -78,6 +83,14 @@ describe('the key store in MongoDB', () => {
     assert.equal(store.lookup(newRecord().hash), undefined);
   });
 
+  it('lookup() throws unavailable before open()', () => {
+    const context = { logger: keptLogger(), clock: systemClock, resolvePath: (path: string) => path };
+    const store = mongoKeyStore.create({ uri, database }, context);
+    stores.push(store);
+    const message = 'The key store has not been opened.';
+    assert.throws(() => store.lookup(newRecord().hash), { name: 'KeyStoreError', code: 'unavailable', message });
+  });
+
   it('keeps the version of the pepper that a key was made with', async () => {
     const record = newRecord({ pepper: 2 });
     await (await newStore()).insert(record);
@@ -88,14 +101,16 @@ describe('the key store in MongoDB', () => {
     const store = await newStore();
     const record = newRecord();
     await store.insert(record);
-    await rejectsWith('conflict', store.insert(newRecord({ id: record.id })));
-    await rejectsWith('conflict', store.insert(newRecord({ hash: record.hash })));
+    const told = (id: string) => `There is a key with the id ${id}, or the same key, already.`;
+    await rejectsWith('conflict', store.insert(newRecord({ id: record.id })), told(record.id));
+    const same = newRecord({ hash: record.hash });
+    await rejectsWith('conflict', store.insert(same), told(same.id));
     assert.deepEqual(await store.list(), [record]);
   });
 
   it('update() rejects with unknown_key for an id that is not there', async () => {
     const store = await newStore();
-    await rejectsWith('unknown_key', store.update('key_none', { name: 'x' }));
+    await rejectsWith('unknown_key', store.update('key_none', { name: 'x' }), 'There is no key with the id key_none.');
     assert.deepEqual(await store.list(), []);
   });
 

@@ -83,7 +83,8 @@ describe('publishing to MongoDB', () => {
       }),
     );
     await begun.passed;
-    await failsWith('conflict', () => second.adapter.publish(anotherDataset(THIRD, THIRD_CREATED)));
+    const { message } = await failsWith('conflict', () => second.adapter.publish(anotherDataset(THIRD, THIRD_CREATED)));
+    assert.equal(message, 'Another publication is under way. Try again when it has ended.');
     go.open();
     await winning;
     await eventually('the other replica follows', () => second.version() === SECOND, 5000);
@@ -138,8 +139,28 @@ describe('publishing to MongoDB', () => {
     await adapter.publish(datasetOf());
     await adapter.publish(anotherDataset());
     const activated = pausing(anotherDataset(THIRD, THIRD_CREATED), 'words', () => adapter.versions.activate(FIRST));
-    await failsWith('conflict', () => adapter.publish(activated));
+    const { message } = await failsWith('conflict', () => adapter.publish(activated));
+    assert.equal(
+      message,
+      `Version ${THIRD} was not published: another publisher took over, or another version was activated meanwhile.`,
+    );
     assert.equal(adapter.snapshot().version, FIRST);
+  });
+
+  it('rejects with conflict, before it reads a row, where the version has been published already', async () => {
+    const { adapter } = await replicas.open();
+    await adapter.publish(datasetOf());
+    let read = 0;
+    const again = pausing(datasetOf(), 'words', async () => {
+      read++;
+    });
+    const { message } = await failsWith('conflict', () => adapter.publish(again));
+    const since = adapter.snapshot().publishedAt.toISOString();
+    assert.equal(
+      message,
+      `Version ${FIRST} has been published already, on ${since}: other content needs another version.`,
+    );
+    assert.equal(read, 0);
   });
 
   it('reads back what was written: rows that get lost or change on the way are found before the pointer moves', async () => {

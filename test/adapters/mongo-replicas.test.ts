@@ -69,6 +69,25 @@ describe('replicas on MongoDB', () => {
       assert.equal(said.length, 1);
     });
 
+    it('goes back to a version that is there; to the one that is current there is nothing to do', async () => {
+      await useShared();
+      const { adapter } = await replicas.open();
+      const { message: none } = await failsWith('unknown_version', () => adapter.versions.activate(FIRST));
+      assert.equal(none, `There is no version ${FIRST}. There are: none.`);
+      await adapter.publish(datasetOf());
+      await adapter.publish(anotherDataset());
+      const { message } = await failsWith('unknown_version', () => adapter.versions.activate('x'));
+      assert.equal(message, `There is no version x. There are: ${SECOND}, ${FIRST}.`);
+      const moves = () =>
+        replicas.raw(async (db) =>
+          (await db.collection('catalog').findOne())?.['moves'].map(({ version }: { version: string }) => version),
+        );
+      await adapter.versions.activate(SECOND);
+      assert.deepEqual(await moves(), [FIRST, SECOND]);
+      await adapter.versions.activate(FIRST);
+      assert.deepEqual(await moves(), [FIRST, SECOND, FIRST]);
+    });
+
     it('goes on after somebody dropped the catalog, and follows the one that comes after it', async () => {
       await useShared();
       const replica = await replicas.open();

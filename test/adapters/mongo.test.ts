@@ -43,4 +43,7 @@ describeAdapter({
   },
 });
 
-after(async () => (await started)?.stop());
+after(async () => {
+  await (await started)?.stop();
+  started = undefined;
+});

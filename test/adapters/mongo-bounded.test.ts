@@ -1,0 +1,124 @@
+/** Every wait for MongoDB ends, and its errors say what was waited for. */
+import { expect } from 'chai';
+import { bounded, toStorageError } from '../../adapters/mongo/bounded.js';
+import { Catalog } from '../../adapters/mongo/catalog.js';
+import type { Connection } from '../../adapters/mongo/connection.js';
+import { expireReplicas, Holds, heldIds } from '../../adapters/mongo/holds.js';
+import { readAudit } from '../../adapters/mongo/key-audit.js';
+import { readUse, writeUse } from '../../adapters/mongo/key-use.js';
+import { sweep } from '../../adapters/mongo/sweep.js';
+import { systemClock } from '../../core/contracts/runtime.js';
+import { StorageError } from '../../core/errors.js';
+import { closedConnection } from './mongo-database.js';
+
+const failureOf = async (promise: Promise<unknown>): Promise<StorageError> => {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).to.be.instanceOf(StorageError);
+  return error as StorageError;
+};
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe('bounded() of the MongoDB adapter', () => {
+  it('resolves with what the work resolves with', async () => {
+    expect(await bounded('count', 1000, undefined, async () => 7)).to.equal(7);
+  });
+
+  it('rejects with unavailable, and the cause, when the work fails', async () => {
+    const cause = new Error('It is not there.');
+    const error = await failureOf(bounded('count', 1000, undefined, () => Promise.reject(cause)));
+    expect(error).to.include({ code: 'unavailable', message: 'MongoDB could not count: It is not there.', cause });
+  });
+
+  it('leaves an error of the storage contract as it is', async () => {
+    const error = new StorageError('conflict', 'Somebody else was first.');
+    expect(toStorageError(error, 'count')).to.equal(error);
+    expect(await failureOf(bounded('count', 1000, undefined, () => Promise.reject(error)))).to.equal(error);
+  });
+
+  it('rejects with unavailable when the time is over, and not before', async () => {
+    const began = performance.now();
+    const error = await failureOf(bounded('count', 40, undefined, never));
+    expect(error).to.include({ code: 'unavailable', message: 'MongoDB did not count within 40 ms.' });
+    expect(performance.now() - began).to.be.within(39, 2000);
+  });
+
+  it('rejects with aborted as soon as its signal is, and does not begin after that', async () => {
+    const abort = new AbortController();
+    const waiting = failureOf(bounded('count', 60_000, abort.signal, never));
+    abort.abort('enough');
+    expect(await waiting).to.include({
+      code: 'aborted',
+      message: 'Aborted while MongoDB was to count.',
+      cause: 'enough',
+    });
+    let begun = false;
+    const late = bounded('count', 60_000, abort.signal, async () => {
+      begun = true;
+    });
+    expect(await failureOf(late)).to.include({ code: 'aborted', cause: 'enough' });
+    expect(begun).to.equal(false);
+  });
+
+  it('keeps neither a timer nor a listener', async () => {
+    const { signal } = new AbortController();
+    const listeners = new Set<unknown>();
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = (type: string, listener: never, options?: never) => {
+      listeners.add(listener);
+      add(type, listener, options);
+    };
+    signal.removeEventListener = (type: string, listener: never) => {
+      listeners.delete(listener);
+      remove(type, listener);
+    };
+    const times = 50;
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    for (let i = 0; i < times; i++) {
+      await bounded('count', 60_000, signal, async () => undefined);
+      await failureOf(bounded('count', 60_000, signal, () => Promise.reject(new Error('no'))));
+    }
+    expect(listeners.size).to.equal(0);
+    // Others come and go meanwhile, as the test's own.
+    expect(timers() - before).to.be.below(times);
+  });
+});
+
+describe('an operation of the MongoDB adapter that fails says which one it was', () => {
+  let connection: Connection;
+  before(async () => {
+    connection = await closedConnection();
+  });
+
+  const publication = { id: 1, version: '1', publishedAt: new Date(0) };
+  const catalog = () => new Catalog(connection);
+  const operations: readonly (readonly [what: string, work: () => Promise<unknown>])[] = [
+    ['read the catalog', () => catalog().current()],
+    ['read the catalog', () => catalog().read()],
+    ['read the catalog', () => catalog().existing([1])],
+    ['make the catalog', () => catalog().lock('me', 1000)],
+    ['renew the lock', () => catalog().renew('me', 1000)],
+    ['unlock the catalog', () => catalog().unlock('me')],
+    ['move the pointer', () => catalog().commit('me', publication, null)],
+    ['move the pointer', () => catalog().activate(publication, null)],
+    ['remove a version', () => catalog().remove(1)],
+    ['read the holds', () => heldIds(connection)],
+    ['make an index', () => expireReplicas(connection)],
+    ['write the holds', () => new Holds(connection, systemClock, 1000).keep([1], async () => undefined)],
+    ['list the collections', () => sweep(connection, catalog())],
+    ['read the audit', () => readAudit(connection)],
+    ['note the use of keys', () => writeUse(connection, new Map([['key', 1]]))],
+    ['read the use of keys', () => readUse(connection)],
+  ];
+  for (const [index, [what, work]] of operations.entries()) {
+    it(`${index + 1}: ${what}`, async () => {
+      const error = await failureOf(work());
+      expect(error.code).to.equal('unavailable');
+      expect(error.message).to.match(new RegExp(`^MongoDB could not ${what}: .`));
+    });
+  }
+});

@@ -1,0 +1,139 @@
+/** The catalog of the MongoDB adapter: each change is made whole, or not at all. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Catalog, type Publication } from '../../adapters/mongo/catalog.js';
+import { openDatabase, type TestDatabase } from './mongo-database.js';
+
+const LONG = 60_000;
+
+describe('the catalog in MongoDB', () => {
+  let database: TestDatabase;
+  let catalog: Catalog;
+  let second = 0;
+  beforeEach(async () => {
+    database = await openDatabase();
+    catalog = new Catalog(database.connection);
+  });
+  afterEach(() => database.end());
+
+  const publish = async (version: string): Promise<Publication> => {
+    const locked = await catalog.lock('publisher', LONG);
+    const publication = { id: locked!.sequence, version, publishedAt: new Date(1000 * ++second) };
+    expect(await catalog.commit('publisher', publication, locked!.current)).to.equal(true);
+    return publication;
+  };
+
+  it('is empty before the first lock, and tells of nothing', async () => {
+    expect(await catalog.read()).to.deep.equal({
+      _id: 'catalog',
+      sequence: 0,
+      lock: null,
+      current: null,
+      versions: [],
+      moves: [],
+    });
+    expect(await catalog.current()).to.equal(undefined);
+    expect(await catalog.existing([0, 1])).to.deep.equal(new Set());
+  });
+
+  it('changes nothing where there is none', async () => {
+    const publication = { id: 1, version: '1', publishedAt: new Date(0) };
+    expect(await catalog.renew('publisher', LONG)).to.equal(false);
+    expect(await catalog.commit('publisher', publication, null)).to.equal(false);
+    expect(await catalog.activate(publication, null)).to.equal(false);
+    expect(await catalog.remove(1)).to.equal(false);
+    await catalog.unlock('publisher');
+    expect(await database.connection.db.collection('catalog').countDocuments()).to.equal(0);
+  });
+
+  it('begins its ids at the time, and gives each out once, with the lock', async () => {
+    const before = Date.now();
+    const first = await catalog.lock('first', LONG);
+    expect(first!.sequence).to.be.within(before + 1, Date.now() + 1);
+    expect(first!.lock).to.include({ owner: 'first', id: first!.sequence });
+    expect(+first!.lock!.expires - before).to.be.within(LONG - 5000, LONG + 10_000);
+    await catalog.unlock('first');
+    const next = await catalog.lock('second', LONG);
+    expect(next!.sequence).to.equal(first!.sequence + 1);
+    expect(next!.lock!.id).to.equal(next!.sequence);
+  });
+
+  it('has one lock, until it is given back or its time is over', async () => {
+    expect(await catalog.lock('first', LONG)).not.to.equal(undefined);
+    expect(await catalog.lock('second', LONG)).to.equal(undefined);
+    await catalog.unlock('second');
+    expect((await catalog.read()).lock).to.include({ owner: 'first' });
+    await catalog.unlock('first');
+    expect((await catalog.read()).lock).to.equal(null);
+    expect((await catalog.lock('second', 1))!.lock).to.include({ owner: 'second' });
+    await delay(20);
+    expect((await catalog.lock('third', LONG))!.lock).to.include({ owner: 'third' });
+  });
+
+  it('renews the lock for its owner alone', async () => {
+    const { lock } = (await catalog.lock('first', 1000))!;
+    expect(await catalog.renew('second', LONG)).to.equal(false);
+    expect((await catalog.read()).lock).to.deep.equal(lock);
+    expect(await catalog.renew('first', LONG)).to.equal(true);
+    const renewed = (await catalog.read()).lock!;
+    expect(renewed).to.include({ owner: 'first', id: lock!.id });
+    expect(+renewed.expires - +lock!.expires).to.be.within(LONG - 1000, LONG + 9000);
+  });
+
+  it('adds a version, points at it and gives the lock back, all at once', async () => {
+    const first = await publish('1');
+    expect(await catalog.current()).to.deep.equal(first);
+    const second = await publish('2');
+    const { lock, current, versions, moves } = await catalog.read();
+    expect({ lock, current }).to.deep.equal({ lock: null, current: second });
+    expect(versions).to.deep.equal([first, second]);
+    expect(moves).to.deep.equal([first, second]);
+    expect(await catalog.current()).to.deep.equal(second);
+  });
+
+  it('adds nothing for one whose lock is gone, after another move, and under a name that is there', async () => {
+    const first = await publish('1');
+    const { sequence: id, current } = (await catalog.lock('publisher', LONG))!;
+    const before = await catalog.read();
+    const next = { id, version: '2', publishedAt: new Date(99_000) };
+    expect(await catalog.commit('somebody', next, current)).to.equal(false);
+    expect(await catalog.commit('publisher', next, null)).to.equal(false);
+    expect(await catalog.commit('publisher', { ...next, version: '1' }, current)).to.equal(false);
+    expect(await catalog.read()).to.deep.equal(before);
+    expect(await catalog.commit('publisher', next, first)).to.equal(true);
+  });
+
+  it('goes back to a version that is there, from the one that was expected', async () => {
+    const first = await publish('1');
+    const second = await publish('2');
+    const again = { ...first, publishedAt: new Date(99_000) };
+    expect(await catalog.activate(again, first)).to.equal(false);
+    expect(await catalog.activate({ ...again, id: 7 }, second)).to.equal(false);
+    expect((await catalog.read()).current).to.deep.equal(second);
+    expect(await catalog.activate(again, second)).to.equal(true);
+    const { current, versions, moves } = await catalog.read();
+    expect(current).to.deep.equal(again);
+    expect(versions).to.deep.equal([first, second]);
+    expect(moves).to.deep.equal([first, second, again]);
+  });
+
+  it('takes out any version but the current one, and remembers that it was current once', async () => {
+    const [first, second, third] = [await publish('1'), await publish('2'), await publish('3')];
+    expect(await catalog.remove(third.id)).to.equal(false);
+    expect(await catalog.remove(7)).to.equal(false);
+    expect(await catalog.remove(first.id)).to.equal(true);
+    expect(await catalog.remove(first.id)).to.equal(false);
+    const { versions, moves } = await catalog.read();
+    expect(versions).to.deep.equal([second, third]);
+    expect(moves).to.deep.equal([first, second, third]);
+    expect(await catalog.existing([first.id, third.id, 7])).to.deep.equal(new Set([third.id]));
+  });
+
+  it('makes reading it end when its signal is aborted', async () => {
+    const rejected = await catalog.current(AbortSignal.abort()).then(
+      () => undefined,
+      (error: { code: string }) => error.code,
+    );
+    expect(rejected).to.equal('aborted');
+  });
+});

@@ -1,0 +1,31 @@
+/** A database of one's own on the MongoDB that tests share, for tests of single parts of the MongoDB adapter. */
+import { Connection } from '../../adapters/mongo/connection.js';
+import { type ConnectionOptions, connectionOptions, withDefaults } from '../../adapters/mongo/options.js';
+import { mongoForTests, uniqueName } from '../support/services.js';
+
+export interface TestDatabase {
+  readonly connection: Connection;
+  /** Drops the database, and closes the connection. */
+  end(): Promise<void>;
+}
+
+export const openDatabase = async (): Promise<TestDatabase> => {
+  const { url: uri } = await mongoForTests();
+  const options = { uri, database: uniqueName('part'), operationMs: 10_000 };
+  const connection = new Connection(withDefaults<ConnectionOptions>(connectionOptions, options));
+  await connection.connect();
+  return {
+    connection,
+    async end() {
+      await connection.db.dropDatabase();
+      await connection.close();
+    },
+  };
+};
+
+/** A connection that was closed: whatever is asked of it fails at once, and says what that was. */
+export const closedConnection = async (): Promise<Connection> => {
+  const { connection, end } = await openDatabase();
+  await end();
+  return connection;
+};

@@ -1,0 +1,96 @@
+/** How rows lie in MongoDB, what is asked for them, and what MongoDB cannot give back as it was. */
+import { expect } from 'chai';
+import { Connection } from '../../adapters/mongo/connection.js';
+import { dataCollection, indexOf, ordersOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
+import { type ConnectionOptions, connectionOptions, withDefaults } from '../../adapters/mongo/options.js';
+import { unstorable } from '../../adapters/mongo/storable.js';
+import type { Collection } from '../../core/contracts/dataset.js';
+
+const collection = {
+  name: 'prices',
+  key: ['cbsa', 'date'],
+  orders: [['date'], ['name', 'cbsa']],
+} as unknown as Collection;
+
+describe('the layout in MongoDB', () => {
+  it('has a collection for each of a version, whose name tells the version', () => {
+    expect(dataCollection(17, 'prices.monthly')).to.equal('data.17.prices.monthly');
+    expect(
+      ['data.17.prices.monthly', 'data.0.x', 'data.x.17.y', 'my.data.17.x', 'data.17', 'catalog'].map(versionIdOf),
+    ).to.deep.equal([17, 0, undefined, undefined, undefined, undefined]);
+  });
+
+  it('has an index for the key, then one for each order', () => {
+    expect(ordersOf(collection).map((order) => indexOf(order))).to.deep.equal([
+      { 'd.cbsa': 1, 'd.date': 1 },
+      { 'd.date': 1 },
+      { 'd.name': 1, 'd.cbsa': 1 },
+    ]);
+    expect(ordersOf({ ...collection, orders: undefined } as never)).to.deep.equal([['cbsa', 'date']]);
+    expect(indexOf(['date', 'name'], -1)).to.deep.equal({ 'd.date': -1, 'd.name': -1 });
+  });
+
+  it('a row is asked for by its key and the index of it, without its number', () => {
+    expect(planGet(collection, ['12060', '2026-01'])).to.deep.equal({
+      filter: { 'd.cbsa': '12060', 'd.date': '2026-01' },
+      options: { projection: { _id: 0 }, hint: { 'd.cbsa': 1, 'd.date': 1 } },
+    });
+  });
+
+  it('rows are asked for in the order of an index', () => {
+    const plain = { projection: { _id: 0 }, hint: { 'd.date': 1 }, sort: { 'd.date': 1 }, batchSize: 9 };
+    expect(planFind({ order: ['date'] }, 9)).to.deep.equal({ filter: {}, options: plain });
+    expect(planFind({ order: ['date'], limit: 3, descending: true }, 9)).to.deep.equal({
+      filter: {},
+      options: { ...plain, sort: { 'd.date': -1 }, limit: 3 },
+    });
+    const filterOf = (query: object) => planFind({ order: ['date'], ...query }, 9).filter;
+    expect(filterOf({ equal: { name: null, cbsa: '1' } })).to.deep.equal({ 'd.name': null, 'd.cbsa': '1' });
+    expect(filterOf({ range: { field: 'date', from: 'a', to: 'b' } })).to.deep.equal({
+      'd.date': { $gte: 'a', $lte: 'b' },
+    });
+    expect(filterOf({ range: { field: 'date', from: 0 } })).to.deep.equal({ 'd.date': { $gte: 0 } });
+    expect(filterOf({ range: { field: 'date', to: '' } })).to.deep.equal({ 'd.date': { $lte: '' } });
+  });
+
+  const databaseOf = (uri: string, database?: string): string =>
+    new Connection(withDefaults<ConnectionOptions>(connectionOptions, { uri, ...(database && { database }) })).db
+      .databaseName;
+
+  it('lies in the database that is named, by the option before the address', () => {
+    expect(databaseOf('mongodb://127.0.0.1')).to.equal('dataset');
+    expect(databaseOf('mongodb://127.0.0.1/')).to.equal('dataset');
+    expect(databaseOf('mongodb://127.0.0.1/?directConnection=true')).to.equal('dataset');
+    expect(databaseOf('mongodb://127.0.0.1,127.0.0.2:27018/metros?retryReads=false')).to.equal('metros');
+    expect(databaseOf('mongodb://127.0.0.1/us%2Dmetros')).to.equal('us-metros');
+    expect(databaseOf('mongodb://127.0.0.1/metros', 'other')).to.equal('other');
+  });
+});
+
+describe('what MongoDB cannot give back as it was', () => {
+  const faultOf = (row: object): string | undefined => unstorable(row as never, JSON.stringify(row));
+
+  for (const [row, fault] of [
+    [{ a: '\ud800' }, 'the row.a holds half a surrogate pair, which UTF-8 has no bytes for'],
+    [{ a: [1, { b: ['x', '\udc00'] }] }, 'the row.a[1].b[1] holds half a surrogate pair, which UTF-8 has no bytes for'],
+    [{ '\udfff': 1 }, 'the name of "the row.\\udfff" holds half a surrogate pair'],
+    [{ a: { 'b\0c': 1 } }, 'the name of "the row.a.b\\u0000c" contains the character U+0000'],
+    [{ a: [{ _bsontype: 'Long' }] }, "the row.a[0]._bsontype has a name that MongoDB's driver keeps for itself"],
+    [{ a: { $ref: 'x', $id: 1 } }, 'the row.a would be read back as a database reference'],
+    [{ a: null, b: { $ref: 'x', $id: null } }, 'the row.b would be read back as a database reference'],
+  ] as const) {
+    it(`${fault.slice(0, 60)}…`, () => expect(faultOf(row)).to.equal(fault));
+  }
+
+  it('all else can be stored', () => {
+    for (const row of [
+      { a: '😀 \u0001 \0', b: [null, true, 1.5, -0] },
+      { a: '"_bsontype" and "$ref" and \\u' },
+      { $ref: 'x' },
+      { $id: 'x', a: { $ref: { $id: 1 } } },
+      { _id: 1, 'a.b': 1, $set: {}, '': null },
+    ]) {
+      expect(faultOf(row), JSON.stringify(row)).to.equal(undefined);
+    }
+  });
+});

@@ -1,0 +1,77 @@
+/** The MongoDB adapter's looks: again and again, never two at once, and at once when asked. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Poller } from '../../adapters/mongo/poller.js';
+import { eventually } from '../../conformance/expect.js';
+import { gate } from './mongo-replica.js';
+
+const NEVER = 3_600_000;
+
+describe('Poller', () => {
+  let poller: Poller;
+  afterEach(() => poller.stop());
+
+  it('goes on by itself after the first run', async () => {
+    let runs = 0;
+    poller = new Poller(5, async () => {
+      runs++;
+    });
+    await delay(20);
+    expect(runs).to.equal(0);
+    await poller.kick();
+    await eventually('it has run three times', () => runs >= 3, 2000);
+  });
+
+  it('runs at once when asked, and waits for its interval from then on', async () => {
+    let runs = 0;
+    poller = new Poller(NEVER, async () => {
+      runs++;
+    });
+    await poller.kick();
+    await poller.kick();
+    await delay(20);
+    expect(runs).to.equal(2);
+  });
+
+  it('never runs twice at once; all who ask during a run share the one after it', async () => {
+    const gates = [gate(), gate(), gate()];
+    let [runs, running, most] = [0, 0, 0];
+    poller = new Poller(NEVER, async () => {
+      most = Math.max(most, ++running);
+      await gates[runs++]!.passed;
+      running--;
+    });
+    const first = poller.kick();
+    let after = 0;
+    const others = [poller.kick(), poller.kick()].map((kicked) => kicked.then(() => after++));
+    gates[0]!.open();
+    await first;
+    expect(after).to.equal(0);
+    gates[1]!.open();
+    await Promise.all(others);
+    expect({ runs, most, after }).to.deep.equal({ runs: 2, most: 1, after: 2 });
+    gates[2]!.open();
+    await poller.kick();
+    expect(runs).to.equal(3);
+  });
+
+  it('stops: after the run that is under way there is no other', async () => {
+    const { passed, open } = gate();
+    let [begun, ended] = [0, 0];
+    poller = new Poller(1, async () => {
+      begun++;
+      await passed;
+      ended++;
+    });
+    void poller.kick();
+    const next = poller.kick();
+    const stopped = poller.stop();
+    open();
+    await stopped;
+    expect(ended).to.equal(1);
+    await next;
+    await poller.kick();
+    await delay(20);
+    expect(begun).to.equal(1);
+  });
+});
