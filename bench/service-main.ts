@@ -4,7 +4,7 @@
  */
 import { createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
-import { keepRequestsYoung, yieldToEventLoop } from '../cli/engine.js';
+import { collectSeldom, yieldToEventLoop } from '../cli/engine.js';
 import { main } from '../cli/main.js';
 import type { Limiter } from '../core/contracts/limiter.js';
 
@@ -15,7 +15,7 @@ const noLimiter: Limiter = {
 };
 
 if (process.argv.at(-1) === '--without-limiter') {
-  keepRequestsYoung();
+  collectSeldom();
   const path = process.argv[process.argv.indexOf('--config') + 1];
   const app = await createApp(await loadConfig({ path, env: {} }), { limiter: noLimiter });
   process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
