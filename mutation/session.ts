@@ -35,7 +35,7 @@ class Worker {
   readonly ready: Promise<unknown>;
 
   /** @param mutant in force from the start, for what happens only then */
-  constructor({ folder }: Build, tests: readonly string[], mutant = -1) {
+  constructor({ folder }: Build, tests: readonly string[], mutant = NONE) {
     this.#child = fork(join(folder, 'mutation/worker.js'), tests, {
       cwd: folder,
       env: { ...process.env, MUTANT: String(mutant) },
@@ -135,7 +135,7 @@ export class Session {
     // What a failed test has left behind must not be the next mutant's fault.
     if (!alive || verdict?.spoilt) this.close();
     // It may have ended late, from what another mutant did before.
-    if (!alive) return this.#inNewWorker(id, -1, passing);
+    if (!alive) return this.#inNewWorker(id, NONE, passing);
     return outcomeOf(verdict);
   }
 
@@ -167,7 +167,7 @@ export class Session {
     return outcome;
   }
 
-  async #start(mutant = -1): Promise<Worker> {
+  async #start(mutant = NONE): Promise<Worker> {
     const worker = new Worker(this.#build, this.#files, mutant);
     await worker.ready;
     if (worker.alive) await worker.ask({ times: this.#tests.map((test) => ({ ...test, passed: [] })) });
