@@ -9,7 +9,7 @@ import { eventually } from '../../conformance/expect.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';
-import { keptLogger } from '../support/kept-logger.js';
+import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 import { newRecord } from '../support/key-record.js';
 import { mongoForTests, type Server, startMongo, uniqueName } from '../support/services.js';
 
@@ -30,6 +30,8 @@ describe('the key store in MongoDB', () => {
   let database: string;
   let server: Server | undefined;
   let stores: KeyStore[];
+  /** Of the store that was made last. */
+  let logger: KeptLogger;
 
   beforeEach(async () => {
     stores = [];
@@ -62,7 +64,8 @@ describe('the key store in MongoDB', () => {
     return server;
   };
   const newStore = async (options: Partial<ConnectionOptions> = {}): Promise<KeyStore> => {
-    const context = { logger: keptLogger(), clock: systemClock, resolvePath: (path: string) => path };
+    logger = keptLogger();
+    const context = { logger, clock: systemClock, resolvePath: (path: string) => path };
     const store = mongoKeyStore.create({ uri, database, pollMs: 100, ...options }, context);
     stores.push(store);
     await store.open();
@@ -249,6 +252,12 @@ describe('the key store in MongoDB', () => {
       IN_FORCE_MS,
     );
     assert.equal(reader.lookup(record.hash)?.expires_at, null);
+    const { hash } = newRecord();
+    await edit(record.id, { $set: { hash } });
+    await eventually('it is another key', () => reader.lookup(hash)?.id === record.id, IN_FORCE_MS);
+    assert.equal(reader.lookup(record.hash), undefined);
+    await edit(record.id, { $set: { hash: record.hash } });
+    await eventually('it is the first again', () => reader.lookup(record.hash)?.id === record.id, IN_FORCE_MS);
     await raw((db) => db.collection<{ _id: string }>('api_keys').deleteOne({ _id: record.id }));
     await eventually('it is gone', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
     await raw((db) =>
@@ -280,6 +289,10 @@ describe('the key store in MongoDB', () => {
     await mongod.restart();
     await eventually('it is well', () => store.health().ok, 10_000);
     assert.deepEqual(store.lookup(record.hash), record);
+    assert.deepEqual(
+      logger.lines.filter((line) => line.includes('the key store')),
+      ['warn: the key store cannot be read; it is tried again all the time', 'info: the key store can be read again'],
+    );
   });
 
   for (const [what, away, back] of [

@@ -229,6 +229,10 @@ describe('replicas on MongoDB', () => {
       assert.deepEqual(await replica.items(), rows['items']);
       await eventually('it is over', () => replica.problems.at(-1) === undefined, 5000);
       await replica.adapter.ping();
+      assert.deepEqual(
+        replica.logger.lines.filter((line) => line.includes(': MongoDB')),
+        ['warn: MongoDB cannot be reached; it is tried again all the time', 'info: MongoDB can be read again'],
+      );
     });
 
     for (const [what, away, back] of [
