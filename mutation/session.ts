@@ -143,12 +143,15 @@ export class Session {
   async #control(): Promise<void> {
     const all = this.#all(NONE);
     const worker = await this.#start();
-    for (let run = 0; run < 2; run++) {
-      const { status, by } = outcomeOf(await this.#ask(worker, NONE, all));
-      if (status !== 'survived')
+    try {
+      for (let run = 0; run < 2; run++) {
+        const { status, by } = outcomeOf(await this.#ask(worker, NONE, all));
+        if (status === 'survived') continue;
         throw new Error(`Without a mutation the tests fail as they run again: ${by ?? status}`);
+      }
+    } finally {
+      worker.stop();
     }
-    worker.stop();
   }
 
   close(): void {

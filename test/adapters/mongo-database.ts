@@ -1,6 +1,6 @@
 /** A database of one's own on the MongoDB that tests share, for tests of single parts of the MongoDB adapter. */
 import { Connection } from '../../adapters/mongo/connection.js';
-import { type ConnectionOptions, connectionOptions, withDefaults } from '../../adapters/mongo/options.js';
+import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from '../../adapters/mongo/options.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 
 export interface TestDatabase {
@@ -9,10 +9,13 @@ export interface TestDatabase {
   end(): Promise<void>;
 }
 
+/** Not connected yet. */
+export const connectionTo = (options: Given<ConnectionOptions>): Connection =>
+  new Connection(withDefaults<ConnectionOptions>(connectionOptions, options));
+
 export const openDatabase = async (): Promise<TestDatabase> => {
   const { url: uri } = await mongoForTests();
-  const options = { uri, database: uniqueName('part'), operationMs: 10_000 };
-  const connection = new Connection(withDefaults<ConnectionOptions>(connectionOptions, options));
+  const connection = connectionTo({ uri, database: uniqueName('part'), operationMs: 10_000 });
   await connection.connect();
   return {
     connection,

@@ -63,11 +63,16 @@ describe('the key store in MongoDB', () => {
     uri = server.url;
     return server;
   };
-  const newStore = async (options: Partial<ConnectionOptions> = {}): Promise<KeyStore> => {
+  /** One that is not open yet. */
+  const makeStore = (options: Partial<ConnectionOptions> = {}): KeyStore => {
     logger = keptLogger();
     const context = { logger, clock: systemClock, resolvePath: (path: string) => path };
     const store = mongoKeyStore.create({ uri, database, pollMs: 100, ...options }, context);
     stores.push(store);
+    return store;
+  };
+  const newStore = async (options: Partial<ConnectionOptions> = {}): Promise<KeyStore> => {
+    const store = makeStore(options);
     await store.open();
     return store;
   };
@@ -87,9 +92,7 @@ describe('the key store in MongoDB', () => {
   });
 
   it('lookup() throws unavailable before open()', () => {
-    const context = { logger: keptLogger(), clock: systemClock, resolvePath: (path: string) => path };
-    const store = mongoKeyStore.create({ uri, database }, context);
-    stores.push(store);
+    const store = makeStore();
     const message = 'The key store has not been opened.';
     assert.throws(() => store.lookup(newRecord().hash), { name: 'KeyStoreError', code: 'unavailable', message });
   });

@@ -1,10 +1,9 @@
 /** How rows lie in MongoDB, what is asked for them, and what MongoDB cannot give back as it was. */
 import { expect } from 'chai';
-import { Connection } from '../../adapters/mongo/connection.js';
 import { dataCollection, indexOf, ordersOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
-import { type ConnectionOptions, connectionOptions, withDefaults } from '../../adapters/mongo/options.js';
 import { unstorable } from '../../adapters/mongo/storable.js';
 import type { Collection } from '../../core/contracts/dataset.js';
+import { connectionTo } from './mongo-database.js';
 
 const collection = {
   name: 'prices',
@@ -54,8 +53,7 @@ describe('the layout in MongoDB', () => {
   });
 
   const databaseOf = (uri: string, database?: string): string =>
-    new Connection(withDefaults<ConnectionOptions>(connectionOptions, { uri, ...(database && { database }) })).db
-      .databaseName;
+    connectionTo({ uri, ...(database && { database }) }).db.databaseName;
 
   it('lies in the database that is named, by the option before the address', () => {
     expect(databaseOf('mongodb://127.0.0.1')).to.equal('dataset');
