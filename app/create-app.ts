@@ -100,7 +100,7 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   });
 
   const keys = createKeyRing({ auth, keyStore, clock, logger: logger.child({ part: 'keys' }) });
-  const headers = commonHeaders(http.cors);
+  const headers = commonHeaders({ cors: http.cors, keepAliveTimeoutMs: server.keepAliveTimeoutMs });
   const routes = new RouteTable(modules.registry.routes, modules.registry.mounts, {
     basePath: server.basePath,
     unknownParameters: http.unknownParameters,

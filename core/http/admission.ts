@@ -184,7 +184,7 @@ export const admitting = (
   handle: Handle,
 ) => {
   const { toRequest } = refusal(new ApiError(errors.service_unavailable), headers, {
-    more: ['Retry-After', RETRY_AFTER_SECONDS],
+    more: { 'Retry-After': RETRY_AFTER_SECONDS },
     close: false,
   });
   const leave = () => admission.leave();

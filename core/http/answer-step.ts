@@ -5,6 +5,7 @@ import type { MountContext } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import { type Answer, type AnswerParts, answerer } from './answers.js';
 import type { Exchange, Reply, Step } from './exchange.js';
+import { linesOf, pairsOf } from './head.js';
 import type { CommonHeaders } from './headers.js';
 import { negotiatedReply } from './negotiated-reply.js';
 import type { Representation } from './representation.js';
@@ -58,7 +59,7 @@ const mountAnswerer =
     const context = contextOf(exchange);
     context.status = 404;
     // Its handler may write by itself: what every response carries has to be there before.
-    const head = commonHead(exchange, headers);
+    const head = pairsOf(commonHead(exchange, headers));
     for (let i = 0; i < head.length; i += 2) context.append(head[i]!, head[i + 1]!);
     if (mount.contentSecurityPolicy) context.set('Content-Security-Policy', mount.contentSecurityPolicy);
     // The server leaves it to whoever takes the body.
@@ -70,9 +71,9 @@ const mountAnswerer =
 /** What a mount, or a plugin's own middleware that answered instead of the route, left in Koa's context. */
 const koaReply = (status: number, body: unknown): Reply => {
   // RFC 9110 8.6: no length where there can be no content.
-  if (status === 204 || status === 304) return { status, head: [] };
+  if (status === 204 || status === 304) return { status, head: '' };
   const bytes = bytesOf(body);
-  return { status, head: ['Content-Length', String(bytes.length)], body: bytes };
+  return { status, head: linesOf({ 'Content-Length': String(bytes.length) }), body: bytes };
 };
 
 const bytesOf = (body: unknown): Buffer => {

@@ -49,7 +49,7 @@ const serviceAsker = ({ serviceState }: AnswerParts) => {
     if (!representation) {
       representation = jsonRepresentation(data, {
         lastModified: service.startedAt,
-        headers: ['Cache-Control', 'private, no-cache'],
+        headers: { 'Cache-Control': 'private, no-cache' },
       });
       known.set(data, representation);
     }
@@ -71,6 +71,6 @@ const askReplicas = async (
   const left = Math.max(0, sharedSeconds - age);
   return new Representation(Buffer.from(value), JSON_TYPE, {
     lastModified: new Date(clock.now() - age * 1000),
-    headers: ['Cache-Control', `public, max-age=${left}`, 'Age', String(age)],
+    headers: { 'Cache-Control': `public, max-age=${left}`, Age: String(age) },
   });
 };

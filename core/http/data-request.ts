@@ -14,8 +14,6 @@ export interface DataRequest {
   readonly form: Form;
 }
 
-const HEADERS = ['Cache-Control', 'private, no-cache'];
-
 /**
  * Rejects with what the handler throws.
  * @param pauses of a list between its batches; by default in turns with others who do the like
@@ -28,7 +26,7 @@ export const representData = async (
   const answer = await route.handler(input as never, { snapshot });
   const options = {
     lastModified: snapshot.publishedAt,
-    headers: [...HEADERS, 'Snapshot-Version', snapshot.version],
+    headers: { 'Cache-Control': 'private, no-cache', 'Snapshot-Version': snapshot.version },
   };
   if (!isStreamed(answer)) return new Representation(Buffer.from(form.write(answer)), form.mediaType, options);
   const { body, sha256 } = await writeList(form, answer.data, pauses ?? longWork.join());

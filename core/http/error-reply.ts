@@ -3,6 +3,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
 import { maskKeys } from '../keys/mask-keys.js';
 import type { Reply } from './exchange.js';
+import { linesOf } from './head.js';
 import { JSON_TYPE, payloadOf } from './representation.js';
 
 /** Seconds after which a client may try again when a store is away: they are back within two, usually. */
@@ -36,8 +37,12 @@ export const errorReply = (thrown: unknown, logger: Logger, requestId: string): 
   if (status === 500) logger.error({ err: thrown, requestId }, 'a request failed');
   else if (status === 503) logger.warn({ err: error.options.cause ?? error, requestId }, 'a request was turned away');
   const body = errorBody(error);
-  const head = ['Content-Type', JSON_TYPE, 'Content-Length', String(body.length), 'Cache-Control', 'no-store'];
-  if (status === 503 && !error.options.headers?.['Retry-After']) head.push('Retry-After', RETRY_AFTER_SECONDS);
-  for (const pair of Object.entries(error.options.headers ?? {})) head.push(...pair);
+  const head = linesOf({
+    'Content-Type': JSON_TYPE,
+    'Content-Length': String(body.length),
+    'Cache-Control': 'no-store',
+    ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }),
+    ...error.options.headers,
+  });
   return { status, head, body: payloadOf(body) };
 };

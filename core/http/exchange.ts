@@ -6,10 +6,11 @@ import type { Form } from './form.js';
 import type { Payload } from './representation.js';
 import type { Match } from './route-table.js';
 
-/** A status, header pairs (flat) and a body: all that a response consists of beside what every response carries. */
+/** A status, the lines of a head and a body: all that a response consists of beside what every response carries. */
 export interface Reply {
   readonly status: number;
-  readonly head: readonly string[];
+  /** See `head.ts`. */
+  readonly head: string;
   readonly body?: Payload | undefined;
 }
 

@@ -1,5 +1,6 @@
-/** Header pairs that do not depend on the answer. */
+/** Header fields that do not depend on the answer. */
 import { type Decision, WINDOW_MS } from '../contracts/limiter.js';
+import { linesOf } from './head.js';
 
 /** The value of `Allow` for an address with these methods. */
 export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');
@@ -19,73 +20,92 @@ const EXPOSED = [
 const SENT = 'Authorization, Accept, If-None-Match, If-Modified-Since, Traceparent, X-Request-Id';
 
 /** A JSON API is to be read: not rendered, not framed, not guessed at. */
-const SECURITY = [
-  'Content-Security-Policy',
-  "default-src 'none'; frame-ancestors 'none'",
-  'Referrer-Policy',
-  'no-referrer',
-  'X-Content-Type-Options',
-  'nosniff',
-];
+const SECURITY = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
 
 export interface CorsOptions {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;
 }
 
+/** What does not depend on the answer; where a text is given, its lines (see `head.ts`). */
 export interface CommonHeaders {
   /** On every response. */
-  always(origin: string | undefined): readonly string[];
+  always(origin: string | undefined): string;
+  /** On one whose connection stays open, as Node has it. */
+  lasting(): string;
   /** On a 405. */
   allow(methods: readonly string[]): Readonly<Record<string, string>>;
   /** On the answer to OPTIONS. */
-  options(methods: readonly string[]): readonly string[];
+  options(methods: readonly string[]): string;
 }
 
-/** @param cors null: pages of other origins may not read */
-export const commonHeaders = (cors: CorsOptions | null): CommonHeaders => {
-  const allow = (methods: readonly string[]) => ({ Allow: allowOf(methods) });
+export interface CommonHeadersOptions {
+  /** null: pages of other origins may not read. */
+  readonly cors: CorsOptions | null;
+  readonly keepAliveTimeoutMs: number;
+}
+
+export const commonHeaders = ({ cors, keepAliveTimeoutMs }: CommonHeadersOptions): CommonHeaders => ({
+  always: always(cors),
+  lasting: lasting(keepAliveTimeoutMs),
+  allow: (methods) => ({ Allow: allowOf(methods) }),
+  options: (methods) =>
+    linesOf({
+      Allow: allowOf(methods),
+      ...(cors && {
+        'Access-Control-Allow-Methods': allowOf(methods),
+        'Access-Control-Allow-Headers': SENT,
+        'Access-Control-Max-Age': String(cors.maxAgeSeconds),
+      }),
+    }),
+});
+
+const always = (cors: CorsOptions | null): CommonHeaders['always'] => {
   if (!cors) {
-    const closed = [...SECURITY, 'Cross-Origin-Resource-Policy', 'same-origin'];
-    return { always: () => closed, allow, options: (methods) => ['Allow', allowOf(methods)] };
+    const closed = linesOf({ ...SECURITY, 'Cross-Origin-Resource-Policy': 'same-origin' });
+    return () => closed;
   }
-  const options = (methods: readonly string[]) => [
-    'Allow',
-    allowOf(methods),
-    'Access-Control-Allow-Methods',
-    allowOf(methods),
-    'Access-Control-Allow-Headers',
-    SENT,
-    'Access-Control-Max-Age',
-    String(cors.maxAgeSeconds),
-  ];
-  const shared = [
+  const shared = {
     ...SECURITY,
-    'Cross-Origin-Resource-Policy',
-    'cross-origin',
-    'Access-Control-Expose-Headers',
-    EXPOSED,
-  ];
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    'Access-Control-Expose-Headers': EXPOSED,
+  };
   if (cors.origin === '*') {
-    const open = [...shared, 'Access-Control-Allow-Origin', '*'];
-    return { always: () => open, allow, options };
+    const open = linesOf({ ...shared, 'Access-Control-Allow-Origin': '*' });
+    return () => open;
   }
-  const origins = new Set(typeof cors.origin === 'string' ? [cors.origin] : cors.origin);
-  const denied = [...shared, 'Vary', 'Origin'];
-  return {
-    always: (origin) =>
-      origin !== undefined && origins.has(origin) ? [...denied, 'Access-Control-Allow-Origin', origin] : denied,
-    allow,
-    options,
+  const denied = linesOf({ ...shared, Vary: 'Origin' });
+  const origins = typeof cors.origin === 'string' ? [cors.origin] : cors.origin;
+  const allowed = new Map(
+    origins.map((origin) => [origin, denied + linesOf({ 'Access-Control-Allow-Origin': origin })]),
+  );
+  return (origin) => (origin === undefined ? undefined : allowed.get(origin)) ?? denied;
+};
+
+/** HTTP dates have whole seconds: one text is that of all responses of its second. */
+const lasting = (keepAliveTimeoutMs: number): CommonHeaders['lasting'] => {
+  const connection = linesOf({
+    Connection: 'keep-alive',
+    'Keep-Alive': `timeout=${Math.floor(keepAliveTimeoutMs / 1000)}`,
+  });
+  let second = 0;
+  let lines = '';
+  return () => {
+    const now = Math.floor(Date.now() / 1000);
+    if (now !== second) {
+      second = now;
+      lines = linesOf({ Date: new Date(now * 1000).toUTCString() }) + connection;
+    }
+    return lines;
   };
 };
 
 const windowSeconds = WINDOW_MS / 1000;
 
 /** `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651) of the IETF draft on rate limit headers. */
-export const limitHead = ({ limit, remaining, resetMs }: Decision): string[] => [
-  'RateLimit-Policy',
-  `"default";q=${limit};w=${windowSeconds}`,
-  'RateLimit',
-  `"default";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
-];
+export const limitHead = ({ limit, remaining, resetMs }: Decision): string =>
+  `RateLimit-Policy: "default";q=${limit};w=${windowSeconds}\r\nRateLimit: "default";r=${remaining};t=${Math.ceil(resetMs / 1000)}\r\n`;

@@ -6,8 +6,8 @@
  * whose answer is kept goes through the same steps as any other: its URL has been resolved and its input checked before
  * (`route-table.ts`), its key hashed before (`key-ring.ts`), its body serialised and compressed before
  * (`served-snapshot.ts`, `representation.ts`), so that what is left are look-ups, one decision of the limiter, and
- * the writing of bytes. A Koa context is made for those alone who use it: mounts, and plugins' own middleware
- * (`answer-step.ts`).
+ * the writing of bytes (`write-reply.ts`, `direct-response.ts`). A Koa context is made for those alone who use it: mounts,
+ * and plugins' own middleware (`answer-step.ts`).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KeyRecord } from '../contracts/keys.js';
@@ -48,7 +48,14 @@ export const pipeline = (parts: PipelineParts): Handle => {
       exchange.response.destroy();
     }
   };
-  const fail = (exchange: Exchange, error: unknown): void => deliver(exchange, errorReply(error, logger, exchange.id));
+  const fail = (exchange: Exchange, error: unknown): void => {
+    try {
+      deliver(exchange, errorReply(error, logger, exchange.id));
+    } catch (fault) {
+      // A plugin's error may bring headers that no head may have.
+      deliver(exchange, errorReply(fault, logger, exchange.id));
+    }
+  };
 
   return (request, response) => {
     const exchange = new Exchange(requestId(request), request, response, routes.resolve(request.url ?? '/'));
@@ -117,7 +124,7 @@ const limit = ({ limiter, logger }: PipelineParts): Step => {
     // Not thrown: a refused request must not cost more than an admitted one, and a stack trace does.
     const seconds = Math.max(1, Math.ceil(decision.resetMs / 1000));
     const { status, head, body } = rateLimited;
-    exchange.reply = { status, head: [...head, 'Retry-After', String(seconds)], body };
+    exchange.reply = { status, head: `${head}Retry-After: ${seconds}\r\n`, body };
   };
   const rateLimited = errorReply(new ApiError(errors.rate_limited), logger, '');
   return (exchange) => {

@@ -3,6 +3,7 @@ import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { linesOf } from './head.js';
 import type { Encoding } from './negotiation.js';
 
 const gzipAsync = promisify(gzip);
@@ -30,16 +31,16 @@ export interface Encoded {
   /** What is written: see `WRITTEN_AS_TEXT_BYTES`. */
   readonly payload: Payload;
   readonly etag: string;
-  /** Flat name-value pairs for `writeHead`, complete but for what differs per request. */
-  readonly head: readonly string[];
+  /** Its lines (see `head.ts`), complete but for what differs per request. */
+  readonly head: string;
   /** The same for a 304. */
-  readonly notModifiedHead: readonly string[];
+  readonly notModifiedHead: string;
 }
 
 interface RepresentationOptions {
   readonly lastModified: Date;
-  /** Further flat pairs that every encoding carries, such as `Cache-Control`. */
-  readonly headers: readonly string[];
+  /** Further header fields that every encoding carries, such as `Cache-Control`. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The body's SHA-256 in base64url, where it is known already. */
   readonly sha256?: string;
 }
@@ -54,7 +55,7 @@ export class Representation {
   readonly identity: Encoded;
   readonly #contentType: string;
   readonly #digest: string;
-  readonly #headers: readonly string[];
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #forms = new Map<Encoding, Encoded | Promise<Encoded>>();
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
@@ -62,13 +63,11 @@ export class Representation {
     this.#digest = (options.sha256 ?? hash('sha256', body, 'base64url')).slice(0, 27);
     // HTTP dates have whole seconds.
     this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
-    this.#headers = [
+    this.#headers = {
       ...options.headers,
-      'Last-Modified',
-      new Date(this.lastModified).toUTCString(),
-      'Vary',
-      'Accept, Accept-Encoding',
-    ];
+      'Last-Modified': new Date(this.lastModified).toUTCString(),
+      Vary: 'Accept, Accept-Encoding',
+    };
     this.identity = this.#encoded(body, 'identity');
   }
 
@@ -127,9 +126,12 @@ export class Representation {
 
   #encoded(body: Buffer, encoding: Encoding): Encoded {
     const etag = encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
-    const shared = ['ETag', etag, ...this.#headers];
-    const content = ['Content-Type', this.#contentType, 'Content-Length', String(body.length)];
-    if (encoding !== 'identity') content.push('Content-Encoding', encoding);
-    return { body, payload: payloadOf(body), etag, head: [...content, ...shared], notModifiedHead: shared };
+    const notModifiedHead = linesOf({ ETag: etag, ...this.#headers });
+    const content = linesOf({
+      'Content-Type': this.#contentType,
+      'Content-Length': String(body.length),
+      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
+    });
+    return { body, payload: payloadOf(body), etag, head: content + notModifiedHead, notModifiedHead };
   }
 }

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { limitConnections } from './connection-limit.js';
+import { DirectResponse } from './direct-response.js';
 import type { CommonHeaders } from './headers.js';
 import { hostFault } from './host-header.js';
 import { lastResponse, setLastResponse } from './last-response.js';
@@ -51,6 +52,7 @@ export class HttpServer {
     this.#handle = handle;
     this.#observe = observe;
     this.#server = createServer({
+      ServerResponse: DirectResponse,
       // The target counts towards Node's limit, and has one of its own.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,

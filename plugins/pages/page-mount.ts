@@ -5,6 +5,7 @@ import { extname, join } from 'node:path';
 import type { Context } from 'koa';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
+import { pairsOf } from '../../core/http/head.js';
 import { negotiatedReply } from '../../core/http/negotiated-reply.js';
 import { Representation } from '../../core/http/representation.js';
 import { packageRoot } from '../../core/package-root.js';
@@ -77,7 +78,7 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
     const { bytes, modified, type } = content;
     const page = () => fillTemplate(bytes.toString(), `${path}/${version}`, [...contents.keys()], context);
     const body = name === 'index.html' ? Buffer.from(page()) : bytes;
-    const representation = new Representation(body, type, { lastModified: modified, headers: [] });
+    const representation = new Representation(body, type, { lastModified: modified, headers: {} });
     served.set(name, representation);
     return representation;
   };
@@ -98,9 +99,10 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
 
 const send = async (ctx: Context, representation: Representation, compression: boolean): Promise<void> => {
   const { status, head, body } = await negotiatedReply(representation, ctx.req.headers, compression);
-  for (let i = 0; i < head.length; i += 2) {
+  const pairs = pairsOf(head);
+  for (let i = 0; i < pairs.length; i += 2) {
     // How long the body is, is the pipeline's to say.
-    if (head[i] !== 'Content-Length') ctx.set(head[i]!, head[i + 1]!);
+    if (pairs[i] !== 'Content-Length') ctx.set(pairs[i]!, pairs[i + 1]!);
   }
   ctx.status = status;
   ctx.body = body;

@@ -1,37 +1,162 @@
-/** Bodies on their way to the socket: large ones in pieces, between which others are answered. */
+/** Responses on their way to the socket: in one piece, in Node's own way, and large ones in pieces. */
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { endWith, PIECE_BYTES } from '../../../core/http/write-reply.js';
+import { DirectResponse } from '../../../core/http/direct-response.js';
+import { linesOf } from '../../../core/http/head.js';
+import { commonHeaders } from '../../../core/http/headers.js';
+import { PIECE_BYTES } from '../../../core/http/large-answers.js';
+import { payloadOf } from '../../../core/http/representation.js';
+import { send } from '../../../core/http/write-reply.js';
 import { exchange } from '../../support/raw-http.js';
 
 const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown fox jumps over the lazy dog. ');
 
-describe('endWith()', () => {
+const KEEP_ALIVE_MS = 7000;
+const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
+
+/** Answers `/N` with N bytes, and `/N/S` with the status S. */
+const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  const [, length = '', status = '200'] = request.url?.split('/') ?? [];
+  const bytes = bodyOf(Number(length));
+  const content = status === '200' || status === '404' ? { 'Content-Length': length } : {};
+  const body = request.method === 'HEAD' || status === '204' || status === '304' ? undefined : payloadOf(bytes);
+  send(response, headers, { status: Number(status), head: linesOf({ ETag: '"a"', ...content }), body });
+};
+
+const startServer = async (Response: typeof ServerResponse, handle: typeof answer) => {
+  const server = createServer({ ServerResponse: Response, keepAliveTimeout: KEEP_ALIVE_MS }, handle);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, port: (server.address() as AddressInfo).port };
+};
+
+/** Drops idle connections, which would stay for a while. */
+const stopServer = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+};
+
+describe('send()', () => {
+  let direct: Server;
+  let byNode: Server;
+  let ports: readonly number[];
+  before(async () => {
+    const servers = await Promise.all([startServer(DirectResponse, answer), startServer(ServerResponse, answer)]);
+    [direct, byNode] = servers.map(({ server }) => server) as [Server, Server];
+    ports = servers.map(({ port }) => port);
+  });
+  after(() => Promise.all([stopServer(direct), stopServer(byNode)]));
+
+  /** The whole connection, until the server ends it; but for the time of day, which may be another for the second. */
+  const bytesOf = async (port: number, lines: readonly string[]): Promise<string> => {
+    const client = connect(port, '127.0.0.1');
+    client.write(`${lines.join('\r\n')}\r\n\r\n`);
+    const received: Buffer[] = [];
+    for await (const chunk of client) received.push(chunk as Buffer);
+    return Buffer.concat(received)
+      .toString('latin1')
+      .replaceAll(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/g, '\r\nDate: now\r\n');
+  };
+
+  const LAST = ['GET /1 HTTP/1.1', 'Host: test', 'Connection: close'];
+  const cases: Readonly<Record<string, readonly string[]>> = {
+    'a text': ['GET /100 HTTP/1.1', 'Host: test', '', ...LAST],
+    bytes: ['GET /100000 HTTP/1.1', 'Host: test', '', ...LAST],
+    'an empty body': ['GET /0 HTTP/1.1', 'Host: test', '', ...LAST],
+    HEAD: ['HEAD /100 HTTP/1.1', 'Host: test', '', ...LAST],
+    'a 204': ['OPTIONS /0/204 HTTP/1.1', 'Host: test', '', ...LAST],
+    'a 304': ['GET /100/304 HTTP/1.1', 'Host: test', '', ...LAST],
+    'a 404': ['GET /100/404 HTTP/1.1', 'Host: test', '', ...LAST],
+    'one that closes': LAST,
+    'one that expects to be asked for its body': ['GET /1 HTTP/1.1', 'Host: test', 'Expect: 100-continue', '', ...LAST],
+    'HTTP/1.0': ['GET /100 HTTP/1.0'],
+    'HTTP/1.0 that stays': ['GET /100 HTTP/1.0', 'Connection: keep-alive', '', ...LAST],
+    'many at once': [...[1, 50_000, 2].flatMap((length) => [`GET /${length} HTTP/1.1`, 'Host: test', '']), ...LAST],
+  };
+  for (const [name, lines] of Object.entries(cases)) {
+    it(`writes the bytes that Node would: ${name}`, async () => {
+      const [direct, byNode] = await Promise.all(ports.map((port) => bytesOf(port, lines)));
+      expect(direct).to.match(/^HTTP\/1\.1 \d{3} (?:.*\r\n)*Date: now\r\n/);
+      expect(direct === byNode, `${direct?.slice(0, 500)}\n\n${byNode?.slice(0, 500)}`).to.equal(true);
+    });
+  }
+});
+
+describe('DirectResponse', () => {
+  let server: Server | undefined;
+  afterEach(async () => {
+    if (server) await stopServer(server);
+  });
+
+  /** Answers with what the handler does, and says what it left. */
+  const respond = async (handle: (response: DirectResponse) => void) => {
+    const responses: ServerResponse[] = [];
+    const started = await startServer(DirectResponse, (_request, response) => {
+      responses.push(response);
+      handle(response as DirectResponse);
+    });
+    server = started.server;
+    const { responses: received } = await exchange(started.port, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n');
+    return { response: responses[0]!, received: received[0]! };
+  };
+
+  it('tells that it has been sent, and finishes when it has gone', async () => {
+    const told: unknown[] = [];
+    const { response, received } = await respond((response) => {
+      const tell = () => told.push([response.headersSent, response.writableEnded, response.isOrdinary]);
+      tell();
+      response.once('finish', () => told.push('finish'));
+      response.once('close', () => told.push('close'));
+      response.sendAtOnce(404, linesOf({ 'Content-Length': '2' }), 'no');
+      tell();
+    });
+    expect(received).to.deep.include({ status: 404, body: 'no' });
+    expect(told).to.deep.equal([[false, false, true], [true, true, false], 'finish', 'close']);
+    expect(response.statusCode).to.equal(404);
+    expect(response.writableFinished).to.equal(true);
+  });
+
+  it('is Node’s own where it has headers already, which it keeps', async () => {
+    const { received } = await respond((response) => {
+      response.setHeader('X-Own', 'kept');
+      send(response, headers, { status: 200, head: linesOf({ 'Content-Length': '3' }), body: 'yes' });
+    });
+    expect(received).to.deep.include({ status: 200, body: 'yes' });
+    expect(received.headers).to.include({ 'x-own': 'kept', connection: 'keep-alive', 'keep-alive': 'timeout=7' });
+  });
+
+  it('writes nothing more after it has been sent', async () => {
+    const { received } = await respond((response) => {
+      response.sendAtOnce(200, linesOf({ 'Content-Length': '3' }), 'yes');
+      response.end();
+    });
+    expect(received).to.deep.include({ status: 200, body: 'yes' });
+  });
+});
+
+describe('large answers', () => {
   let server: Server;
   let port: number;
   let responses: ServerResponse[];
   const clients: Socket[] = [];
 
-  /** Answers `/N` with N bytes. */
   beforeEach(async () => {
     responses = [];
-    server = createServer((request, response) => {
+    const started = await startServer(DirectResponse, (request, response) => {
       responses.push(response);
-      const body = bodyOf(Number(request.url?.slice(1)));
-      response.writeHead(200, ['Content-Length', String(body.length)]);
-      endWith(response, body);
+      answer(request, response);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
+    ({ server, port } = started);
   });
 
   afterEach(async () => {
     for (const client of clients.splice(0)) client.destroy();
-    await new Promise((resolve) => server.close(resolve));
+    await stopServer(server);
   });
 
   const requestsOf = (lengths: readonly number[]): string =>
@@ -88,6 +213,18 @@ describe('endWith()', () => {
     await once(client, 'close');
     const all = Buffer.concat(received);
     expect(all.subarray(all.indexOf('\r\n\r\n') + 4).equals(bodyOf(40 * PIECE_BYTES))).to.equal(true);
+  });
+
+  it('ends also where nobody tells that the last piece has gone, since it is small', async () => {
+    server.once('request', (_request, { socket }: ServerResponse) => {
+      // As when the system takes no more, now and again after the first piece.
+      socket?.cork();
+      setTimeout(() => {
+        socket?.prependOnceListener('drain', () => socket.cork());
+        socket?.uncork();
+      }, 5);
+    });
+    await expectAnswers(PIECE_BYTES + 1);
   });
 
   it('ends with a client that goes in the middle, also where answers wait behind that one', async () => {
