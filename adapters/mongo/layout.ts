@@ -45,10 +45,25 @@ interface Plan {
 
 const PROJECTION = { _id: 0 };
 
-export const planGet = ({ key }: Collection, values: readonly Scalar[]): Plan => ({
-  filter: Object.fromEntries(key.map((field, i) => [`d.${field}`, values[i]])),
-  options: { projection: PROJECTION, hint: indexOf(key) },
-});
+/** What is the same for all reads by the key of a collection. */
+const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
+
+const keyedBy = (collection: Collection) => {
+  let plan = keyed.get(collection);
+  if (!plan) {
+    const { key } = collection;
+    plan = { fields: key.map((field) => `d.${field}`), options: { projection: PROJECTION, hint: indexOf(key) } };
+    keyed.set(collection, plan);
+  }
+  return plan;
+};
+
+export const planGet = (collection: Collection, values: readonly Scalar[]): Plan => {
+  const { fields, options } = keyedBy(collection);
+  const filter: Record<string, Scalar> = {};
+  for (let i = 0; i < fields.length; i++) filter[fields[i]!] = values[i]!;
+  return { filter, options };
+};
 
 export const planFind = ({ order, equal = {}, range, descending, limit }: Query, batchSize: number): Plan => {
   const filter: Record<string, unknown> = {};

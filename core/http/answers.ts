@@ -4,6 +4,7 @@ import type { ServiceRoute, ServiceState } from '../contracts/plugin.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
 import { type Form, jsonForm } from './form.js';
+import { linesOf } from './head.js';
 import { JSON_TYPE, jsonRepresentation, Representation } from './representation.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
@@ -39,6 +40,8 @@ export const answerer = (parts: AnswerParts): ((match: RouteMatch, form: Form) =
   };
 };
 
+const UNSHARED = linesOf({ 'Cache-Control': 'private, no-cache' });
+
 const serviceAsker = ({ serviceState }: AnswerParts) => {
   // Some handlers answer with one and the same object again and again, such as a document built once.
   const known = new WeakMap<object, Representation>();
@@ -49,7 +52,7 @@ const serviceAsker = ({ serviceState }: AnswerParts) => {
     if (!representation) {
       representation = jsonRepresentation(data, {
         lastModified: service.startedAt,
-        headers: { 'Cache-Control': 'private, no-cache' },
+        head: UNSHARED,
       });
       known.set(data, representation);
     }
@@ -71,6 +74,6 @@ const askReplicas = async (
   const left = Math.max(0, sharedSeconds - age);
   return new Representation(Buffer.from(value), JSON_TYPE, {
     lastModified: new Date(clock.now() - age * 1000),
-    headers: { 'Cache-Control': `public, max-age=${left}`, Age: String(age) },
+    head: linesOf({ 'Cache-Control': `public, max-age=${left}`, Age: String(age) }),
   });
 };

@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { DataRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import { longWork, type Pauses } from '../event-loop.js';
+import { remember } from '../remember.js';
 import type { Form } from './form.js';
+import { linesOf } from './head.js';
 import type { Input } from './input.js';
 import { Representation } from './representation.js';
 
@@ -13,6 +15,8 @@ export interface DataRequest {
   readonly input: Input;
   readonly form: Form;
 }
+
+const headOf = remember((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
 /**
  * Rejects with what the handler throws.
@@ -26,7 +30,7 @@ export const representData = async (
   const answer = await route.handler(input as never, { snapshot });
   const options = {
     lastModified: snapshot.publishedAt,
-    headers: { 'Cache-Control': 'private, no-cache', 'Snapshot-Version': snapshot.version },
+    head: headOf(snapshot.version),
   };
   if (!isStreamed(answer)) return new Representation(Buffer.from(form.write(answer)), form.mediaType, options);
   const { body, sha256 } = await writeList(form, answer.data, pauses ?? longWork.join());

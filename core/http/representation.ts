@@ -39,8 +39,8 @@ export interface Encoded {
 
 interface RepresentationOptions {
   readonly lastModified: Date;
-  /** Further header fields that every encoding carries, such as `Cache-Control`. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Further lines of the head (see `head.ts`) that every encoding carries, such as `Cache-Control`. */
+  readonly head: string;
   /** The body's SHA-256 in base64url, where it is known already. */
   readonly sha256?: string;
 }
@@ -50,12 +50,24 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(JSON.stringify(data)), JSON_TYPE, options);
 
+let dated = { at: Number.NaN, lines: '' };
+
+/** All answers of a snapshot have the same date: it is put into words once. */
+const datedLines = (lastModified: number): string => {
+  if (dated.at !== lastModified) {
+    const date = new Date(lastModified).toUTCString();
+    dated = { at: lastModified, lines: linesOf({ 'Last-Modified': date, Vary: 'Accept, Accept-Encoding' }) };
+  }
+  return dated.lines;
+};
+
 export class Representation {
   readonly lastModified: number;
   readonly identity: Encoded;
   readonly #contentType: string;
   readonly #digest: string;
-  readonly #headers: Readonly<Record<string, string>>;
+  /** The lines that all encodings have in common. */
+  readonly #head: string;
   readonly #forms = new Map<Encoding, Encoded | Promise<Encoded>>();
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
@@ -63,11 +75,7 @@ export class Representation {
     this.#digest = (options.sha256 ?? hash('sha256', body, 'base64url')).slice(0, 27);
     // HTTP dates have whole seconds.
     this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
-    this.#headers = {
-      ...options.headers,
-      'Last-Modified': new Date(this.lastModified).toUTCString(),
-      Vary: 'Accept, Accept-Encoding',
-    };
+    this.#head = options.head + datedLines(this.lastModified);
     this.identity = this.#encoded(body, 'identity');
   }
 
@@ -126,12 +134,9 @@ export class Representation {
 
   #encoded(body: Buffer, encoding: Encoding): Encoded {
     const etag = encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
-    const notModifiedHead = linesOf({ ETag: etag, ...this.#headers });
-    const content = linesOf({
-      'Content-Type': this.#contentType,
-      'Content-Length': String(body.length),
-      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
-    });
-    return { body, payload: payloadOf(body), etag, head: content + notModifiedHead, notModifiedHead };
+    const notModifiedHead = `ETag: ${etag}\r\n${this.#head}`;
+    const coding = encoding === 'identity' ? '' : `Content-Encoding: ${encoding}\r\n`;
+    const head = `Content-Type: ${this.#contentType}\r\nContent-Length: ${body.length}\r\n${coding}${notModifiedHead}`;
+    return { body, payload: payloadOf(body), etag, head, notModifiedHead };
   }
 }

@@ -6,7 +6,7 @@ import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { Pace } from '../event-loop.js';
 import { checkedSnapshot } from '../storage/checked-snapshot.js';
-import { readWithin } from '../storage/read-within.js';
+import { TimedReader, TimedReaders } from '../storage/timed-reader.js';
 import { type DataRequest, representData } from './data-request.js';
 import type { Representation } from './representation.js';
 import { ResponseCache } from './response-cache.js';
@@ -15,15 +15,17 @@ export class ServedSnapshot {
   readonly responses: ResponseCache;
   readonly reader: SnapshotReader;
   readonly #snapshot: Snapshot;
-  readonly #options: Pick<CurrentSnapshotOptions, 'collections' | 'answerMs'>;
+  readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #readers: TimedReaders;
   /** How to compute each kept shape again on the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
-  #readers = 0;
+  #computing = 0;
   #retired = false;
 
   constructor(snapshot: Snapshot, options: Pick<CurrentSnapshotOptions, 'collections' | 'cacheBytes' | 'answerMs'>) {
     this.#snapshot = snapshot;
-    this.#options = options;
+    this.#collections = options.collections;
+    this.#readers = new TimedReaders(snapshot, options.collections, options.answerMs);
     this.reader = checkedSnapshot(snapshot, options.collections);
     this.responses = new ResponseCache(options.cacheBytes, (shape) => this.#requests.delete(shape));
   }
@@ -38,12 +40,13 @@ export class ServedSnapshot {
 
   /** The kept answer, or else the route's own, computed once however many ask. */
   answer(request: DataRequest): Representation | Promise<Representation> {
-    return this.responses.get(request.shape) ?? this.#compute(request, this.#options.answerMs);
+    return this.responses.get(request.shape) ?? this.#compute(request, this.#readers.current());
   }
 
-  /** Makes an answer before anybody asks for it, at a pace and within some milliseconds. */
-  async warm(request: DataRequest, pace: Pace, withinMs: number): Promise<void> {
-    await this.#compute(request, withinMs, pace);
+  /** What makes answers before anybody asks for them, at a pace and within some milliseconds for all of them. */
+  warmer(pace: Pace, withinMs: number): (request: DataRequest) => Promise<unknown> {
+    const reader = new TimedReader(this.#snapshot, this.#collections, withinMs);
+    return (request) => this.#compute(request, reader, pace);
   }
 
   /** The hottest requests of this snapshot. */
@@ -57,27 +60,25 @@ export class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #compute(request: DataRequest, withinMs: number, pace?: Pace): Promise<Representation> {
+  #compute(request: DataRequest, timed: TimedReader, pace?: Pace): Promise<Representation> {
     return this.responses.getOrCompute(request.shape, async () => {
-      if (this.#retired && this.#readers === 0) {
+      if (this.#retired && this.#computing === 0) {
         throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
       }
-      this.#readers++;
+      this.#computing++;
       try {
-        const representation = await readWithin(withinMs, this.#snapshot, this.#options.collections, (reader) =>
-          representData(request, reader, pace),
-        );
+        const representation = await timed.read((reader) => representData(request, reader, pace));
         this.#requests.set(request.shape, request);
         return representation;
       } finally {
-        this.#readers--;
+        this.#computing--;
         this.#releaseWhenIdle();
       }
     });
   }
 
   #releaseWhenIdle(): void {
-    if (this.#retired && this.#readers === 0) this.#snapshot.release();
+    if (this.#retired && this.#computing === 0) this.#snapshot.release();
   }
 }
 
@@ -156,12 +157,12 @@ export class CurrentSnapshot {
     const { clock, logger } = this.#options;
     const deadline = clock.monotonic() + WARMING_MS;
     const pace = new Pace();
+    const warm = next.warmer(pace, WARMING_MS);
     for (const request of previous.hottest(WARMED_ANSWERS)) {
-      const leftMs = deadline - clock.monotonic();
-      if (leftMs <= 0) return;
+      if (clock.monotonic() >= deadline) return;
       await pace.pause();
       try {
-        await next.warm(request, pace, leftMs);
+        await warm(request);
       } catch (error) {
         // A market may have gone: its request then computes its own 404. A store that is away ends the warming.
         if (error instanceof StorageError) {

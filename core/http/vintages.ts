@@ -2,7 +2,7 @@
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { ApiError, errors } from '../errors.js';
-import { readWithin } from '../storage/read-within.js';
+import { TimedReader } from '../storage/timed-reader.js';
 import { type DataRequest, representData } from './data-request.js';
 import { AS_OF } from './framework-parameters.js';
 import type { Representation } from './representation.js';
@@ -55,7 +55,9 @@ export class Vintages {
         kept ??
         this.#responses
           .getOrCompute(shape, () =>
-            readWithin(this.#answerMs, snapshot, this.#collections, (reader) => representData(request, reader)),
+            new TimedReader(snapshot, this.#collections, this.#answerMs).read((reader) =>
+              representData(request, reader),
+            ),
           )
           .finally(() => snapshot.release()),
     };

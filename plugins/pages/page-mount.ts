@@ -78,7 +78,7 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
     const { bytes, modified, type } = content;
     const page = () => fillTemplate(bytes.toString(), `${path}/${version}`, [...contents.keys()], context);
     const body = name === 'index.html' ? Buffer.from(page()) : bytes;
-    const representation = new Representation(body, type, { lastModified: modified, headers: {} });
+    const representation = new Representation(body, type, { lastModified: modified, head: '' });
     served.set(name, representation);
     return representation;
   };

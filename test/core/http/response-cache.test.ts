@@ -7,7 +7,7 @@ const BODY = 99;
 /** Shapes of the tests are of one letter: with all that belongs to it, an answer takes this many bytes. */
 const BYTES = BODY + 1 + BESIDE_BODY;
 const answerOf = (size: number): Representation =>
-  new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), headers: {} });
+  new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
 const answer = (): Representation => answerOf(BODY);
 
 /** A cache for so many answers, and the shapes that it has dropped, in their sequence. */
@@ -61,7 +61,7 @@ describe('ResponseCache', () => {
     for (let i = 0; i < 1000; i++) cache.set(String(i), answer());
     for (let i = 0; i < 500; i++) cache.get(String(i));
     for (let i = 1000; i < 3000; i++) {
-      cache.set(String(i), new Watched(Buffer.alloc(BODY), JSON_TYPE, { lastModified: new Date(0), headers: {} }));
+      cache.set(String(i), new Watched(Buffer.alloc(BODY), JSON_TYPE, { lastModified: new Date(0), head: '' }));
     }
     expect(dropped.length).to.be.greaterThan(2000);
     expect(looks).to.be.lessThan(4 * 2000);

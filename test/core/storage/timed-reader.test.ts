@@ -5,11 +5,11 @@ import type { SnapshotReader } from '../../../core/contracts/plugin.js';
 import { StorageError } from '../../../core/errors.js';
 import { IndexedCollection } from '../../../core/storage/indexed-collection.js';
 import { indexedSnapshot } from '../../../core/storage/indexed-snapshot.js';
-import { readWithin } from '../../../core/storage/read-within.js';
+import { TimedReader, TimedReaders } from '../../../core/storage/timed-reader.js';
 import { markets } from '../../../metro/collections.js';
 import { documents, manifest } from '../../support/fixture.js';
 
-describe('readWithin()', () => {
+describe('TimedReader', () => {
   const collections = new Map([[markets.name, markets]]);
   const indexed = new IndexedCollection(markets, documents['markets'] ?? []);
   const snapshot = indexedSnapshot(
@@ -17,7 +17,7 @@ describe('readWithin()', () => {
     () => undefined,
   );
   const read = <Result>(ms: number, work: (reader: SnapshotReader) => Promise<Result>) =>
-    readWithin(ms, snapshot, collections, work);
+    new TimedReader(snapshot, collections, ms).read(work);
   const failure = (work: Promise<unknown>): Promise<unknown> =>
     work.then(
       () => assert.fail('It resolved.'),
@@ -50,5 +50,29 @@ describe('readWithin()', () => {
     const other = { ...markets, name: 'others' };
     const error = await failure(read(60_000, (reader) => reader.find(other)));
     assert.equal((error as StorageError).code, 'unknown_collection');
+  });
+});
+
+describe('TimedReaders', () => {
+  const readers = (ms: number) =>
+    new TimedReaders(
+      indexedSnapshot({ manifest, publishedAt: new Date(), collections: new Map() }, () => undefined),
+      new Map(),
+      ms,
+    );
+
+  it('gives one to all who ask at about the same time', async () => {
+    const all = readers(60_000);
+    const first = all.current();
+    await delay(5);
+    assert.equal(all.current(), first);
+  });
+
+  it('gives another before much of the time of the one before is over', async () => {
+    const all = readers(160);
+    const first = all.current();
+    const since = performance.now();
+    while (all.current() === first) await delay(1);
+    assert.approximately(performance.now() - since, 20, 15);
   });
 });
