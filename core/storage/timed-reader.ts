@@ -1,4 +1,5 @@
 /** All reads of one answer within one span of time, however many they are and in however many batches they come. */
+import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Snapshot } from '../contracts/storage.js';
@@ -19,6 +20,8 @@ export class TimedReader {
   constructor(snapshot: Snapshot, collections: ReadonlyMap<string, Collection>, ms: number) {
     this.#ms = ms;
     this.#signal = AbortSignal.timeout(ms);
+    // However many read at once, none of them is forgotten there.
+    setMaxListeners(0, this.#signal);
     this.#reader = checkedSnapshot(snapshot, collections, this.#signal);
   }
 

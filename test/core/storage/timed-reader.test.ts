@@ -44,6 +44,25 @@ describe('TimedReader', () => {
     assert.isAbove(reads, 1);
   });
 
+  it('lets any number of reads wait for its signal at once', async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => void warnings.push(warning);
+    process.on('warning', warn);
+    const waiting = {
+      ...snapshot,
+      get: (_name: string, _key: unknown, signal?: AbortSignal) =>
+        new Promise<undefined>((resolve) => {
+          const end = () => resolve(undefined);
+          signal?.addEventListener('abort', end);
+        }),
+    };
+    const reader = new TimedReader(waiting, collections, 20);
+    await Promise.all(Array.from({ length: 100 }, () => reader.read((reads) => reads.get(markets, ['12060']))));
+    await delay(0);
+    process.off('warning', warn);
+    assert.deepEqual(warnings, []);
+  });
+
   it('rejects with what went wrong otherwise', async () => {
     const failing = new Error('a fault of the handler');
     assert.equal(await failure(read(60_000, () => Promise.reject(failing))), failing);
