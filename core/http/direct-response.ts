@@ -26,7 +26,7 @@ export class DirectResponse<Request extends IncomingMessage = IncomingMessage> e
 
   /**
    * Writes the whole response, where it is the ordinary case.
-   * @param head all of its lines but those about the connection
+   * @param head all of its lines, those about the connection included
    */
   sendAtOnce(status: number, head: string, body: Payload | undefined): void {
     const socket = this.socket!;

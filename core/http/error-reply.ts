@@ -31,18 +31,21 @@ export const errorBody = (error: ApiError): Buffer => {
   return Buffer.from(maskKeys(text));
 };
 
+/** @throws TypeError where one of these further fields may not be in a head */
+export const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
+  linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
+
 export const errorReply = (thrown: unknown, logger: Logger, requestId: string): Reply => {
   const error = asApiError(thrown);
   const { status } = error.kind;
   if (status === 500) logger.error({ err: thrown, requestId }, 'a request failed');
   else if (status === 503) logger.warn({ err: error.options.cause ?? error, requestId }, 'a request was turned away');
   const body = errorBody(error);
-  const head = linesOf({
-    'Content-Type': JSON_TYPE,
-    'Content-Length': String(body.length),
-    'Cache-Control': 'no-store',
-    ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }),
-    ...error.options.headers,
-  });
-  return { status, head, body: payloadOf(body) };
+  const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
+  try {
+    return { status, head: errorHead(body, more), body: payloadOf(body) };
+  } catch (fault) {
+    // A plugin's error may bring headers that no head may have.
+    return errorReply(fault, logger, requestId);
+  }
 };

@@ -33,8 +33,8 @@ export interface CorsOptions {
 
 /** What does not depend on the answer; where a text is given, its lines (see `head.ts`). */
 export interface CommonHeaders {
-  /** On every response. */
-  always(origin: string | undefined): string;
+  /** On every response. @param id the request's, of harmless characters (see `request-id.ts`) */
+  always(id: string, origin: string | undefined): string;
   /** On one whose connection stays open, as Node has it. */
   lasting(): string;
   /** On a 405. */
@@ -50,7 +50,7 @@ export interface CommonHeadersOptions {
 }
 
 export const commonHeaders = ({ cors, keepAliveTimeoutMs }: CommonHeadersOptions): CommonHeaders => ({
-  always: always(cors),
+  always: always(readableBy(cors)),
   lasting: lasting(keepAliveTimeoutMs),
   allow: (methods) => ({ Allow: allowOf(methods) }),
   options: (methods) =>
@@ -64,7 +64,13 @@ export const commonHeaders = ({ cors, keepAliveTimeoutMs }: CommonHeadersOptions
     }),
 });
 
-const always = (cors: CorsOptions | null): CommonHeaders['always'] => {
+const always =
+  (linesFor: (origin: string | undefined) => string): CommonHeaders['always'] =>
+  (id, origin) =>
+    `X-Request-Id: ${id}\r\n${linesFor(origin)}`;
+
+/** What browsers are told of who may read a response to a request from this origin, and of how. */
+const readableBy = (cors: CorsOptions | null): ((origin: string | undefined) => string) => {
   if (!cors) {
     const closed = linesOf({ ...SECURITY, 'Cross-Origin-Resource-Policy': 'same-origin' });
     return () => closed;

@@ -48,14 +48,7 @@ export const pipeline = (parts: PipelineParts): Handle => {
       exchange.response.destroy();
     }
   };
-  const fail = (exchange: Exchange, error: unknown): void => {
-    try {
-      deliver(exchange, errorReply(error, logger, exchange.id));
-    } catch (fault) {
-      // A plugin's error may bring headers that no head may have.
-      deliver(exchange, errorReply(fault, logger, exchange.id));
-    }
-  };
+  const fail = (exchange: Exchange, error: unknown): void => deliver(exchange, errorReply(error, logger, exchange.id));
 
   return (request, response) => {
     const exchange = new Exchange(requestId(request), request, response, routes.resolve(request.url ?? '/'));

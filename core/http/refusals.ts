@@ -2,10 +2,9 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError, errors } from '../errors.js';
-import { errorBody } from './error-reply.js';
-import { linesOf } from './head.js';
+import { errorBody, errorHead } from './error-reply.js';
 import { allowOf, type CommonHeaders } from './headers.js';
-import { JSON_TYPE, payloadOf } from './representation.js';
+import { payloadOf } from './representation.js';
 import { newRequestId } from './request-id.js';
 import { send } from './write-reply.js';
 
@@ -25,24 +24,14 @@ export const refusal = (
   const { status } = error.kind;
   const body = errorBody(error);
   const payload = payloadOf(body);
-  const head = linesOf({
-    'Content-Type': JSON_TYPE,
-    'Content-Length': String(body.length),
-    'Cache-Control': 'no-store',
-    ...more,
-  });
-  const headFor = (origin: string | undefined): string =>
-    `${head}X-Request-Id: ${newRequestId()}\r\n${headers.always(origin)}`;
+  const head = errorHead(body, more);
+  const headFor = (origin: string | undefined): string => head + headers.always(newRequestId(), origin);
   return {
     toRequest(request, response) {
       if (close || request.headers['content-length'] || request.headers['transfer-encoding']) {
         response.shouldKeepAlive = false;
       }
-      send(response, headers, {
-        status,
-        head: headFor(request.headers.origin),
-        body: request.method === 'HEAD' ? undefined : payload,
-      });
+      send(response, headers, { status, head: headFor(request.headers.origin), body: payload });
     },
     toSocket(socket) {
       socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headFor(undefined)}Connection: close\r\n\r\n${body}`);

@@ -3,6 +3,7 @@ import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { remember } from '../remember.js';
 import { linesOf } from './head.js';
 import type { Encoding } from './negotiation.js';
 
@@ -50,16 +51,10 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(JSON.stringify(data)), JSON_TYPE, options);
 
-let dated = { at: Number.NaN, lines: '' };
-
 /** All answers of a snapshot have the same date: it is put into words once. */
-const datedLines = (lastModified: number): string => {
-  if (dated.at !== lastModified) {
-    const date = new Date(lastModified).toUTCString();
-    dated = { at: lastModified, lines: linesOf({ 'Last-Modified': date, Vary: 'Accept, Accept-Encoding' }) };
-  }
-  return dated.lines;
-};
+const datedLines = remember((lastModified) =>
+  linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
+);
 
 export class Representation {
   readonly lastModified: number;
@@ -75,7 +70,7 @@ export class Representation {
     this.#digest = (options.sha256 ?? hash('sha256', body, 'base64url')).slice(0, 27);
     // HTTP dates have whole seconds.
     this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
-    this.#head = options.head + datedLines(this.lastModified);
+    this.#head = options.head + datedLines(String(this.lastModified));
     this.identity = this.#encoded(body, 'identity');
   }
 

@@ -1,13 +1,14 @@
 /** Responses on their way to the socket: in one piece, in Node's own way, and large ones in pieces. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { DirectResponse } from '../../../core/http/direct-response.js';
 import { linesOf } from '../../../core/http/head.js';
 import { commonHeaders } from '../../../core/http/headers.js';
 import { PIECE_BYTES } from '../../../core/http/large-answers.js';
+import { listen } from '../../../core/http/listen.js';
 import { payloadOf } from '../../../core/http/representation.js';
 import { send } from '../../../core/http/write-reply.js';
 import { exchange } from '../../support/raw-http.js';
@@ -22,15 +23,13 @@ const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200'] = request.url?.split('/') ?? [];
   const bytes = bodyOf(Number(length));
   const content = status === '200' || status === '404' ? { 'Content-Length': length } : {};
-  const body = request.method === 'HEAD' || status === '204' || status === '304' ? undefined : payloadOf(bytes);
+  const body = status === '204' || status === '304' ? undefined : payloadOf(bytes);
   send(response, headers, { status: Number(status), head: linesOf({ ETag: '"a"', ...content }), body });
 };
 
 const startServer = async (Response: typeof ServerResponse, handle: typeof answer) => {
   const server = createServer({ ServerResponse: Response, keepAliveTimeout: KEEP_ALIVE_MS }, handle);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, port: (server.address() as AddressInfo).port };
+  return { server, port: await listen(server, 0, '127.0.0.1') };
 };
 
 /** Drops idle connections, which would stay for a while. */
