@@ -85,11 +85,7 @@ const VARYING = new Set(['date', 'x-request-id']);
 
 const visible = ({ status, headers, bytes }: TestResponse) => ({
   status,
-  headers: Object.fromEntries(
-    Object.entries(headers)
-      .filter(([name]) => !VARYING.has(name))
-      .map(([name, value]) => [name, name === 'ratelimit' ? String(value).replace(/t=\d+/, 't=*') : value]),
-  ),
+  headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !VARYING.has(name))),
   body: bytes.toString('base64'),
 });
 
@@ -98,9 +94,9 @@ describe('the same requests to memory, json and mongo', () => {
   const closers: (() => Promise<unknown>)[] = [];
   const { key, hash, id } = createKey();
   const limited = createKey();
-  // It stands still, so that ages and what is left of limits are equal.
+  // Both stand still, so that ages and what is left of limits are equal, however long the requests take.
   const time = Date.parse('2026-03-03T00:00:00Z');
-  const clock: Clock = { now: () => time, monotonic: () => performance.now() };
+  const clock: Clock = { now: () => time, monotonic: () => 0 };
 
   before(async () => {
     const start = async (name: string, adapter: object) => {
