@@ -21,6 +21,17 @@ export interface Pauses {
   pause(): Promise<void>;
 }
 
+/** A `pause` that waits only when pieces have taken so long together since it waited last. */
+const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
+  let until = Number.NEGATIVE_INFINITY;
+  return async (signal?: AbortSignal): Promise<void> => {
+    signal?.throwIfAborted();
+    if (performance.now() < until) return;
+    await wait(signal);
+    until = performance.now() + piecesMs;
+  };
+};
+
 /** Where those who do the like of something at the same time get some milliseconds of a turn of the loop each, in turn. */
 export class TurnQueue {
   readonly #turnMs: number;
@@ -34,14 +45,7 @@ export class TurnQueue {
 
   /** For one of them: its `pause` waits for a turn that nobody else has got here, before the first piece and when one is over. */
   join(): Pauses {
-    let until = Number.NEGATIVE_INFINITY;
-    return {
-      pause: async () => {
-        if (performance.now() < until) return;
-        await this.#next();
-        until = performance.now() + this.#turnMs;
-      },
-    };
+    return { pause: pauseAfter(this.#turnMs, () => this.#next()) };
   }
 
   /** For how many milliseconds the next one has waited; 0 where there is none. */
@@ -104,8 +108,14 @@ export class SpareTime {
   }
 }
 
-/** Between two pieces of work, while others are busy. */
-const PAUSE_MS = 3;
+/** Pieces go on without a pause until they have taken so long together. */
+const PIECES_MS = 0.5;
+/**
+ * Between pieces, while others are busy: at first. After so long it is half of that, then a third, and so on: much work
+ * comes to its end, too.
+ */
+const PAUSE_MS = 10;
+const HALVED_AFTER_MS = 10_000;
 /** A loop that is idle for this share of a pause has nobody to wait for. */
 const IDLE_SHARE = 0.9;
 /** For how long work then goes on without looking again. */
@@ -117,6 +127,8 @@ const UNDISTURBED_MS = 30;
  */
 export class Pace implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;
+  readonly #begun = performance.now();
+  readonly #pause = pauseAfter(PIECES_MS, (signal) => this.#wait(signal));
   #undisturbedUntil = 0;
 
   constructor(loop: Pick<EventLoop, 'idle'> = nodeEventLoop) {
@@ -124,14 +136,18 @@ export class Pace implements Pauses {
   }
 
   /** To be awaited after each piece of less than a millisecond. Rejects when the signal is aborted. */
-  async pause(signal?: AbortSignal): Promise<void> {
+  pause(signal?: AbortSignal): Promise<void> {
+    return this.#pause(signal);
+  }
+
+  async #wait(signal?: AbortSignal): Promise<void> {
     const since = performance.now();
     if (since < this.#undisturbedUntil) {
       await laterTurn(undefined, { signal });
       return;
     }
     const idle = this.#loop.idle();
-    await delay(PAUSE_MS, undefined, { signal });
+    await delay(PAUSE_MS / (1 + (since - this.#begun) / HALVED_AFTER_MS), undefined, { signal });
     const now = performance.now();
     if (this.#loop.idle() - idle > IDLE_SHARE * (now - since)) this.#undisturbedUntil = now + UNDISTURBED_MS;
   }

@@ -94,7 +94,7 @@ export interface CurrentSnapshotOptions {
 
 /** How many of the hottest answers are made for a new snapshot before it is served, and for how long at most. */
 const WARMED_ANSWERS = 1000;
-const WARMING_MS = 5000;
+const WARMING_MS = 30_000;
 
 /** Follows the adapter: swaps a new snapshot in whole, its hottest answers made beforehand. */
 export class CurrentSnapshot {
