@@ -69,9 +69,6 @@ const family = (pid: number): number[] => {
   return [pid, ...children.flatMap(family)];
 };
 
-/** How many processes there are, itself included. */
-export const processCount = (pid: number): number => family(pid).length;
-
 /** Resident memory in MiB, with that of its children. */
 export const residentMiB = (pid: number): number =>
   family(pid).reduce((sum, id) => {
@@ -81,10 +78,16 @@ export const residentMiB = (pid: number): number =>
 
 const TICKS_PER_SECOND = 100;
 
+/** User and system time in seconds: the process's own, or that of the children that it awaited. */
+const secondsOf = (id: number | 'self', whose: 'own' | 'awaited'): number => {
+  // The second field, the program's name, may hold spaces: what follows it is counted from its bracket.
+  const fields = readFileSync(`/proc/${id}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  const at = whose === 'own' ? 11 : 13;
+  return (Number(fields[at]) + Number(fields[at + 1])) / TICKS_PER_SECOND;
+};
+
 /** Processor time used so far, in seconds, with that of its children. */
-export const cpuSeconds = (pid: number): number =>
-  family(pid).reduce((sum, id) => {
-    // The second field, the program's name, may hold spaces: what follows it is counted from its bracket.
-    const fields = readFileSync(`/proc/${id}/stat`, 'utf8').split(') ')[1]!.split(' ');
-    return sum + (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
-  }, 0);
+export const cpuSeconds = (pid: number): number => family(pid).reduce((sum, id) => sum + secondsOf(id, 'own'), 0);
+
+/** Processor time, in seconds, of all that this process started and that has ended. */
+export const endedCpuSeconds = (): number => secondsOf('self', 'awaited');

@@ -2,13 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import type { ArrivalOrders, ArrivalResult } from './arrival.js';
 import { LOAD_CORE, runPinned } from './pinned-process.js';
-import { median } from './statistics.js';
 
 const program = fileURLToPath(new URL('arrival.js', import.meta.url));
 
 export const runArrival = async (orders: ArrivalOrders): Promise<ArrivalResult> =>
   JSON.parse(await runPinned(LOAD_CORE, [process.execPath, program, JSON.stringify(orders)]));
-
-/** Of one percentile over several runs. */
-export const medianOf = (results: readonly ArrivalResult[], name: 'p50' | 'p99' | 'p999'): number =>
-  median(results.map((result) => result[name]));

@@ -14,6 +14,10 @@ export const median = (samples: Iterable<number>): number => {
   return ranks.length % 2 === 1 ? ranks[middle]! : (ranks[middle - 1]! + ranks[middle]!) / 2;
 };
 
+/** Of one figure of several runs. */
+export const medianOf = <Name extends string>(runs: readonly Readonly<Record<Name, number>>[], name: Name): number =>
+  median(runs.map((run) => run[name]));
+
 /** The distance between the least and the greatest, as a fraction of the median. */
 export const spread = (samples: readonly number[]): number =>
   (Math.max(...samples) - Math.min(...samples)) / median(samples);

@@ -1,7 +1,7 @@
 /** Interleaved turns: whatever drifts on the machine meets all alike. */
 import type { Bench } from './bench.js';
 import { cpuSeconds } from './pinned-process.js';
-import { median, spread } from './statistics.js';
+import { medianOf, spread } from './statistics.js';
 import { runWrk, type WrkOptions } from './wrk.js';
 
 export interface Turn extends Omit<WrkOptions, 'key' | 'seconds'> {
@@ -19,39 +19,39 @@ export interface Outcome {
   readonly p50: number;
   /** Processor time of the server for one request, in microseconds; NaN where its process is not known. */
   readonly cpu: number;
+  /** Processor time of wrk for one request, in microseconds. */
+  readonly loadCpu: number;
 }
 
-const WARM_UP_SECONDS = 1;
+/**
+ * What the first second after a server's rest is like depends on who had the core meanwhile: its compilers and collector
+ * have work left from the turn before, which low-priority threads did not get to beside the others. It counts for nothing.
+ */
+const LEAD_SECONDS = 1;
 
-interface Sample {
-  readonly rate: number;
-  readonly p50: number;
-  readonly cpu: number;
-}
+type Sample = Omit<Outcome, 'spread'>;
 
 const takeTurn = async (bench: Bench, { pid, ...turn }: Turn): Promise<Sample> => {
-  const { seconds } = bench.settings;
+  const load = { key: bench.key, ...turn };
+  await runWrk({ ...load, seconds: LEAD_SECONDS });
   const before = pid === undefined ? Number.NaN : cpuSeconds(pid);
-  const { requestsPerSecond, requests, p50 } = await runWrk({ key: bench.key, ...turn, seconds });
-  const cpu = pid === undefined ? Number.NaN : ((cpuSeconds(pid) - before) / requests) * 1e6;
-  return { rate: requestsPerSecond, p50, cpu };
+  const { requestsPerSecond, requests, p50, cpu } = await runWrk({ ...load, seconds: bench.settings.seconds });
+  const used = pid === undefined ? Number.NaN : cpuSeconds(pid) - before;
+  return { requestsPerSecond, p50, cpu: (used / requests) * 1e6, loadCpu: (cpu / requests) * 1e6 };
 };
 
-/** Gives each its turn, round after round. The warm-up before the first round counts for nothing. */
+/** Gives each its turn, round after round. */
 export const takeTurns = async (bench: Bench, turns: readonly Turn[]): Promise<ReadonlyMap<string, Outcome>> => {
   const samples = new Map(turns.map(({ name }) => [name, [] as Sample[]]));
-  for (const { pid, ...turn } of turns) await runWrk({ key: bench.key, ...turn, seconds: WARM_UP_SECONDS });
   for (let round = 1; round <= bench.settings.rounds; round++) {
     for (const turn of turns) samples.get(turn.name)!.push(await takeTurn(bench, turn));
   }
-  const outcome = (all: readonly Sample[]): Outcome => {
-    const rates = all.map(({ rate }) => rate);
-    return {
-      requestsPerSecond: median(rates),
-      spread: spread(rates),
-      p50: median(all.map(({ p50 }) => p50)),
-      cpu: median(all.map(({ cpu }) => cpu)),
-    };
-  };
+  const outcome = (all: readonly Sample[]): Outcome => ({
+    requestsPerSecond: medianOf(all, 'requestsPerSecond'),
+    spread: spread(all.map(({ requestsPerSecond }) => requestsPerSecond)),
+    p50: medianOf(all, 'p50'),
+    cpu: medianOf(all, 'cpu'),
+    loadCpu: medianOf(all, 'loadCpu'),
+  });
   return new Map([...samples].map(([name, all]) => [name, outcome(all)]));
 };

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LOAD_CORE, runPinned } from './pinned-process.js';
+import { endedCpuSeconds, LOAD_CORE, runPinned } from './pinned-process.js';
 
 export interface WrkOptions {
   readonly url: string;
@@ -22,6 +22,8 @@ export interface WrkResult {
   /** Microseconds. */
   readonly p50: number;
   readonly refused: number;
+  /** Processor time of wrk itself, in seconds. */
+  readonly cpu: number;
 }
 
 const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1000, s: 1e6 };
@@ -58,6 +60,7 @@ end
 /** @throws when any request failed: a benchmark of errors proves nothing */
 export const runWrk = async (options: WrkOptions): Promise<WrkResult> => {
   const { url, key, connections, seconds, cores = LOAD_CORE, refusals = false } = options;
+  const before = endedCpuSeconds();
   const text = await withKeys(key, (keyArguments) =>
     runPinned(cores, [
       ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency'],
@@ -78,5 +81,6 @@ export const runWrk = async (options: WrkOptions): Promise<WrkResult> => {
     requests: numberAfter(text, /(\d+) requests in /),
     p50: Number(p50) * (MICROSECONDS[unit ?? ''] ?? Number.NaN),
     refused,
+    cpu: endedCpuSeconds() - before,
   };
 };

@@ -3,7 +3,8 @@ import type { ArrivalResult } from '../arrival.js';
 import type { Bench } from '../bench.js';
 import { BARE, contenders, FASTIFY, SERVICE } from '../contenders.js';
 import { withLineup } from '../lineup.js';
-import { medianOf, runArrival } from '../run-arrival.js';
+import { runArrival } from '../run-arrival.js';
+import { medianOf } from '../statistics.js';
 import type { SectionReport } from '../table.js';
 import { takeTurns } from '../turns.js';
 

@@ -17,24 +17,28 @@ const roundTrip = async (bench: Bench): Promise<number> => {
 export const limiter = async (bench: Bench): Promise<SectionReport> => {
   const servers = new Map<string, RunningServer>();
   try {
-    for (const kind of KINDS) {
-      servers.set(
-        kind,
-        await startServer(await serviceCommand(bench, { adapter: json(bench.dataset), limiter: kind })),
-      );
-    }
-    const urlOf = (kind: string) => `${servers.get(kind)!.origin}${BASE}/markets/${bench.cbsa}`;
-    const refused = { name: 'refused', url: urlOf('redis'), key: bench.refusedKey, refusals: true };
+    const start = async (name: string, limiter: (typeof KINDS)[number]) => {
+      const command = await serviceCommand(bench, { adapter: json(bench.dataset), limiter });
+      servers.set(name, await startServer(command));
+    };
+    for (const kind of KINDS) await start(kind, kind);
+    // By itself: what so many keys leave behind is not to be measured with others.
+    await start('usual', 'redis');
+    const turnOf = (name: string) => {
+      const { origin, pid } = servers.get(name)!;
+      return { name, url: `${origin}${BASE}/markets/${bench.cbsa}`, pid };
+    };
+    const refused = { ...turnOf('redis'), name: 'refused', key: bench.refusedKey, refusals: true };
     bench.say('Limiter: 32 connections');
     const busy = await takeTurns(bench, [
-      ...KINDS.map((name) => ({ name, url: urlOf(name), connections: 32 })),
-      { name: 'usual', url: urlOf('redis'), key: bench.usualKeys, connections: 32 },
+      ...KINDS.map((kind) => ({ ...turnOf(kind), connections: 32 })),
+      { ...turnOf('usual'), key: bench.usualKeys, connections: 32 },
       { ...refused, connections: 32 },
     ]);
     bench.say('Limiter: one connection');
     const quiet = await takeTurns(
       bench,
-      KINDS.map((name) => ({ name, url: urlOf(name), connections: 1 })),
+      KINDS.map((kind) => ({ ...turnOf(kind), connections: 1 })),
     );
     const ping = await roundTrip(bench);
     const off = busy.get('off')!.requestsPerSecond;
@@ -49,12 +53,16 @@ export const limiter = async (bench: Bench): Promise<SectionReport> => {
       tables: [
         {
           title: 'One market, by limiter',
-          columns: ['', 'requests/s, 32 connections', 'spread', 'cost', 'p50, 1 connection, microseconds'],
+          columns: [
+            ...['', 'requests/s, 32 connections', 'spread', 'cost'],
+            ...['CPU, microseconds', 'p50, 1 connection, microseconds'],
+          ],
           rows: [...busy].map(([name, outcome]) => [
             titles[name]!,
             outcome.requestsPerSecond,
             percent(outcome.spread),
             percent(1 - outcome.requestsPerSecond / off),
+            outcome.cpu,
             quiet.get(name)?.p50 ?? null,
           ]),
         },

@@ -7,10 +7,10 @@ import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import type { ArrivalResult } from '../arrival.js';
 import type { Bench } from '../bench.js';
 import { marketCodes } from '../dataset.js';
-import { medianOf, runArrival } from '../run-arrival.js';
+import { runArrival } from '../run-arrival.js';
 import { startServer } from '../server.js';
 import { BASE, json, serviceCommand } from '../service.js';
-import { median } from '../statistics.js';
+import { median, medianOf } from '../statistics.js';
 import type { SectionReport } from '../table.js';
 import { runWrk } from '../wrk.js';
 

@@ -9,7 +9,7 @@ import { residentMiB, runPinned, SERVER_CORE } from '../pinned-process.js';
 import { startServer } from '../server.js';
 import { BASE, json, mongo, publish, type ServiceOptions, serviceCommand } from '../service.js';
 import type { Cell, SectionReport, Table } from '../table.js';
-import { takeTurns } from '../turns.js';
+import { type Outcome, takeTurns } from '../turns.js';
 
 const sizeMiB = async (directory: string): Promise<number> => {
   const sizes = await Promise.all((await readdir(directory)).map((name) => stat(join(directory, name))));
@@ -22,13 +22,20 @@ const parseMs = async (directory: string): Promise<number> => {
   return JSON.parse(await runPinned(SERVER_CORE, [process.execPath, heap, program, directory])).ms;
 };
 
+const SPEED = ['market, requests/s', 'CPU, microseconds', 'history, requests/s', 'CPU, microseconds'];
+
 interface Measured {
   readonly startMs: number;
   readonly startMiB: number;
   readonly loadedMiB: number;
-  readonly market: number;
-  readonly history: number;
+  readonly market: Outcome;
+  readonly history: Outcome;
 }
+
+const speed = ({ market, history }: Measured): number[] => [
+  ...[market.requestsPerSecond, market.cpu],
+  ...[history.requestsPerSecond, history.cpu],
+];
 
 const measure = async (bench: Bench, options: ServiceOptions): Promise<Measured> => {
   const server = await startServer(await serviceCommand(bench, options));
@@ -36,15 +43,15 @@ const measure = async (bench: Bench, options: ServiceOptions): Promise<Measured>
     const startMiB = residentMiB(server.pid);
     const url = `${server.origin}${BASE}/markets/${bench.cbsa}`;
     const outcomes = await takeTurns(bench, [
-      { name: 'market', url, connections: 32 },
-      { name: 'history', url: `${url}/history`, connections: 32 },
+      { name: 'market', url, connections: 32, pid: server.pid },
+      { name: 'history', url: `${url}/history`, connections: 32, pid: server.pid },
     ]);
     return {
       startMs: server.startMs,
       startMiB,
       loadedMiB: residentMiB(server.pid),
-      market: outcomes.get('market')!.requestsPerSecond,
-      history: outcomes.get('history')!.requestsPerSecond,
+      market: outcomes.get('market')!,
+      history: outcomes.get('history')!,
     };
   } finally {
     await server.stop();
@@ -54,14 +61,12 @@ const measure = async (bench: Bench, options: ServiceOptions): Promise<Measured>
 const inFiles = async (bench: Bench, directory: string, label: string, size: number): Promise<Cell[]> => {
   const parse = await parseMs(directory);
   try {
-    const { startMs, startMiB, market, history } = await measure(bench, {
-      adapter: json(directory),
-      limiter: 'memory',
-    });
-    return [label, size, parse, startMs, startMs / parse, startMiB, startMiB / size, market, history];
+    const measured = await measure(bench, { adapter: json(directory), limiter: 'memory' });
+    const { startMs, startMiB } = measured;
+    return [label, size, parse, startMs, startMs / parse, startMiB, startMiB / size, ...speed(measured)];
   } catch (error) {
     bench.say(`JSON at ${label}: ${(error as Error).message}`);
-    return [label, size, parse, 'refused', null, null, null, null, null];
+    return [label, size, parse, 'refused', ...Array.from({ length: 3 + SPEED.length }, () => null)];
   }
 };
 
@@ -73,8 +78,9 @@ const inMongo = async (bench: Bench, directory: string, label: string): Promise<
     const began = performance.now();
     await publish(bench, options, directory);
     const seconds = (performance.now() - began) / 1000;
-    const { startMs, startMiB, loadedMiB, market, history } = await measure(bench, options);
-    return [label, seconds, startMs, startMiB, loadedMiB, market, history];
+    const measured = await measure(bench, options);
+    const { startMs, startMiB, loadedMiB } = measured;
+    return [label, seconds, startMs, startMiB, loadedMiB, ...speed(measured)];
   } finally {
     await server.stop();
   }
@@ -93,23 +99,24 @@ export const scale = async (bench: Bench): Promise<SectionReport> => {
     if (bench.settings.mode === 'full') database.push(await inMongo(scaled, directory, label));
     await rm(directory, { recursive: true });
   }
-  const speed = ['market, requests/s', 'history, requests/s'];
   const tables: Table[] = [
     {
       title: 'From JSON files, by multiples of 410 markets',
-      columns: ['', 'files, MiB', 'JSON.parse, ms', 'start, ms', 'x parse', 'memory, MiB', 'x files', ...speed],
+      columns: ['', 'files, MiB', 'JSON.parse, ms', 'start, ms', 'x parse', 'memory, MiB', 'x files', ...SPEED],
       rows: files,
     },
   ];
   if (database.length > 0) {
     tables.push({
       title: 'From MongoDB, by multiples of 410 markets',
-      columns: ['', 'publish, s', 'start, ms', 'memory, MiB', 'after load, MiB', ...speed],
+      columns: ['', 'publish, s', 'start, ms', 'memory, MiB', 'after load, MiB', ...SPEED],
       rows: database,
     });
   }
   return {
     tables,
-    notes: ['Start: from the start of the process to its first answer, the boot of Node included. Limits in memory.'],
+    notes: [
+      'Start: from the start of the process to its first answer, the boot of Node included. Limits in memory. CPU: for one request.',
+    ],
   };
 };

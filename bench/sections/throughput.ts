@@ -56,7 +56,8 @@ export const throughput = (bench: Bench): Promise<SectionReport> =>
     return {
       tables,
       notes: [
-        'Medians of interleaved turns; the spread is (greatest - least) / median. All contenders gave the same JSON first.',
+        'Medians of interleaved turns, each after a second of the same load that does not count; the spread is ' +
+          '(greatest - least) / median. All contenders gave the same JSON first.',
         'CPU is the processor time of the server for one request: it stays comparable where others use the machine too.',
         'The limit is 100,000,000 a minute, so that none is refused: the service then counts in Redis, dates admissions ' +
           'by sixtieths of the window, and leases slots ahead. The limiter section has what many keys of a low limit cost.',

@@ -1,66 +1,68 @@
 /** One worker beside two, with the load generator's share of the machine. */
 import { cpus } from 'node:os';
 import type { Bench } from '../bench.js';
-import { cpuSeconds, processCount } from '../pinned-process.js';
-import { startServer } from '../server.js';
+import { type RunningServer, startServer } from '../server.js';
 import { BASE, json, serviceCommand } from '../service.js';
-import { median } from '../statistics.js';
-import type { SectionReport } from '../table.js';
-import { runWrk } from '../wrk.js';
+import type { SectionReport, Table } from '../table.js';
+import { takeTurns } from '../turns.js';
 
-interface Sample {
-  readonly rate: number;
-  /** Cores that the service's processes kept busy. */
-  readonly cores: number;
-}
+/** Answers of which one costs the service little more than wrk, and answers that cost it many times as much. */
+const CASES = [
+  { title: 'One market', path: (cbsa: string) => `/markets/${cbsa}`, options: {} },
+  {
+    title: 'History of one market, never kept',
+    path: (cbsa: string) => `/markets/${cbsa}/history`,
+    options: { cacheBytes: 0 },
+  },
+];
 
-export const workers = async (bench: Bench): Promise<SectionReport> => {
-  const all = `0-${cpus().length - 1}`;
-  const start = async (count: number) =>
-    startServer(
-      await serviceCommand(bench, { adapter: json(bench.dataset), limiter: 'redis', workers: count, cores: all }),
-    );
-  const servers = [await start(1), await start(2)];
+const WORKERS = [1, 2];
+const cores = `0-${cpus().length - 1}`;
+
+const scaling = async (bench: Bench, { title, path, options }: (typeof CASES)[number]): Promise<Table> => {
+  const servers: RunningServer[] = [];
   try {
-    if (processCount(servers[1]!.pid) < 3) {
-      return { tables: [], notes: ['Left out: this build starts no workers.'] };
+    for (const workers of WORKERS) {
+      const service = { adapter: json(bench.dataset), limiter: 'redis', workers, cores, ...options } as const;
+      servers.push(await startServer(await serviceCommand(bench, service)));
     }
-    const samples: Sample[][] = [[], []];
-    for (let round = 0; round < bench.settings.rounds; round++) {
-      for (const [index, { origin, pid }] of servers.entries()) {
-        bench.say(`Workers: ${index + 1}, round ${round + 1}`);
-        const url = `${origin}${BASE}/markets/${bench.cbsa}`;
-        const { seconds } = bench.settings;
-        await runWrk({ url, key: bench.key, connections: 32, seconds: 1, cores: all });
-        const before = cpuSeconds(pid);
-        const { requestsPerSecond } = await runWrk({ url, key: bench.key, connections: 32, seconds, cores: all });
-        samples[index]!.push({ rate: requestsPerSecond, cores: (cpuSeconds(pid) - before) / seconds });
-      }
-    }
-    const [one, two] = samples.map((runs) => ({
-      rate: median(runs.map(({ rate }) => rate)),
-      cores: median(runs.map(({ cores }) => cores)),
-    })) as [Sample, Sample];
-    const row = (count: number, { rate, cores }: Sample) => {
-      const perCore = rate / cores;
-      const alone = (count * perCore) / (one.rate / one.cores);
-      return [count, rate, rate / one.rate, cores, perCore, alone];
+    bench.say(`Workers: ${title}`);
+    const turns = servers.map(({ origin, pid }, index) => ({
+      name: String(WORKERS[index]),
+      url: `${origin}${BASE}${path(bench.cbsa)}`,
+      connections: 32,
+      cores,
+      pid,
+    }));
+    const outcomes = await takeTurns(bench, turns);
+    const one = outcomes.get('1')!;
+    const row = (count: number) => {
+      const { requestsPerSecond: rate, cpu, loadCpu } = outcomes.get(String(count))!;
+      const coresOf = (microseconds: number): number => (rate * microseconds) / 1e6;
+      return [count, rate, rate / one.requestsPerSecond, coresOf(cpu), coresOf(loadCpu), cpu, (count * one.cpu) / cpu];
     };
     return {
-      tables: [
-        {
-          title: 'One market by workers, 32 connections, limits on Redis',
-          columns: ['workers', 'requests/s', 'x one', 'cores busy', 'requests/s a busy core', 'x one, a core each'],
-          rows: [row(1, one), row(2, two)],
-        },
+      title: `${title}, by workers, 32 connections, limits on Redis`,
+      columns: [
+        ...['workers', 'requests/s', 'x one', 'cores of the service', 'cores of wrk'],
+        ...['CPU, microseconds', 'x one, a core each'],
       ],
-      notes: [
-        `Nothing is bound to a core here: wrk and Redis share the ${cpus().length} cores with the workers, so two workers ` +
-          'get what these leave. Cores busy are those of the service alone; the last column is what each would add to ' +
-          'the other with a core of its own.',
-      ],
+      rows: WORKERS.map(row),
     };
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }
+};
+
+export const workers = async (bench: Bench): Promise<SectionReport> => {
+  const tables: Table[] = [];
+  for (const each of CASES) tables.push(await scaling(bench, each));
+  return {
+    tables,
+    notes: [
+      `Nothing is bound to a core here: wrk and Redis share the ${cpus().length} cores with the workers, so two workers ` +
+        'get what these leave. CPU is the processor time of the service for one request, from which the last column ' +
+        'has what two workers make with a core for each.',
+    ],
+  };
 };
