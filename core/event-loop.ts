@@ -109,7 +109,7 @@ export class SpareTime {
 }
 
 /** Pieces go on without a pause until they have taken so long together. */
-const PIECES_MS = 0.5;
+const PIECES_MS = 0.25;
 /**
  * Between pieces, while others are busy: at first. After so long it is half of that, then a third, and so on: much work
  * comes to its end, too.
