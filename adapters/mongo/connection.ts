@@ -12,6 +12,12 @@ const databaseOf = (uri: string): string | undefined =>
 
 export class Connection {
   readonly db: Db;
+  /**
+   * The same database for reads by which somebody is answered. A write concern, which `db` has, is among the options of
+   * a find, too, until the driver deletes it there: an object that has lost a property is slow to copy, and the driver
+   * copies it for each find.
+   */
+  readonly answers: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
 
@@ -29,7 +35,6 @@ export class Connection {
       maxPoolSize: options.poolMax,
       // A secondary may not have all of a version yet, and says nothing about it: rows would be missing.
       readPreference: 'primary',
-      writeConcern: { w: 'majority' },
       retryReads: true,
       retryWrites: true,
       ignoreUndefined: true,
@@ -47,7 +52,9 @@ export class Connection {
         { cause },
       );
     }
-    this.db = this.#client.db(options.database ?? databaseOf(options.uri) ?? DEFAULT_DATABASE);
+    const name = options.database ?? databaseOf(options.uri) ?? DEFAULT_DATABASE;
+    this.db = this.#client.db(name, { writeConcern: { w: 'majority' } });
+    this.answers = this.#client.db(name);
   }
 
   /** To be awaited before the first operation, until it has resolved once: a client that never was connected stays shut. */

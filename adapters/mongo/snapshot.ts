@@ -83,7 +83,7 @@ export class MongoSnapshot implements Snapshot {
   #rows(name: string): MongoCollection<Row> {
     let handle = this.#handles.get(name);
     if (!handle) {
-      handle = this.#context.connection.db.collection<Row>(dataCollection(this.#held.id, name));
+      handle = this.#context.connection.answers.collection<Row>(dataCollection(this.#held.id, name));
       this.#handles.set(name, handle);
     }
     return handle;
