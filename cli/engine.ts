@@ -16,7 +16,7 @@ import { setFlagsFromString } from 'node:v8';
  *
  * And it collects the whole heap when that, with the bytes that belong to its objects, has grown by half of the heap:
  * most of a dataset are such bytes, so that this is twice for every new version of the data. The requests that come
- * meanwhile wait for 5 to 10 ms, and two of those in a second are more than one request in a hundred. By four times, the
+ * meanwhile wait for 5 to 10 ms, and two of those in a second are more than one request in a hundred. To four times, the
  * most that V8 would choose itself, it is once for three versions; that costs memory meanwhile: a sixth to a third more.
  */
 export const collectSeldom = (): void => {

@@ -78,14 +78,14 @@ export const publishing = async (bench: Bench): Promise<SectionReport> => {
   const server = await startServer(await serviceCommand(bench, { adapter: json(published.path), limiter: 'redis' }));
   try {
     const urlOf = (path: string): string => `${server.origin}${BASE}${path}`;
+    const headers = { Authorization: `Bearer ${bench.key}` };
     const ask = async (path: string): Promise<void> => {
-      const response = await fetch(urlOf(path), { headers: { Authorization: `Bearer ${bench.key}` } });
+      const response = await fetch(urlOf(path), { headers });
       await response.arrayBuffer();
     };
     const url = urlOf(`/markets/${bench.cbsa}`);
-    const options = { agent, headers: { Authorization: `Bearer ${bench.key}` } };
     const servedVersion = async () => {
-      const [response] = (await once(get(url, options), 'response')) as [IncomingMessage];
+      const [response] = (await once(get(url, { agent, headers }), 'response')) as [IncomingMessage];
       response.resume();
       return response.headers['snapshot-version'];
     };
