@@ -41,7 +41,7 @@ export class MongoSnapshot implements Snapshot {
     const { connection } = this.#context;
     this.#context.assertOpen();
     try {
-      const found = await connection.run(`read "${name}"`, () => this.#rows(name).findOne(filter, options), signal);
+      const found = await connection.first(`read "${name}"`, this.#rows(name), filter, options, signal);
       this.#context.held.assertReadable(this.#held);
       return found?.d;
     } catch (error) {

@@ -1,6 +1,11 @@
 /** What a connection asks of MongoDB, whatever its connection string says. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { connectionTo } from './mongo-database.js';
+import type { Collection } from 'mongodb';
+import type { Connection } from '../../adapters/mongo/connection.js';
+import { failsWith } from '../../conformance/expect.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { connectionTo, openDatabase, type TestDatabase } from './mongo-database.js';
 
 describe('Connection of the MongoDB adapter', () => {
   for (const uri of ['mongodb://127.0.0.1:1/prices', 'mongodb://127.0.0.1:1/prices?w=1']) {
@@ -14,5 +19,64 @@ describe('Connection of the MongoDB adapter', () => {
 
   it('gives reads of answers no write concern, which would make each of them slower', () => {
     expect(connectionTo({ uri: 'mongodb://127.0.0.1:1' }).answers.writeConcern).to.equal(undefined);
+  });
+});
+
+describe('Connection.first() of the MongoDB adapter', () => {
+  interface Price {
+    readonly _id: number;
+    readonly city: string;
+    readonly price?: number;
+  }
+
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let connection: Connection;
+  let prices: Collection<Price>;
+
+  before(async () => {
+    database = await openDatabase();
+    const { db } = database.connection;
+    await db.collection<Price>('prices').insertMany([
+      { _id: 1, city: 'Houston', price: 340 },
+      { _id: 2, city: 'Akron', price: 150 },
+    ]);
+    await db.collection<Price>('prices').createIndex({ city: 1 });
+    const { hosts } = db.client.options;
+    proxy = await startTcpProxy(hosts[0]!.port!);
+    const uri = `mongodb://127.0.0.1:${proxy.port}/${db.databaseName}?directConnection=true`;
+    connection = connectionTo({ uri, operationMs: 10_000 });
+    await connection.connect();
+    prices = connection.answers.collection('prices');
+  });
+
+  after(async () => {
+    await connection?.close();
+    await proxy?.close();
+    await database?.end();
+  });
+
+  const first = (city: string, hint = { city: 1 } as object) =>
+    connection.first('read a price', prices, { city }, { projection: { _id: 0 }, hint });
+
+  it('resolves with the first document that is found, and of it with what is asked for', async () => {
+    expect(await first('Houston')).to.deep.equal({ city: 'Houston', price: 340 });
+  });
+
+  it('resolves with null where none is found', async () => {
+    expect(await first('Atlantis')).to.equal(null);
+  });
+
+  it('rejects with unavailable for what MongoDB refuses', async () => {
+    const error = await failsWith('unavailable', () => first('Houston', { price: 1 }));
+    expect(error.message).to.match(/^MongoDB could not read a price: .*hint/s);
+  });
+
+  it('finds again when its connection ends in the middle', async () => {
+    proxy.inject({ latencyMs: 300 });
+    const found = first('Akron');
+    await delay(100);
+    proxy.mend();
+    expect(await found).to.deep.equal({ city: 'Akron', price: 150 });
   });
 });
