@@ -18,16 +18,19 @@ export interface Machine {
   readonly system: string;
   readonly node: string;
   readonly wrk: string;
+  /** Whether idle cores were kept awake (see `idle-cores.ts`). */
+  readonly awake: boolean;
 }
 
-export const describeMachine = (): Machine => ({
+export const describeMachine = (awake = false): Machine => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / 2 ** 30),
   system: `${type()} ${release()}`,
   node: process.version,
   wrk: firstLine('wrk', '-v').replace(/ Copyright.*/, ''),
+  awake,
 });
 
-export const machineLine = ({ cpu, cores, memoryGiB, system, node, wrk }: Machine): string =>
-  `${cores} cores of ${cpu}, ${memoryGiB} GiB, ${system}, Node ${node}, ${wrk}`;
+export const machineLine = ({ cpu, cores, memoryGiB, system, node, wrk, awake }: Machine): string =>
+  `${cores} cores of ${cpu}, ${awake ? 'kept awake' : 'asleep when idle'}, ${memoryGiB} GiB, ${system}, Node ${node}, ${wrk}`;

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { OperatorError } from '../core/errors.js';
 import { packageRoot } from '../core/package-root.js';
 import { type Bench, withBench } from './bench.js';
+import { keepCoresAwake } from './idle-cores.js';
 import { describeMachine } from './machine.js';
 import { stayOnLoadCore } from './pinned-process.js';
 import { checkPrerequisites, installContenders } from './prerequisites.js';
@@ -51,7 +52,7 @@ const run = async ({ only, quick, out, ...given }: Options): Promise<void> => {
   stayOnLoadCore();
   installContenders();
   const settings: Settings = { ...(quick ? QUICK : FULL), ...given };
-  const machine = describeMachine();
+  const machine = describeMachine(keepCoresAwake());
   const measured: Partial<Record<SectionName, MeasuredSection>> = {};
   await withBench(settings, async (bench) => {
     for (const name of only ? [only] : SECTIONS) {

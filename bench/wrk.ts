@@ -8,6 +8,8 @@ export interface WrkOptions {
   readonly url: string;
   /** One, or many of which each request takes the next. */
   readonly key: string | readonly string[];
+  /** In place of the URL's: each request takes the next. */
+  readonly paths?: readonly string[];
   readonly connections: number;
   readonly seconds: number;
   /** The cores that wrk may use. */
@@ -30,25 +32,30 @@ const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1000, s: 1e6
 
 const numberAfter = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
 
-/** Many keys go by a script that makes all requests beforehand: so that it costs wrk no more than one key. */
-const withKeys = async <T>(key: WrkOptions['key'], use: (args: readonly string[]) => Promise<T>): Promise<T> => {
-  if (typeof key === 'string') return use(['-H', `Authorization: Bearer ${key}`]);
+/** Requests that differ go by a script that makes all of them beforehand: so that it costs wrk no more than one. */
+const withRequests = async <T>(
+  { url, key, paths = [new URL(url).pathname] }: WrkOptions,
+  use: (args: readonly string[]) => Promise<T>,
+): Promise<T> => {
+  if (typeof key === 'string' && paths.length === 1) return use(['-H', `Authorization: Bearer ${key}`]);
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-wrk-'));
   try {
-    const script = join(folder, 'keys.lua');
-    await writeFile(script, scriptOf(key));
+    const script = join(folder, 'requests.lua');
+    await writeFile(script, scriptOf(typeof key === 'string' ? [key] : key, paths));
     return await use(['-s', script]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 };
 
-const scriptOf = (keys: readonly string[]): string => `
-local keys, requests, next = { ${keys.map((key) => `'${key}'`).join(', ')} }, {}, 0
+const listOf = (texts: readonly string[]): string => `{ ${texts.map((text) => `'${text}'`).join(', ')} }`;
+
+const scriptOf = (keys: readonly string[], paths: readonly string[]): string => `
+local keys, paths, requests, next = ${listOf(keys)}, ${listOf(paths)}, {}, 0
 init = function()
-  for i, key in ipairs(keys) do
-    wrk.headers['Authorization'] = 'Bearer ' .. key
-    requests[i] = wrk.format()
+  for i = 1, math.max(#keys, #paths) do
+    wrk.headers['Authorization'] = 'Bearer ' .. keys[(i - 1) % #keys + 1]
+    requests[i] = wrk.format(nil, paths[(i - 1) % #paths + 1])
   end
 end
 request = function()
@@ -59,12 +66,12 @@ end
 
 /** @throws when any request failed: a benchmark of errors proves nothing */
 export const runWrk = async (options: WrkOptions): Promise<WrkResult> => {
-  const { url, key, connections, seconds, cores = LOAD_CORE, refusals = false } = options;
+  const { url, connections, seconds, cores = LOAD_CORE, refusals = false } = options;
   const before = endedCpuSeconds();
-  const text = await withKeys(key, (keyArguments) =>
+  const text = await withRequests(options, (requestArguments) =>
     runPinned(cores, [
       ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency'],
-      ...[...keyArguments, '-H', 'Accept: application/json', url],
+      ...[...requestArguments, '-H', 'Accept: application/json', url],
     ]),
   );
   const refused = numberAfter(text, /Non-2xx or 3xx responses: (\d+)/);

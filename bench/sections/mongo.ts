@@ -2,29 +2,60 @@
 import { fileURLToPath } from 'node:url';
 import { startMongo } from '../../test/support/services.js';
 import { type Bench, toLoadCore } from '../bench.js';
+import { marketCodes } from '../dataset.js';
 import { runPinned, SERVER_CORE } from '../pinned-process.js';
 import { type RunningServer, startServer } from '../server.js';
 import { BASE, json, mongo, publish, type ServiceOptions, serviceCommand } from '../service.js';
 import { median } from '../statistics.js';
 import { percent, type SectionReport } from '../table.js';
-import { takeTurns } from '../turns.js';
+import { type Outcome, type Turn, takeTurns } from '../turns.js';
 
 const DATABASE = 'bench';
+const CONNECTIONS = 32;
 
 const program = (name: string): string => fileURLToPath(new URL(`../${name}.js`, import.meta.url));
 
+/** In microseconds. */
 const findAlone = async (bench: Bench, uri: string): Promise<number> => {
   const command = [process.execPath, program('round-trip'), 'mongo', uri, DATABASE, bench.cbsa];
   return Number(await runPinned(SERVER_CORE, command));
 };
 
+/** A second. */
+const findsAlone = async (bench: Bench, uri: string): Promise<number> => {
+  const { seconds } = bench.settings;
+  const command = [process.execPath, program('find-rate'), uri, DATABASE, String(CONNECTIONS), String(seconds)];
+  return Number(await runPinned(SERVER_CORE, command));
+};
+
+const ALONE = 'the driver alone';
+const BARE = 'the driver in a bare node:http';
+const COLD = 'MongoDB, not kept';
+
+/** Medians of one figure of the servers and of the driver alone, which has its turn among theirs. */
+const inTurns = async (
+  bench: Bench,
+  figure: keyof Outcome,
+  alone: () => Promise<number>,
+  turns: readonly Turn[],
+): Promise<ReadonlyMap<string, number>> => {
+  const samples = new Map([ALONE, ...turns.map(({ name }) => name)].map((name) => [name, [] as number[]]));
+  const oneRound = { ...bench, settings: { ...bench.settings, rounds: 1 } };
+  for (let round = 0; round < bench.settings.rounds; round++) {
+    samples.get(ALONE)!.push(await alone());
+    for (const [name, outcome] of await takeTurns(oneRound, turns)) samples.get(name)!.push(outcome[figure]);
+  }
+  return new Map([...samples].map(([name, all]) => [name, median(all)]));
+};
+
 export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
   const server = await startMongo();
   const running: RunningServer[] = [];
+  const market = `${BASE}/markets/${bench.cbsa}`;
   const start = async (options: ServiceOptions): Promise<string> => {
     const started = await startServer(await serviceCommand(bench, options));
     running.push(started);
-    return `${started.origin}${BASE}/markets/${bench.cbsa}`;
+    return started.origin + market;
   };
   try {
     toLoadCore(server.pid);
@@ -37,35 +68,34 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
     const coldJson = await start({ ...files, cacheBytes: 0 });
     const coldMongo = await start({ ...database, cacheBytes: 0 });
     const bare = await startServer({
-      command: [process.execPath, program('find-server'), server.url, DATABASE, bench.cbsa],
-      probe: '/',
+      command: [process.execPath, program('find-server'), server.url, DATABASE],
+      probe: market,
       key: bench.key,
     });
     running.push(bare);
     bench.say('MongoDB: kept answers');
     const hot = await takeTurns(bench, [
-      { name: 'JSON', url: hotJson, connections: 32 },
-      { name: 'MongoDB', url: hotMongo, connections: 32 },
+      { name: 'JSON', url: hotJson, connections: CONNECTIONS },
+      { name: 'MongoDB', url: hotMongo, connections: CONNECTIONS },
     ]);
-    bench.say('MongoDB: fetched answers');
-    const turns = [
+    bench.say('MongoDB: fetched answers, many at a time');
+    // Different ones: answers that are asked for at the same time are fetched once. Before those one at a time, in which
+    // code comes to be compiled slowly.
+    const different = { paths: marketCodes(1).map((code) => `${BASE}/markets/${code}`), connections: CONNECTIONS };
+    const many = await inTurns(bench, 'requestsPerSecond', () => findsAlone(bench, server.url), [
+      { name: BARE, url: bare.origin, ...different },
+      { name: COLD, url: coldMongo, ...different },
+    ]);
+    bench.say('MongoDB: fetched answers, one at a time');
+    const single = await inTurns(bench, 'p50', () => findAlone(bench, server.url), [
       { name: 'JSON, kept', url: hotJson, connections: 1 },
       { name: 'JSON, not kept', url: coldJson, connections: 1 },
-      { name: 'the driver in a bare node:http', url: bare.origin, connections: 1 },
-      { name: 'MongoDB, not kept', url: coldMongo, connections: 1 },
-    ];
-    const oneRound = { ...bench, settings: { ...bench.settings, rounds: 1 } };
-    const finds: number[] = [];
-    const answers = new Map(turns.map(({ name }) => [name, [] as number[]]));
-    for (let round = 0; round < bench.settings.rounds; round++) {
-      finds.push(await findAlone(bench, server.url));
-      for (const [name, { p50 }] of await takeTurns(oneRound, turns)) answers.get(name)!.push(p50);
-    }
-    const driver = median(finds);
-    const single = new Map([...answers].map(([name, times]) => [name, median(times)]));
-    const cold = single.get('MongoDB, not kept')!;
-    const overHttp = single.get('the driver in a bare node:http')!;
-    const kept = single.get('JSON, kept')!;
+      { name: BARE, url: bare.origin + market, connections: 1 },
+      { name: COLD, url: coldMongo, connections: 1 },
+    ]);
+    const driver = single.get(ALONE)!;
+    const cold = single.get(COLD)!;
+    const finds = many.get(ALONE)!;
     const rates = hot.get('MongoDB')!.requestsPerSecond / hot.get('JSON')!.requestsPerSecond;
     return {
       tables: [
@@ -75,16 +105,22 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
           rows: [...hot].map(([name, outcome]) => [name, outcome.requestsPerSecond, percent(outcome.spread)]),
         },
         {
+          title: `Different markets, ${CONNECTIONS} at a time`,
+          columns: ['', 'markets/s', 'time, x driver'],
+          rows: [...many].map(([name, rate]) => [name, rate, finds / rate]),
+        },
+        {
           title: 'One market, one request at a time: median in microseconds',
           columns: ['', 'p50', 'x driver'],
-          rows: [['the driver alone', driver, 1], ...[...single].map(([name, p50]) => [name, p50, p50 / driver])],
+          rows: [...single].map(([name, p50]) => [name, p50, p50 / driver]),
         },
       ],
       notes: [
         `Kept answers from MongoDB are served at ${rates.toFixed(2)} x the rate of JSON's.`,
         `A fetched one takes ${cold.toFixed(0)} microseconds over HTTP: ${(cold / driver).toFixed(2)} x what the driver needs ` +
-          `for the same find without HTTP, ${(cold / overHttp).toFixed(2)} x what it needs within a bare node:http, and ` +
-          `${((cold - kept) / driver).toFixed(2)} x the driver beyond a kept answer. Limits are in memory here.`,
+          `for the same find without HTTP, ${(cold / single.get(BARE)!).toFixed(2)} x what it needs within a bare node:http, ` +
+          `and ${((cold - single.get('JSON, kept')!) / driver).toFixed(2)} x the driver beyond a kept answer. Of many at a time ` +
+          `each takes ${(finds / many.get(COLD)!).toFixed(2)} x what the driver needs. Limits are in memory here.`,
       ],
     };
   } finally {
