@@ -6,6 +6,7 @@
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
+import { nodeEventLoop } from '../core/event-loop.js';
 
 /**
  * To be called before the first request.
@@ -24,19 +25,27 @@ export const collectSeldom = (): void => {
   setFlagsFromString('--heap-growing-percent=300');
 };
 
-/** At first the loop waits for the compiler more than the other way round: code that is not compiled yet is slow. */
-export const WARM_UP_MS = 10_000;
+/**
+ * At first the loop waits for the compiler more than the other way round: code that is not compiled yet is slow, and as
+ * long as the loop wants the whole core, a thread of low priority gets to nearly nothing. In processor time, since who
+ * warms a service up are those whom it answers, and they may come late.
+ */
+export const WARM_UP_MS = 15_000;
+const LOOK_MS = 1000;
 
 /**
- * To be called when the process has begun to serve: its other threads then let the event loop go first, where both
- * want the same core. V8 marks the heap and compiles on up to four threads, Node reads files and compresses on four
- * more; on a machine or in a container with one core each of them would get as much of it as the loop does. What they
- * do can wait for time to spare, and where the loop waits for them, at the end of a collection, it leaves them the core.
+ * To be called when the process has begun to serve: its other threads let the event loop go first, where both want the
+ * same core, once the process has worked for so long. V8 marks the heap and compiles on up to four threads, Node reads
+ * files and compresses on four more; on a machine or in a container with one core each of them would get as much of it
+ * as the loop does. What they do can wait for time to spare, and where the loop waits for them, at the end of a
+ * collection, it leaves them the core.
  */
-export const yieldToEventLoop = (afterMs = WARM_UP_MS): void => {
-  setTimeout(() => {
+export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
+  const timer = setInterval(() => {
+    if (nodeEventLoop.worked() < workedMs) return;
+    clearInterval(timer);
     for (const thread of threads()) if (thread !== process.pid) yieldOne(thread);
-  }, afterMs).unref();
+  }, LOOK_MS).unref();
 };
 
 /** Linux has priorities by thread, and says which ones there are; elsewhere all stays as it is. */

@@ -91,9 +91,8 @@ export const publishing = async (bench: Bench): Promise<SectionReport> => {
     };
     const markets = marketCodes(1).flatMap((cbsa) => [`/markets/${cbsa}`, `/markets/${cbsa}/history`]);
     for (const path of [...ASKED, ...markets]) await ask(path);
-    await delay(WARM_UP_MS);
     const { rounds, seconds } = bench.settings;
-    await runWrk({ url, key: bench.key, connections: 32, seconds: 1 });
+    await runWrk({ url, key: bench.key, connections: 32, seconds: WARM_UP_MS / 1000 });
     const { requestsPerSecond } = await runWrk({ url, key: bench.key, connections: 32, seconds });
     const rate = Math.floor(requestsPerSecond / 2);
     bench.say(`Publishing: ${rate} requests/s`);

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
 /** Priorities are the process's for good, so that another one has to try. */
-const script = `
+const script = (workedMs: number) => `
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
 const { yieldToEventLoop } = await import(${JSON.stringify(program)});
@@ -15,19 +15,37 @@ const priorities = () => {
   return { loop: getPriority(process.pid), others };
 };
 const before = priorities();
-yieldToEventLoop(20);
-setTimeout(() => console.log(JSON.stringify({ before, after: priorities() })), 200);
+yieldToEventLoop(${workedMs});
+setTimeout(() => console.log(JSON.stringify({ before, after: priorities() })), 1500);
 `;
 
+interface Priorities {
+  readonly loop: number;
+  readonly others: readonly number[];
+}
+
 describe('yieldToEventLoop', () => {
+  const prioritiesAfter = (workedMs: number) => {
+    const args = ['--input-type=module', '--eval', script(workedMs)];
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as {
+      readonly before: Priorities;
+      readonly after: Priorities;
+    };
+  };
+
   it('lets the event loop go before every other thread of its process', function () {
     if (!existsSync('/proc/self/task')) this.skip();
-    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
-    const { before, after } = JSON.parse(output);
+    const { before, after } = prioritiesAfter(1);
     expect(before.others).to.include(before.loop);
     expect(after.loop).to.equal(before.loop);
     expect(after.others.length).to.be.above(0);
     expect(new Set(after.others)).to.deep.equal(new Set([19]));
+  });
+
+  it('leaves a process alone that has not worked for so long yet', function () {
+    if (!existsSync('/proc/self/task')) this.skip();
+    const { before, after } = prioritiesAfter(60_000);
+    expect(new Set(after.others)).to.deep.equal(new Set(before.others));
   });
 
   it('does not keep a process alive', () => {
