@@ -9,6 +9,7 @@ const FIGURE_WIDTH = 62;
 const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 14;
 const TOP = 62;
+const NOTE_HEIGHT = 18;
 
 const STYLE = {
   light: `
@@ -26,18 +27,21 @@ const amount = (row: Table['rows'][number] | undefined): number => Number(row?.[
 
 export interface ChartOptions {
   readonly title: string;
-  readonly note: string;
+  /** Lines below the panels. */
+  readonly notes: readonly string[];
   /** First column: names, the same and in the same order in each table; second: what the bars show. */
   readonly panels: readonly Table[];
   /** The name that stands out. */
   readonly highlight: string;
 }
 
-export const barChart = ({ title, note, panels, highlight }: ChartOptions): string => {
+export const barChart = ({ title, notes, panels, highlight }: ChartOptions): string => {
   const names = panels[0]?.rows.map(([name]) => String(name)) ?? [];
   const width = NAMES_WIDTH + panels.length * PANEL_WIDTH;
   const bottom = TOP + names.length * ROW_HEIGHT;
-  const lines = [`<text class="note" x="0" y="${bottom + 26}">${escapeText(note)}</text>`];
+  const lines = notes.map(
+    (note, i) => `<text class="note" x="0" y="${bottom + 26 + i * NOTE_HEIGHT}">${escapeText(note)}</text>`,
+  );
   for (const [row, name] of names.entries()) {
     const y = TOP + row * ROW_HEIGHT + BAR_HEIGHT - 2;
     const type = name === highlight ? 'name first' : 'name';
@@ -60,5 +64,5 @@ export const barChart = ({ title, note, panels, highlight }: ChartOptions): stri
       );
     }
   }
-  return svg({ title, width, height: bottom + 36, style: STYLE, lines });
+  return svg({ title, width, height: bottom + 36 + (notes.length - 1) * NOTE_HEIGHT, style: STYLE, lines });
 };

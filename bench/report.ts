@@ -47,7 +47,7 @@ const formatResults = (results: Results): string => {
 const chartOf = (section: MeasuredSection): string =>
   barChart({
     title: `Requests per second, ${CHARTED_CONNECTIONS} connections, server on one core`,
-    note: `${machineLine(section.machine)}. ${SERVICE}: all features on.`,
+    notes: [`${machineLine(section.machine)}.`, `${SERVICE}: all features on.`],
     panels: ROUTES.flatMap((route) => {
       const title = `${ROUTE_TITLES[route]}, ${CHARTED_CONNECTIONS} connections`;
       const table = section.tables.find((candidate) => candidate.title === title);
