@@ -5,8 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { marketCodes } from './dataset.js';
 import { marketFinder } from './market-finder.js';
-
-const LEAD_MS = 1000;
+import { LEAD_SECONDS } from './turns.js';
 
 const [uri = '', database = '', concurrency, seconds] = process.argv.slice(2);
 const { find, close } = await marketFinder(uri, database);
@@ -19,7 +18,7 @@ const work = async (): Promise<void> => {
 };
 
 const working = Promise.all(Array.from({ length: Number(concurrency) }, work));
-await delay(LEAD_MS);
+await delay(LEAD_SECONDS * 1000);
 const before = found;
 const began = performance.now();
 await delay(Number(seconds) * 1000);

@@ -27,7 +27,7 @@ export interface Outcome {
  * What the first second after a server's rest is like depends on who had the core meanwhile: its compilers and collector
  * have work left from the turn before, which low-priority threads did not get to beside the others. It counts for nothing.
  */
-const LEAD_SECONDS = 1;
+export const LEAD_SECONDS = 1;
 
 type Sample = Omit<Outcome, 'spread'>;
 
