@@ -14,6 +14,7 @@ import { KeyStoreError } from '../../../core/errors.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { formatKeyFile } from '../../../core/keys/key-file.js';
 import { createKey } from '../../../core/keys/key-format.js';
+import { writeFileAtomic } from '../../../core/write-file-atomic.js';
 import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
@@ -190,7 +191,8 @@ describe('FileKeyStore', () => {
       const record = newRecord();
       await store.insert(record);
       const good = await readFile(path, 'utf8');
-      await writeFile(path, content);
+      // As a whole: a look in the middle of a plain write would find an empty file, which is another fault.
+      await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
       // Several more looks at the same file.
       await delay(120);
