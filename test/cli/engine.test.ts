@@ -24,6 +24,36 @@ interface Priorities {
   readonly others: readonly number[];
 }
 
+/** Whether an object that Node makes for a tick is there after several collections. */
+const ticks = (prepare: string) => `
+import { createHook } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+const { keepTicksFast } = await import(${JSON.stringify(program)});
+const made = [];
+const hook = createHook({
+  init: (id, type, trigger, resource) => { if (type === 'TickObject') made.push(new WeakRef(resource)); },
+}).enable();
+${prepare};
+hook.disable();
+for (let i = 0; i < 4; i++) {
+  await delay(10);
+  gc();
+}
+console.log(JSON.stringify(made.map((object) => object.deref() !== undefined)));
+`;
+
+describe('keepTicksFast', () => {
+  const kept = (prepare: string) => {
+    const args = ['--expose-gc', '--input-type=module', '--eval', ticks(prepare)];
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+  };
+
+  it('keeps an object of a tick alive, which would be collected otherwise', () => {
+    expect(kept('process.nextTick(() => undefined)')).to.deep.equal([false]);
+    expect(kept('keepTicksFast()')).to.deep.equal([true]);
+  });
+});
+
 describe('yieldToEventLoop', () => {
   const prioritiesAfter = (workedMs: number) => {
     const args = ['--input-type=module', '--eval', script(workedMs)];
