@@ -5,6 +5,7 @@
  * Node's own way remains for whatever is not the ordinary case, and both write the same bytes.
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import { letGoOfLastResponse } from './last-response.js';
 import type { Payload } from './representation.js';
 
 export class DirectResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
@@ -34,7 +35,9 @@ export class DirectResponse<Request extends IncomingMessage = IncomingMessage> e
     // To whoever looks, and to Node, it has ended; Node takes the next request's turn when it has gone.
     this.finished = true;
     const gone = (error?: Error | null): void => {
-      if (!error) this.emit('finish');
+      if (error) return;
+      this.emit('finish');
+      letGoOfLastResponse(socket);
     };
     const text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n`;
     if (body === undefined) socket.write(text, 'latin1', gone);

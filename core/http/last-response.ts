@@ -15,7 +15,10 @@ export const setLastResponse = (socket: Socket, response: ServerResponse): void 
 export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
   (socket as Connection)[LAST_RESPONSE];
 
-/** Lets go of one that has gone: an idle connection would take nearly twice the memory with it. */
+/**
+ * Lets go of one that has gone. An idle connection would take nearly twice the memory with it; and what is alive when the
+ * young generation is collected is what that takes time for.
+ */
 export const letGoOfLastResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
   if (response?.writableFinished && response.shouldKeepAlive) (socket as Connection)[LAST_RESPONSE] = null;

@@ -8,6 +8,7 @@ import { DirectResponse } from '../../../core/http/direct-response.js';
 import { linesOf } from '../../../core/http/head.js';
 import { commonHeaders } from '../../../core/http/headers.js';
 import { PIECE_BYTES } from '../../../core/http/large-answers.js';
+import { lastResponse, setLastResponse } from '../../../core/http/last-response.js';
 import { listen } from '../../../core/http/listen.js';
 import { payloadOf } from '../../../core/http/representation.js';
 import { send } from '../../../core/http/write-reply.js';
@@ -118,6 +119,19 @@ describe('DirectResponse', () => {
     expect(told).to.deep.equal([[false, false, true], [true, true, false], 'finish', 'close']);
     expect(response.statusCode).to.equal(404);
     expect(response.writableFinished).to.equal(true);
+  });
+
+  it('is let go of by its connection when it has gone, and not before', async () => {
+    const seen: unknown[] = [];
+    let socket: Socket | undefined;
+    const { response } = await respond((response) => {
+      socket = response.socket!;
+      setLastResponse(socket, response);
+      response.sendAtOnce(200, linesOf({ 'Content-Length': '3' }), 'yes');
+      seen.push(lastResponse(socket));
+    });
+    expect(seen).to.deep.equal([response]);
+    expect(lastResponse(socket!)).to.equal(null);
   });
 
   it('is Node’s own where it has headers already, which it keeps', async () => {
