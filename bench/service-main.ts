@@ -4,7 +4,7 @@
  */
 import { createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
-import { collectSeldom, keepTicksFast, yieldToEventLoop } from '../cli/engine.js';
+import { collectGently, keepTicksFast, yieldToEventLoop } from '../cli/engine.js';
 import { main } from '../cli/main.js';
 import type { Limiter } from '../core/contracts/limiter.js';
 
@@ -16,7 +16,7 @@ const noLimiter: Limiter = {
 
 if (process.argv.at(-1) === '--without-limiter') {
   keepTicksFast();
-  collectSeldom();
+  collectGently();
   const path = process.argv[process.argv.indexOf('--config') + 1];
   const app = await createApp(await loadConfig({ path, env: {} }), { limiter: noLimiter });
   process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));

@@ -20,8 +20,13 @@ import { nodeEventLoop } from '../core/event-loop.js';
  * most of a dataset are such bytes, so that this is twice for every new version of the data. The requests that come
  * meanwhile wait for 5 to 10 ms, and two of those in a second are more than one request in a hundred. To four times, the
  * most that V8 would choose itself, it is once for three versions; that costs memory meanwhile: a sixth to a third more.
+ *
+ * For the young generation it wakes as many as four threads to help, each time, twenty times a second. What is alive
+ * there while requests are answered is a few dozen kilobytes: that is gone through sooner than a thread is woken, and one
+ * that is woken may keep the core for milliseconds where there is one for all.
  */
-export const collectSeldom = (): void => {
+export const collectGently = (): void => {
+  setFlagsFromString('--no-parallel-scavenge');
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString('--heap-growing-percent=300');
 };

@@ -13,7 +13,7 @@ import type { ServerConfig } from '../core/config/schema.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
 import { newKey } from '../core/keys/new-key.js';
-import { collectSeldom, keepTicksFast, yieldToEventLoop } from './engine.js';
+import { collectGently, keepTicksFast, yieldToEventLoop } from './engine.js';
 import { type ListenError, listenFault } from './listen-fault.js';
 import { print } from './output.js';
 
@@ -42,7 +42,7 @@ Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong u
 
 const start = async (path: string | undefined): Promise<void> => {
   keepTicksFast();
-  collectSeldom();
+  collectGently();
   if (isWorker()) return work(linkToPrimary());
   const loaded = await loadConfig({ path, env: process.env });
   const { auth, log, server } = loaded.config;

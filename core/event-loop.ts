@@ -109,12 +109,13 @@ export class SpareTime {
 }
 
 /** Pieces go on without a pause until they have taken so long together. */
-const PIECES_MS = 0.25;
+const PIECES_MS = 0.1;
 /**
  * Between pieces, while others are busy: at first. After so long it is half of that, then a third, and so on: much work
- * comes to its end, too.
+ * comes to its end, too. So long that all of it is a small part of any second, and with it what V8 compiles and collects
+ * for it, which is longer than any piece.
  */
-const PAUSE_MS = 10;
+const PAUSE_MS = 15;
 const HALVED_AFTER_MS = 10_000;
 /** A loop that is idle for this share of a pause has nobody to wait for. */
 const IDLE_SHARE = 0.9;

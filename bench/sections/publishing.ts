@@ -22,6 +22,8 @@ const CONNECTIONS = 64;
  * load generator's core, and a generator that is kept from sending counts as a server that is late.
  */
 const POLL_MS = 500;
+/** Long enough for a publication under load, the first one of all being the slowest. */
+const FIRST_SECONDS = 40;
 /** As the service is asked in earnest, so that a swap has much to make ready. */
 const ASKED = ['/markets', '/forecasts', '/signals', '/observations?series_id=metro_hpi'];
 
@@ -91,21 +93,31 @@ export const publishing = async (bench: Bench): Promise<SectionReport> => {
     };
     const markets = marketCodes(1).flatMap((cbsa) => [`/markets/${cbsa}`, `/markets/${cbsa}/history`]);
     for (const path of [...ASKED, ...markets]) await ask(path);
-    const { rounds, seconds } = bench.settings;
+    const { mode, rounds, seconds } = bench.settings;
     await runWrk({ url, key: bench.key, connections: 32, seconds: WARM_UP_MS / 1000 });
     const { requestsPerSecond } = await runWrk({ url, key: bench.key, connections: 32, seconds });
     const rate = Math.floor(requestsPerSecond / 2);
     bench.say(`Publishing: ${rate} requests/s`);
-    const run = () => runArrival({ url, key: bench.key, rate, seconds, warmUpSeconds: 1, connections: CONNECTIONS });
+    const run = (seconds: number) =>
+      runArrival({ url, key: bench.key, rate, seconds, warmUpSeconds: 1, connections: CONNECTIONS });
+    const runDuring = async (seconds: number) => {
+      const end = new AbortController();
+      const swapping = publishOn(published, servedVersion, end.signal);
+      const latency = await run(seconds).finally(() => end.abort());
+      return { latency, publications: await swapping };
+    };
+    // A turn is as long as a publication, so that all that it does is in it.
+    const first = await runDuring(mode === 'full' ? FIRST_SECONDS : seconds);
+    const turn = mode === 'full' ? Math.max(seconds, Math.ceil(first.publications[0]! / 1000)) : seconds;
     const without: ArrivalResult[] = [];
     const during: ArrivalResult[] = [];
     const publications: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      without.push(await run());
-      const end = new AbortController();
-      const swapping = publishOn(published, servedVersion, end.signal);
-      during.push(await run().finally(() => end.abort()));
-      publications.push(...(await swapping));
+      without.push(await run(turn));
+      const next = await runDuring(turn);
+      during.push(next.latency);
+      // The last one has gone on without the load.
+      publications.push(...next.publications.slice(0, Math.max(1, next.publications.length - 1)));
     }
     const row = (name: string, runs: readonly ArrivalResult[]) => [
       name,

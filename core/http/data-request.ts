@@ -32,8 +32,9 @@ export const representData = async (
     lastModified: snapshot.publishedAt,
     head: headOf(snapshot.version),
   };
-  if (!isStreamed(answer)) return new Representation(Buffer.from(form.write(answer)), form.mediaType, options);
-  const { body, sha256 } = await writeList(form, answer.data, pauses ?? longWork.join());
+  const batches = isStreamed(answer) ? answer.data : pauses && batchesOf(answer);
+  if (!batches) return new Representation(Buffer.from(form.write(answer)), form.mediaType, options);
+  const { body, sha256 } = await writeList(form, batches, pauses ?? longWork.join());
   return new Representation(body, form.mediaType, { ...options, sha256 });
 };
 
@@ -42,10 +43,21 @@ const isStreamed = (answer: unknown): answer is StreamedList => {
   return typeof data?.[Symbol.asyncIterator] === 'function';
 };
 
+/** Rows that are written at once where nobody waits for them: a tenth of a millisecond of work. */
+const BATCH = 100;
+
+/** A list that has come as a whole, in parts; undefined where it is short, or is no list. */
+const batchesOf = (answer: unknown): readonly (readonly object[])[] | undefined => {
+  const { data, ...others } = (answer ?? {}) as { readonly data?: unknown };
+  if (!Array.isArray(data) || data.length <= BATCH || Object.keys(others).length > 0) return undefined;
+  const parts = Math.ceil(data.length / BATCH);
+  return Array.from({ length: parts }, (_, part) => data.slice(part * BATCH, (part + 1) * BATCH));
+};
+
 /** Writes and hashes each batch as it is read. */
 const writeList = async (
   { list }: Form,
-  batches: StreamedList['data'],
+  batches: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
   pauses: Pauses,
 ): Promise<{ body: Buffer; sha256: string }> => {
   const pieces: Buffer[] = [];
@@ -63,5 +75,16 @@ const writeList = async (
     await pauses.pause();
   }
   write(list.after);
-  return { body: Buffer.concat(pieces), sha256: hash.digest('base64url') };
+  return { body: await together(pieces, pauses), sha256: hash.digest('base64url') };
+};
+
+/** `Buffer.concat`, which of many megabytes takes milliseconds: most of them for memory that the system has yet to clear. */
+const together = async (pieces: readonly Buffer[], pauses: Pauses): Promise<Buffer> => {
+  const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    at += piece.copy(body, at);
+    await pauses.pause();
+  }
+  return body;
 };

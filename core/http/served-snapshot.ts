@@ -45,7 +45,7 @@ export class ServedSnapshot {
 
   /** What makes answers before anybody asks for them, at a pace and within some milliseconds for all of them. */
   warmer(pace: Pace, withinMs: number): (request: DataRequest) => Promise<unknown> {
-    const reader = new TimedReader(this.#snapshot, this.#collections, withinMs);
+    const reader = new TimedReader(this.#snapshot, this.#collections, withinMs, pace);
     return (request) => this.#compute(request, reader, pace);
   }
 
@@ -94,7 +94,7 @@ export interface CurrentSnapshotOptions {
 
 /** How many of the hottest answers are made for a new snapshot before it is served, and for how long at most. */
 const WARMED_ANSWERS = 1000;
-const WARMING_MS = 30_000;
+const WARMING_MS = 60_000;
 
 /** Follows the adapter: swaps a new snapshot in whole, its hottest answers made beforehand. */
 export class CurrentSnapshot {

@@ -1,5 +1,5 @@
 /** A snapshot over collections in memory. */
-import type { Manifest } from '../contracts/dataset.js';
+import type { Document, Manifest } from '../contracts/dataset.js';
 import type { Query, Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import type { IndexedCollection } from './indexed-collection.js';
@@ -8,6 +8,17 @@ export interface IndexedDataset {
   readonly manifest: Manifest;
   readonly publishedAt: Date;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
+}
+
+/**
+ * Not within each snapshot: what a generator function returns has a shape of its own, and V8 would compile whoever reads
+ * it anew for every version of the data.
+ */
+async function* batchesOf(readable: () => IndexedCollection, query: Query): AsyncGenerator<readonly Document[]> {
+  for (const batch of readable().batches(query)) {
+    readable();
+    yield batch;
+  }
 }
 
 /** @param assertOpen throws `closed` once the adapter is */
@@ -27,12 +38,7 @@ export const indexedSnapshot = (
     publishedAt,
     manifest,
     get: async (name, key, signal) => readable(name, signal).get(key),
-    async *find(name, query: Query, signal) {
-      for (const batch of readable(name, signal).batches(query)) {
-        readable(name, signal);
-        yield batch;
-      }
-    },
+    find: (name, query, signal) => batchesOf(() => readable(name, signal), query),
     release: () => {},
   };
 };

@@ -37,6 +37,11 @@ const jsonOf = ({ bytes, ends }: Page, from: number, to: number): string =>
 export class PackedDocuments implements DocumentList {
   readonly #pages: Page[] = [];
   #length = 0;
+  /**
+   * The document that was read last. A shape of which no object is alive is forgotten when the heap is collected, and
+   * with it all compiled code that knows it: the next version would be loaded by slow code, and that compiled again.
+   */
+  readonly #last: { document?: Document | undefined } = {};
 
   get length(): number {
     return this.#length;
@@ -57,7 +62,10 @@ export class PackedDocuments implements DocumentList {
   at(position: number): Document | undefined {
     const page = this.#pages[this.#pageOf(position)];
     const index = position - (page?.first ?? 0);
-    return page && index < page.ends.length ? (JSON.parse(jsonOf(page, index, index + 1)) as Document) : undefined;
+    if (!page || index >= page.ends.length) return undefined;
+    const document = JSON.parse(jsonOf(page, index, index + 1)) as Document;
+    this.#last.document = document;
+    return document;
   }
 
   slice(start: number, end: number): readonly Document[] {
@@ -68,6 +76,7 @@ export class PackedDocuments implements DocumentList {
       const to = Math.min(page.ends.length, end - page.first);
       if (from < to) found.push(JSON.parse(`[${jsonOf(page, from, to)}]`));
     }
+    this.#last.document = found.at(-1)?.at(-1);
     return found.length === 1 ? found[0]! : found.flat();
   }
 

@@ -4,6 +4,7 @@ import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
+import type { Pauses } from '../event-loop.js';
 import { checkedSnapshot } from './checked-snapshot.js';
 
 /**
@@ -17,12 +18,13 @@ export class TimedReader {
   readonly #signal: AbortSignal;
   readonly #reader: SnapshotReader;
 
-  constructor(snapshot: Snapshot, collections: ReadonlyMap<string, Collection>, ms: number) {
+  /** @param pauses as in `checkedSnapshot` */
+  constructor(snapshot: Snapshot, collections: ReadonlyMap<string, Collection>, ms: number, pauses?: Pauses) {
     this.#ms = ms;
     this.#signal = AbortSignal.timeout(ms);
     // However many read at once, none of them is forgotten there.
     setMaxListeners(0, this.#signal);
-    this.#reader = checkedSnapshot(snapshot, collections, this.#signal);
+    this.#reader = checkedSnapshot(snapshot, collections, this.#signal, pauses);
   }
 
   /** Resolves with what `work` makes of the reader. */

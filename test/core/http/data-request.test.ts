@@ -21,6 +21,14 @@ const answer = (data: unknown, form: Form = jsonForm, pace?: Pace) => {
   return representData({ shape: '', route, input: {}, form }, snapshot, pace);
 };
 
+class CountedPace extends Pace {
+  pauses = 0;
+
+  override async pause() {
+    this.pauses++;
+  }
+}
+
 async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
   yield* batches;
 }
@@ -60,20 +68,29 @@ describe('representData() of a list in batches', () => {
   });
 
   it('goes on at a pace after each batch, where nobody waits for it', async () => {
-    let pauses = 0;
-    class CountedPace extends Pace {
-      override async pause() {
-        pauses++;
-      }
-    }
     const batches = Array.from({ length: 50 }, (_, i) => [{ i }]);
-    const [paced, whole] = await Promise.all([
-      answer(inBatches(batches), jsonForm, new CountedPace()),
-      answer(batches.flat()),
-    ]);
-    expect(pauses).to.be.at.least(batches.length);
+    const pace = new CountedPace();
+    const [paced, whole] = await Promise.all([answer(inBatches(batches), jsonForm, pace), answer(batches.flat())]);
+    expect(pace.pauses).to.be.at.least(batches.length);
     expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
   });
+
+  for (const [name, form] of [
+    ['JSON', jsonForm],
+    ['CSV', csvForm(['i', 'text'], true)],
+  ] as const) {
+    it(`writes a long list that has come whole in batches too, where nobody waits for it, in ${name}`, async () => {
+      for (const length of [0, 1, 100, 101, 1234]) {
+        const rows = Array.from({ length }, (_, i) => ({ i, text: `=${i}` }));
+        const pace = new CountedPace();
+        const [paced, whole] = await Promise.all([answer(rows, form, pace), answer(rows, form)]);
+        if (length > 100) expect(pace.pauses).to.be.at.least(length / 100);
+        else expect(pace.pauses).to.equal(0);
+        expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
+        expect(paced.identity.head).to.equal(whole.identity.head);
+      }
+    });
+  }
 
   it('rejects with what stops it halfway', async () => {
     async function* broken() {

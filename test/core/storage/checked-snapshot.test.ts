@@ -60,6 +60,23 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     });
   });
 
+  it('pauses after each batch, where others are to run meanwhile', async () => {
+    let pauses = 0;
+    const pause = async () => {
+      pauses++;
+    };
+    const reader = checkedSnapshot(snapshotWith({}), new Map([['rows', rows]]), undefined, { pause });
+    expect(await reader.find(rows)).to.have.length(3);
+    expect(pauses).to.equal(2);
+    await drain(reader.stream(rows));
+    expect(pauses).to.equal(4);
+  });
+
+  it('streams batches of the same shape from every reader, so that V8 compiles whoever reads them once', () => {
+    const [one, other] = [read().stream(rows), read().stream(rows)];
+    expect(Object.getPrototypeOf(one)).to.equal(Object.getPrototypeOf(other));
+  });
+
   it('gets one document, finds all, and streams batches', async () => {
     expect(await read().get(rows, ['x'])).to.deep.equal({ id: 'x' });
     expect(await read().find(rows)).to.deep.equal([{ id: 'a' }, { id: 'b' }, { id: 'c' }]);

@@ -83,7 +83,7 @@ describe('IndexedCollection', () => {
     );
   });
 
-  it('batches(query) answers the same, 250 documents at a time at most', () => {
+  it('batches(query) answers the same, 100 documents at a time at most', () => {
     const documents = Array.from({ length: 2500 }, (_, i) => ({ a: 'x', b: i, c: 'y', v: i % 7 }));
     const indexed = new IndexedCollection(collection, documents);
     for (const order of orders) {
@@ -96,7 +96,7 @@ describe('IndexedCollection', () => {
         ]) {
           const batches = [...indexed.batches(query)];
           expect(batches.flat()).to.deep.equal(expected(documents, query));
-          for (const { length } of batches) expect(length).to.be.within(1, 250);
+          for (const { length } of batches) expect(length).to.be.within(1, 100);
         }
       }
     }

@@ -1,8 +1,14 @@
 /** Proves that packed documents are read as the array of them would be. */
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from '../../../core/contracts/dataset.js';
 import { PackedDocuments } from '../../../core/storage/packed-documents.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 /** As the reader of NDJSON hands them over. */
 const linesOf = (documents: readonly Document[]) => {
@@ -52,6 +58,16 @@ describe('PackedDocuments', () => {
     expect(list.slice(500, 19_000)).to.deep.equal(small.slice(500, 19_000));
     expect(list.slice(19_999, 20_002)).to.deep.equal([small[19_999], large, { i: 20_001 }]);
     expect(list.at(20_002)).to.equal(undefined);
+  });
+
+  it('keeps the document that was read last alive, so that V8 does not forget its shape', async () => {
+    const list = packed([[{ value: 1 }, { value: 2 }, { value: 3 }]]);
+    for (const read of [() => list.at(1), () => list.slice(0, 3).at(-1)]) {
+      const document = new WeakRef(read()!);
+      await setImmediate();
+      collectGarbage();
+      expect(document.deref()).to.have.property('value');
+    }
   });
 
   it('answers each time with documents of its own, which a reader may change', () => {
