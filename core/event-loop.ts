@@ -115,7 +115,7 @@ const PIECES_MS = 0.1;
  * comes to its end, too. So long that all of it is a small part of any second, and with it what V8 compiles and collects
  * for it, which is longer than any piece.
  */
-const PAUSE_MS = 15;
+const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
 /** A loop that is idle for this share of a pause has nobody to wait for. */
 const IDLE_SHARE = 0.9;
