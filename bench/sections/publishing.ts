@@ -98,12 +98,12 @@ export const publishing = async (bench: Bench): Promise<SectionReport> => {
     const { requestsPerSecond } = await runWrk({ url, key: bench.key, connections: 32, seconds });
     const rate = Math.floor(requestsPerSecond / 2);
     bench.say(`Publishing: ${rate} requests/s`);
-    const run = (seconds: number) =>
-      runArrival({ url, key: bench.key, rate, seconds, warmUpSeconds: 1, connections: CONNECTIONS });
-    const runDuring = async (seconds: number) => {
+    const run = (length: number) =>
+      runArrival({ url, key: bench.key, rate, seconds: length, warmUpSeconds: 1, connections: CONNECTIONS });
+    const runDuring = async (length: number) => {
       const end = new AbortController();
       const swapping = publishOn(published, servedVersion, end.signal);
-      const latency = await run(seconds).finally(() => end.abort());
+      const latency = await run(length).finally(() => end.abort());
       return { latency, publications: await swapping };
     };
     // A turn is as long as a publication, so that all that it does is in it.

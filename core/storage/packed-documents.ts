@@ -76,7 +76,7 @@ export class PackedDocuments implements DocumentList {
       const to = Math.min(page.ends.length, end - page.first);
       if (from < to) found.push(JSON.parse(`[${jsonOf(page, from, to)}]`));
     }
-    this.#last.document = found.at(-1)?.at(-1);
+    if (found.length > 0) this.#last.document = found.at(-1)!.at(-1);
     return found.length === 1 ? found[0]! : found.flat();
   }
 

@@ -64,6 +64,8 @@ describe('PackedDocuments', () => {
     const list = packed([[{ value: 1 }, { value: 2 }, { value: 3 }]]);
     for (const read of [() => list.at(1), () => list.slice(0, 3).at(-1)]) {
       const document = new WeakRef(read()!);
+      list.slice(3, 3);
+      list.at(3);
       await setImmediate();
       collectGarbage();
       expect(document.deref()).to.have.property('value');
