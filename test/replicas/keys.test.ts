@@ -23,8 +23,7 @@ for (const standalone of [false, true]) {
       await versions?.remove();
     });
 
-    const assertInTime = (since: number, limit: number): void => {
-      const ms = Math.round(performance.now() - since);
+    const assertInTime = (ms: number, limit: number): void => {
       console.log(`      on the last replica after ${ms} ms`);
       assert.isBelow(ms, limit);
     };
@@ -36,7 +35,7 @@ for (const standalone of [false, true]) {
       await service.command('keys', 'revoke', id);
       const since = performance.now();
       await everyReplica(service, key, ({ status, body }) => status === 401 && body.includes('invalid_api_key'));
-      assertInTime(since, KEYS_MS);
+      assertInTime(Math.round(performance.now() - since), KEYS_MS);
     });
 
     it(`a lowered limit is applied by all of them within ${KEYS_MS} ms`, async function () {
@@ -47,7 +46,7 @@ for (const standalone of [false, true]) {
       const since = performance.now();
       // Three are used up already: one at each replica.
       const answers = await everyReplica(service, key, ({ status }) => status === 429);
-      assertInTime(since, KEYS_MS);
+      assertInTime(Math.round(performance.now() - since), KEYS_MS);
       for (const { headers } of answers) assert.equal(headers['ratelimit-policy'], '"default";q=3;w=60');
     });
 
@@ -57,7 +56,7 @@ for (const standalone of [false, true]) {
       await untilKnown(service, key);
       const following = follow(service, key, 'version-2');
       await service.command('publish', versions.directories[1] as string);
-      assertInTime(performance.now() - (await following), VERSIONS_MS);
+      assertInTime(await following, VERSIONS_MS);
     });
   });
 }
