@@ -27,13 +27,23 @@ const compilerWith = (options: Options): Ajv2020 => {
   return ajv;
 };
 
-/** @throws where the schema is none */
-export const compileSchema = <T = unknown>(schema: AnySchemaObject, options: Options = {}): ValidateFunction<T> => {
+const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {
   const ajv = compilerWith({ ...options, validateSchema: false });
   // By one of them, so that the draft's own schema is compiled once.
   compilerWith({}).validateSchema(schema, true);
-  const validate = ajv.compile<T>(schema);
+  const validate = ajv.compile(schema);
   // Another schema may have the same id, in another service of this process.
   ajv.removeSchema(schema);
   return validate;
+};
+
+/** By what was compiled: most schemas are those of a few parameters and identifiers, which routes have in common. */
+const compiled = new Map<string, ValidateFunction>();
+
+/** @throws where the schema is none */
+export const compileSchema = <T = unknown>(schema: AnySchemaObject, options: Options = {}): ValidateFunction<T> => {
+  const text = JSON.stringify([schema, options]);
+  const validate = compiled.get(text) ?? compile(schema, options);
+  compiled.set(text, validate);
+  return validate as ValidateFunction<T>;
 };
