@@ -45,7 +45,7 @@ describe('the json adapter takes over a version', () => {
   it('in short steps, between which others run', async () => {
     await byHand(instance.path, 1);
     await instance.adapter.open();
-    const readings = Array.from({ length: 40_000 }, (_, i) => ({
+    const readings = Array.from({ length: 10_000 }, (_, i) => ({
       station: 'north',
       day: new Date(Date.UTC(1950, 0, 1 + i)).toISOString().slice(0, 10),
       low: 0,
