@@ -27,14 +27,17 @@ const compilerWith = (options: Options): Ajv2020 => {
   return ajv;
 };
 
-const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {
-  const ajv = compilerWith({ ...options, validateSchema: false });
-  // By one of them, so that the draft's own schema is compiled once.
-  compilerWith({}).validateSchema(schema, true);
-  const validate = ajv.compile(schema);
-  // Another schema may have the same id, in another service of this process.
+/** The compiler does not keep the schema: another may have the same id, in another service of this process. */
+export const compileWith = <T>(ajv: Ajv2020, schema: AnySchemaObject): ValidateFunction<T> => {
+  const validate = ajv.compile<T>(schema);
   ajv.removeSchema(schema);
   return validate;
+};
+
+const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {
+  // By one of them, so that the draft's own schema is compiled once.
+  compilerWith({}).validateSchema(schema, true);
+  return compileWith(compilerWith({ ...options, validateSchema: false }), schema);
 };
 
 /** By what was compiled: most schemas are those of a few parameters and identifiers, which routes have in common. */

@@ -108,7 +108,8 @@ export const publishing = async (bench: Bench): Promise<SectionReport> => {
     };
     // A turn is as long as a publication, so that all that it does is in it.
     const first = await runDuring(mode === 'full' ? FIRST_SECONDS : seconds);
-    const turn = Math.max(seconds, ...first.publications.slice(0, 1).map((ms) => Math.ceil(ms / 1000)));
+    const [firstMs = 0] = first.publications;
+    const turn = Math.max(seconds, Math.ceil(firstMs / 1000));
     const without: ArrivalResult[] = [];
     const during: ArrivalResult[] = [];
     const publications: number[] = [];

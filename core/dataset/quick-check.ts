@@ -2,7 +2,7 @@
 import type { Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { remember } from '../remember.js';
-import { createAjv } from '../schema.js';
+import { compileWith, createAjv } from '../schema.js';
 
 type Check = (document: Document) => boolean;
 
@@ -24,10 +24,7 @@ let compiler: ReturnType<typeof createCompiler> | undefined;
 
 const compile = (schema: JsonSchema): Check => {
   compiler ??= createCompiler();
-  const check = compiler.compile<Document>(schema);
-  // As in `compileSchema`.
-  compiler.removeSchema(schema);
-  return check;
+  return compileWith<Document>(compiler, schema);
 };
 
 const compiled = new WeakMap<JsonSchema, Check>();

@@ -1,16 +1,12 @@
 /** What the service does with requests that were made to break it. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createKey } from '../../../core/keys/key-format.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
+import { collectGarbage } from '../../support/collect-garbage.js';
 import { exchange, type RawOptions, type RawResponse } from '../../support/raw-http.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 import { hostileRequests } from './hostile-requests.js';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const heapUsed = (): number => {
   collectGarbage();

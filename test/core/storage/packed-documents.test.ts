@@ -1,14 +1,10 @@
 /** Proves that packed documents are read as the array of them would be. */
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from '../../../core/contracts/dataset.js';
 import { PackedDocuments } from '../../../core/storage/packed-documents.js';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
+import { collectGarbage } from '../../support/collect-garbage.js';
 
 /** As the reader of NDJSON hands them over. */
 const linesOf = (documents: readonly Document[]) => {
