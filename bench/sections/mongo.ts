@@ -66,7 +66,7 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
     bench.say('MongoDB: publishing');
     await publish(bench, database, bench.dataset);
     const kept: Turn[] = [];
-    for (let process = 0; process < PROCESSES; process++) {
+    for (let pair = 0; pair < PROCESSES; pair++) {
       kept.push({ name: 'JSON', ...(await start(files)), connections: CONNECTIONS });
       kept.push({ name: 'MongoDB', ...(await start(database)), connections: CONNECTIONS });
     }
@@ -102,7 +102,7 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
     return {
       tables: [
         {
-          title: `One market whose answer is kept, 32 connections, ${PROCESSES} processes of each`,
+          title: `One market whose answer is kept, ${CONNECTIONS} connections, ${PROCESSES} processes of each`,
           columns: ['', 'requests/s', 'spread', 'CPU, microseconds'],
           rows: [...hot].map(([name, outcome]) => [
             name,
