@@ -87,11 +87,20 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
   const client = createClient(config);
   // What an outage means is said by those who do without; this is for its cause alone.
   client.on('error', (error: Error) => logger.debug({ err: error }, 'redis: the connection failed'));
+  let closed = false;
+  const connect = (): void => {
+    if (!closed) client.connect().catch(() => undefined);
+  };
+  // ioredis gives up for good where Sentinel announces a new primary in the middle of a reconnection.
+  client.on('end', () => setTimeout(connect, RETRY_AT_MOST_MS));
   return {
     client,
     keyPrefix: config.keyPrefix,
     timeoutMs: config.timeoutMs,
     opened: within(client.connect(), config.connectTimeoutMs).catch(() => undefined),
-    close: () => client.disconnect(),
+    close: () => {
+      closed = true;
+      client.disconnect();
+    },
   };
 };

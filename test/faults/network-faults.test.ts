@@ -114,13 +114,19 @@ describe('the network between three replicas and', () => {
       it(`${STORES[store]}, ${name}: each request ends in time with the right status, and all heals by itself`, async function () {
         this.timeout(60_000);
         const stop = begin();
-        await delay(100);
         const proxy = (service.proxies as NonNullable<Replicas['proxies']>)[store];
-        proxy.inject(faultOf(SEVERITY));
-        await delay(LASTS_MS[store]);
-        proxy.heal();
-        const healed = await untilWell(service, store, { key, metrics, unread });
-        const answers = await stop();
+        let healed: number;
+        let answers: ReadonlyMap<Load, readonly Answer[]>;
+        try {
+          await delay(100);
+          proxy.inject(faultOf(SEVERITY));
+          await delay(LASTS_MS[store]);
+          proxy.heal();
+          healed = await untilWell(service, store, { key, metrics, unread });
+        } finally {
+          proxy.heal();
+          answers = await stop();
+        }
         const [kept, read] = [...answers.values()] as [readonly Answer[], readonly Answer[]];
         ofLimited.push(...(answers.get(loads[2] as Load) ?? []));
         const refused = read.filter(({ status }) => status === 503).length;

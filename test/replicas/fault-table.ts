@@ -140,21 +140,26 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         let next = 0;
         const kept = keepAsking(clients[0], KEPT_PER_SECOND, () => KEPT[next++ % KEPT.length] as string);
         const read = keepAsking(clients[1], READ_PER_SECOND, unread);
-        await delay(500);
-        await fault.begin(service, keyId);
+        let [keptAnswers, readAnswers]: (readonly Answer[])[] = [];
         let status: Answer[] = [];
-        if (fault.end) {
-          await delay(fault.outageMs ?? OUTAGE_MS);
-          if (fault.affects !== 'replica') status = await askEach('/status');
-          if (fault.affects === 'mongo') {
-            for (const health of await askEach('/health')) assert.equal(health.status, 503, health.body);
+        let recovery: number;
+        try {
+          await delay(500);
+          await fault.begin(service, keyId);
+          if (fault.end) {
+            await delay(fault.outageMs ?? OUTAGE_MS);
+            if (fault.affects !== 'replica') status = await askEach('/status');
+            if (fault.affects === 'mongo') {
+              for (const health of await askEach('/health')) assert.equal(health.status, 503, health.body);
+            }
+            await fault.end(service, keyId);
           }
-          await fault.end(service, keyId);
+          recovery = await recovered();
+          await delay(500);
+        } finally {
+          [keptAnswers, readAnswers] = await Promise.all([kept.stop(), read.stop()]);
+          for (const client of clients) client.close();
         }
-        const recovery = await recovered();
-        await delay(500);
-        const [keptAnswers, readAnswers] = await Promise.all([kept.stop(), read.stop()]);
-        for (const client of clients) client.close();
         if (status.length === 0) {
           // Reads may be back before a store's next poll has found it so, and /status is kept for a minute.
           await delay(SETTLED_MS);

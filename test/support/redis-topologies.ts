@@ -85,7 +85,8 @@ export interface Sentinels {
 /** A primary with one replica, and three Sentinels that replace it after half a second of silence. */
 export const startSentinels = async (): Promise<Sentinels> => {
   const name = 'limits';
-  const primary = await startRedis();
+  // A primary waits five seconds for further replicas before it sends anything, unless told otherwise.
+  const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
   const link = new Redis(replica.url);
   await until('Replication', async () => (await link.info('replication')).includes('master_link_status:up'));
@@ -123,13 +124,19 @@ export const startSentinels = async (): Promise<Sentinels> => {
       }),
     ),
   );
-  const admin = new Redis((sentinels[0] as Server).url);
-  await until('A quorum of Sentinels that know the replica', async () => {
-    const quorum = await admin.call('SENTINEL', 'CKQUORUM', name);
-    const replicas = (await admin.call('SENTINEL', 'REPLICAS', name)) as unknown[];
-    return String(quorum).startsWith('OK 3') && replicas.length === 1;
-  });
-  admin.disconnect();
+  await Promise.all(
+    sentinels.map(async ({ url }) => {
+      const admin = new Redis(url);
+      // Sentinels promote no replica whose INFO is over five seconds old, and ask for it every ten by default.
+      await admin.call('SENTINEL', 'DEBUG', 'INFO-PERIOD', '1000', 'PUBLISH-PERIOD', '200');
+      await until('A quorum of Sentinels that know the replica', async () => {
+        const quorum = await admin.call('SENTINEL', 'CKQUORUM', name);
+        const replicas = (await admin.call('SENTINEL', 'REPLICAS', name)) as unknown[];
+        return String(quorum).startsWith('OK 3') && replicas.length === 1;
+      });
+      admin.disconnect();
+    }),
+  );
   return {
     name,
     nodes: sentinels.map(({ port }) => `127.0.0.1:${port}`),
