@@ -1,0 +1,80 @@
+/** The Koa application of a service: Koa's own, but for bodies that are prepared, and errors that have our body. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Koa, { type Context, type DefaultContext, type Middleware, type ParameterizedContext } from 'koa';
+import compose from 'koa-compose';
+import type { Logger } from '../contracts/runtime.js';
+import { acceptPrepared } from './koa-response.js';
+import { requestId } from './request-id.js';
+import { RequestState, type ServiceContext, type ServiceMiddleware } from './request-state.js';
+
+/** Answers a request; the promise never rejects. */
+export type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+export class ServiceKoa extends Koa<RequestState> {
+  readonly #logger: Logger;
+  readonly #around: Middleware[] = [];
+  #isComplete = false;
+  #run: ((ctx: ServiceContext) => Promise<void>) | undefined;
+
+  constructor({ logger }: { readonly logger: Logger }) {
+    super();
+    this.#logger = logger;
+    acceptPrepared(this.response);
+    // Koa tells of responses here that ended early; a client that has gone is nothing to act on.
+    this.on('error', (error: unknown) => logger.debug({ err: error }, 'a response ended early'));
+  }
+
+  /** Stands where middleware around the service run: those given here, and what `use` is given once it is complete. */
+  around(first: readonly Middleware[]): ServiceMiddleware {
+    this.#around.push(...first);
+    let run: compose.ComposedMiddleware<Context> | undefined;
+    return (ctx, next) => {
+      if (this.#around.length === 0) return next();
+      run ??= compose(this.#around);
+      return run(ctx as unknown as Context, next);
+    };
+  }
+
+  /** From now on `use` adds middleware around the service. */
+  complete(): this {
+    this.#isComplete = true;
+    return this;
+  }
+
+  /** @throws Error after the first request, since middleware added then would never run */
+  override use<State, Context>(
+    middleware: Middleware<RequestState & State, DefaultContext & Context>,
+  ): Koa<RequestState & State, DefaultContext & Context> {
+    if (!this.#isComplete) return super.use(middleware);
+    if (typeof middleware !== 'function') throw new TypeError('Middleware must be a function.');
+    if (this.#run) throw new Error('Add middleware by koa.use() before the service listens: it has answered requests.');
+    this.#around.push(middleware as unknown as Middleware);
+    return this as unknown as Koa<RequestState & State, DefaultContext & Context>;
+  }
+
+  override createContext<State = RequestState>(
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): ParameterizedContext<State> {
+    const ctx = super.createContext(request, response);
+    ctx.state = new RequestState(requestId(request), false);
+    return ctx as ParameterizedContext<State>;
+  }
+
+  override callback(): ReturnType<Koa['callback']> {
+    const handle: Handle = (request, response) => this.handle(this.createContext<RequestState>(request, response));
+    return handle as ReturnType<Koa['callback']>;
+  }
+
+  /** Runs all middleware. Never rejects. */
+  async handle(ctx: ServiceContext): Promise<void> {
+    this.#run ??= compose(this.middleware) as (ctx: ServiceContext) => Promise<void>;
+    ctx.res.statusCode = 404;
+    try {
+      await this.#run(ctx);
+    } catch (error) {
+      this.#logger.error({ err: error, requestId: ctx.state.id }, 'a response could not be written');
+      ctx.res.destroy();
+    }
+  }
+}
