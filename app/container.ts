@@ -106,7 +106,9 @@ class Lifecycle {
   }
 
   #open(name: ServiceName): Promise<unknown> {
-    const made = this.#made.get(name)!;
+    const made = this.#made.get(name);
+    // What a replaced service would have needed may never have been made.
+    if (!made) return Promise.resolve();
     const { registration, value } = made;
     made.opened ??= Promise.all(registration.needs.map((need) => this.#open(need))).then(() =>
       value === null ? undefined : registration.open?.(value),

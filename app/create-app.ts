@@ -51,18 +51,22 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
     ...plugins.map(({ plugin, options = {} }, index) => ({ plugin, options, at: `overrides.plugins[${index}]` })),
   ]);
   const container = createContainer({ config: loaded, modules }, replaced);
+  try {
+    return await openApp(container, basePath);
+  } catch (error) {
+    await close(container).catch(() => undefined);
+    throw error;
+  }
+};
+
+const openApp = async (container: DependencyContainer, basePath: string): Promise<App> => {
   const koa = resolve(container, 'koa') as unknown as Koa;
   const local = resolve(container, 'local');
   const server = resolve(container, 'server');
   const handle = resolve(container, 'handle');
   const state = resolve(container, 'state');
   const metrics = resolve(container, 'metrics');
-  try {
-    await open(container);
-  } catch (error) {
-    await close(container).catch(() => undefined);
-    throw error;
-  }
+  await open(container);
   return {
     container,
     koa,

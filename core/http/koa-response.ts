@@ -83,6 +83,7 @@ const replace = (response: Koa.Response & PreparedBody, prepared: Prepared | Rep
   response.prepared = undefined;
   // Koa keeps a status that was set by name, and takes 200 where none was.
   response.status = response.res.statusCode;
+  response.remove('Content-Length');
   if (!(prepared instanceof Representation) || body === null || body === undefined) return;
   if (response.get('ETag') !== prepared.identity.etag) return;
   if (isEncoding) {
