@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameItems } from './expect.js';
+import { failsWith, sameItems, sameValue } from './expect.js';
 import { anotherDataset, FIRST, items, rows } from './fixture.js';
 import { currentVersion, find, itUnless, withEmptyInstance, withInstance } from './instance.js';
 
@@ -30,7 +30,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     'the adapter can do what its capabilities say, and nothing else',
     withInstance(target, async ({ adapter }) => {
       const able = { publish: adapter.publish !== undefined, versions: adapter.versions !== undefined };
-      assert.deepEqual(able, { ...target.capabilities });
+      sameValue(able, { ...target.capabilities }, 'publish() and versions where the capabilities declare them');
     }),
   );
 
