@@ -48,8 +48,10 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       'ends one way or the other when close() is called meanwhile',
       withEmptyInstance(target, async ({ adapter }) => {
         const opening = adapter.open();
+        // Listened to from the start: a rejection before close() resolves is no unhandled one.
+        const settling = Promise.allSettled([opening]);
         await adapter.close();
-        const [settled] = await Promise.allSettled([opening]);
+        const [settled] = await settling;
         if (settled?.status === 'rejected') await failsWith('closed', () => opening);
         await failsWith('closed', () => adapter.snapshot());
       }),
@@ -107,8 +109,10 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
         const snapshot = adapter.snapshot();
         const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
         const answers = [rows['items']!, rows['items']!.slice(0, 1)];
+        // Listened to from the start: a rejection before close() resolves is no unhandled one.
+        const settling = Promise.allSettled(reads);
         await adapter.close();
-        for (const [i, settled] of (await Promise.allSettled(reads)).entries()) {
+        for (const [i, settled] of (await settling).entries()) {
           if (settled.status === 'fulfilled') sameItems(settled.value, answers[i]!);
           else await failsWith('closed', () => reads[i]);
         }
