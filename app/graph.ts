@@ -2,7 +2,7 @@
 import { type ServiceName, services } from './services.js';
 
 /** Nearly every service has these: their arrows would hide the others. */
-const EVERYWHERE: readonly ServiceName[] = ['config', 'clock', 'logger'];
+const EVERYWHERE: readonly ServiceName[] = ['config', 'modules', 'clock', 'logger'];
 
 /** A code block of Markdown. An arrow leads from a service to what is made of it. */
 export const graphOf = (): string => {

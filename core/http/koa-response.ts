@@ -47,8 +47,8 @@ const prepare = (response: Koa.Response & PreparedBody, body: Prepared | Represe
   const { res } = response;
   const { status, head } = identityOf(body);
   response.prepared = body;
-  response.shown = undefined;
-  response.encoded = undefined;
+  if (response.shown !== undefined) response.shown = undefined;
+  if (response.encoded !== undefined) response.encoded = undefined;
   res.statusCode = status;
   setHead(res, head);
 };

@@ -24,13 +24,16 @@ export class ServiceKoa extends Koa<RequestState> {
     this.on('error', (error: unknown) => logger.debug({ err: error }, 'a response ended early'));
   }
 
-  /** Stands where middleware around the service run: those given here, and what `use` is given once it is complete. */
-  around(first: readonly Middleware[]): ServiceMiddleware {
-    this.#around.push(...first);
+  /**
+   * The middleware around the service: those given here, then what `use` is given once the application is complete.
+   * @param errors answers what they throw; without any of them, it is passed over too
+   */
+  around(errors: ServiceMiddleware, given: readonly Middleware[]): ServiceMiddleware {
+    this.#around.push(...given);
     let run: compose.ComposedMiddleware<Context> | undefined;
     return (ctx, next) => {
       if (this.#around.length === 0) return next();
-      run ??= compose(this.#around);
+      run ??= compose([errors as unknown as Middleware, ...this.#around]);
       return run(ctx as unknown as Context, next);
     };
   }

@@ -24,7 +24,7 @@ export const answerRoute = (represent: Represent): ServiceMiddleware => {
   };
   return (ctx) => {
     const { match, form } = ctx.state;
-    // `check` has refused what no route can answer.
+    // `checkRequest` has refused what no route can answer.
     const represented = represent(match as Parameters<Represent>[0], form!);
     return represented instanceof Promise ? represented.then((found) => settle(ctx, found)) : settle(ctx, represented);
   };

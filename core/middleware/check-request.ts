@@ -1,4 +1,4 @@
-/** Checks method, path, parameters, body and `Accept`: what can be refused without asking any store. */
+/** Refuses what no endpoint can answer: by the fault found in the URL, by method, body and `Accept`. No store is asked. */
 import type { IncomingMessage } from 'node:http';
 import { ApiError, errors } from '../errors.js';
 import { allowOf, type CommonHeaders } from '../http/headers.js';
@@ -9,7 +9,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-export const check =
+export const checkRequest =
   ({ headers }: { readonly headers: CommonHeaders }): ServiceMiddleware =>
   (ctx, next) => {
     const { req, res, state } = ctx;

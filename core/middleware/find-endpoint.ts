@@ -1,13 +1,13 @@
-/** Finds what the URL stands for: an endpoint with its checked input, or the reason why there is none. */
+/** Finds the endpoint of the URL and parses its input. A fault is kept for `check-request.ts`: limit and key come first. */
 import type { ServiceMiddleware } from '../http/request-state.js';
 import type { RouteTable } from '../http/route-table.js';
 
-export interface ResolveDependencies {
+export interface FindEndpointDependencies {
   readonly routes: RouteTable;
 }
 
-export const resolve =
-  ({ routes }: ResolveDependencies): ServiceMiddleware =>
+export const findEndpoint =
+  ({ routes }: FindEndpointDependencies): ServiceMiddleware =>
   (ctx, next) => {
     ctx.state.match = routes.resolve(ctx.req.url ?? '/');
     return next();
