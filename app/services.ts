@@ -222,6 +222,7 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
         routes,
         keys: keyRing.ring,
         addressOf: callerAddress(config.server.trustProxy),
+        trustProxy: config.server.trustProxy,
         requestsPerMinute: config.limits.requestsPerMinute,
         limiter,
         realm: config.auth.realm,

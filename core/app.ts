@@ -26,6 +26,8 @@ export interface KoaDependencies
   /** Of `WWW-Authenticate`. */
   readonly realm: string;
   readonly compression: boolean;
+  /** How many proxies stand before the service. */
+  readonly trustProxy: number;
 }
 
 export const createKoa = (deps: KoaDependencies): ServiceKoa => {

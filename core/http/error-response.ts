@@ -1,11 +1,13 @@
 /** Turns whatever was thrown into the one error body; what clients must not see goes to the log. */
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
 import { maskKeys } from '../keys/mask-keys.js';
 import { linesOf } from './head.js';
 import { Prepared, payloadOf } from './prepared.js';
+import { PreparedResponse } from './prepared-response.js';
 import { JSON_TYPE } from './representation.js';
+import type { ServiceContext } from './request-state.js';
 
 /** Seconds after which a client may try again when a store is away: they are back within two, usually. */
 const RETRY_AFTER_SECONDS = '2';
@@ -97,3 +99,38 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
 /** The response of a status that was set without a body. */
 export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
   errorResponse(new ApiError(kindOf(status)), logger, requestId);
+
+/** Makes an error the response, in place of what there was; a response that has begun is cut off. */
+export const setError = (ctx: ServiceContext, error: unknown, logger: Logger): void => {
+  const body = errorResponse(error, logger, ctx.state.id);
+  if (ctx.res.headersSent) {
+    ctx.res.destroy();
+    return;
+  }
+  removeBodyHeaders(ctx.res);
+  ctx.body = body;
+};
+
+const ABOUT_THE_BODY = [
+  'Accept-Ranges',
+  'Age',
+  'Cache-Control',
+  'Content-Disposition',
+  'Content-Encoding',
+  'Content-Language',
+  'Content-Length',
+  'Content-Range',
+  'Content-Type',
+  'ETag',
+  'Expires',
+  'Last-Modified',
+  'Location',
+  'Snapshot-Version',
+  'Transfer-Encoding',
+];
+
+const removeBodyHeaders = (response: ServerResponse): void => {
+  // Lines that nobody has looked at are replaced with the body.
+  if (response instanceof PreparedResponse && !response.isOrdinary) return;
+  for (const name of ABOUT_THE_BODY) response.removeHeader(name);
+};

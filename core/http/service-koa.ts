@@ -3,7 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Context, type DefaultContext, type Middleware, type ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 import type { Logger } from '../contracts/runtime.js';
-import { acceptPrepared } from './koa-response.js';
+import { setError } from './error-response.js';
+import { acceptPrepared, type PreparedBody } from './koa-response.js';
+import type { Prepared } from './prepared.js';
+import { sendBody } from './prepared-response.js';
 import { requestId } from './request-id.js';
 import { RequestState, type ServiceContext, type ServiceMiddleware } from './request-state.js';
 
@@ -16,12 +19,19 @@ export class ServiceKoa extends Koa<RequestState> {
   #isComplete = false;
   #run: ((ctx: ServiceContext) => Promise<void>) | undefined;
 
-  constructor({ logger }: { readonly logger: Logger }) {
+  constructor({ logger, trustProxy }: { readonly logger: Logger; readonly trustProxy: number }) {
     super();
     this.#logger = logger;
     acceptPrepared(this.response);
-    // Koa tells of responses here that ended early; a client that has gone is nothing to act on.
-    this.on('error', (error: unknown) => logger.debug({ err: error }, 'a response ended early'));
+    // Koa's own would write a text. It is called for what fails while Koa writes a body, and for connections that end.
+    this.context.onerror = function (this: ServiceContext, error: unknown): void {
+      if (error !== null && error !== undefined) fail(this, error, logger);
+    };
+    // `errors` has logged them; without a listener, Node would throw those that are emitted for other listeners.
+    this.on('error', () => undefined);
+    // Koa's `ctx.ip` is then the caller's address, by the same count of proxies as the limits are.
+    this.proxy = trustProxy > 0;
+    this.maxIpsCount = trustProxy;
   }
 
   /**
@@ -81,3 +91,14 @@ export class ServiceKoa extends Koa<RequestState> {
     }
   }
 }
+
+const fail = (ctx: ServiceContext, error: unknown, logger: Logger): void => {
+  ctx.app.emit('error', error, ctx);
+  if (ctx.headerSent || !ctx.writable) {
+    logger.debug({ err: error, requestId: ctx.state.id }, 'a response ended early');
+    ctx.res.destroy();
+    return;
+  }
+  setError(ctx, error, logger);
+  sendBody(ctx.res, ((ctx.response as PreparedBody).prepared as Prepared).payload);
+};

@@ -372,6 +372,26 @@ describe('Koa habits', () => {
         expect(attached.text).to.match(/^id,name/);
       });
 
+      it('a body that no JSON can be made of is an internal error', async () => {
+        run(place, (ctx) => {
+          const circle: Record<string, unknown> = {};
+          circle['itself'] = circle;
+          ctx.body = circle;
+        });
+        expect(errorOf(await service.get(newThing())).at(2)).to.equal('internal_error');
+      });
+
+      it('thrown errors are told to listeners of app.koa', async () => {
+        const told: unknown[] = [];
+        const listener = (error: Error, ctx: Context) => told.push([error.message, ctx.path]);
+        service.app.koa.on('error', listener);
+        run(place, (ctx) => ctx.throw(409, 'Twice.'));
+        const path = newThing();
+        await service.get(path);
+        service.app.koa.off('error', listener);
+        expect(told).to.deep.equal([['Twice.', `/api/v1${path}`]]);
+      });
+
       it('calling next() twice is an internal error', async () => {
         run(place, async (_ctx, next) => {
           await next();
@@ -446,6 +466,27 @@ describe('Koa habits', () => {
   }
 
   describe("in a plugin's own middleware", () => {
+    it('errors of the route have the status, and whether they may be shown, that http-errors have', async () => {
+      service.use({
+        own: [
+          async (ctx, next) => {
+            try {
+              await next();
+            } catch (error) {
+              const { status, statusCode, expose, message } = error as Error & Record<string, unknown>;
+              ctx.status = status as number;
+              ctx.body = { statusCode, expose, message };
+            }
+          },
+        ],
+      });
+      const { status, json } = await service.get('/things/1000');
+      expect([status, json]).to.deep.equal([
+        404,
+        { statusCode: 404, expose: true, message: 'There is no such thing.' },
+      ]);
+    });
+
     it('errors of the route can be caught, and answered', async () => {
       service.use({
         own: [
@@ -589,6 +630,26 @@ describe('Koa habits', () => {
         expect(order).to.deep.equal(['plugin', 'program']);
         expect(() => other.app.koa.use(() => undefined)).to.throw(/before the service listens/);
       } finally {
+        await other.close();
+      }
+    });
+
+    it('ctx.ip is the caller’s address, as far as proxies are trusted', async () => {
+      const headers = { 'X-Forwarded-For': '192.0.2.1, 198.51.100.7' };
+      for (const [trustProxy, ip] of [
+        [0, '127.0.0.1'],
+        [1, '198.51.100.7'],
+        [2, '192.0.2.1'],
+      ] as const) {
+        const other = await startMiddlewareApp({ server: { port: 0, trustProxy } });
+        other.use({
+          around: [
+            (ctx) => {
+              ctx.body = { ip: ctx.ip };
+            },
+          ],
+        });
+        expect((await other.get('/things', { headers })).json).to.deep.equal({ ip });
         await other.close();
       }
     });
