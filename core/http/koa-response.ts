@@ -22,11 +22,11 @@ type Body = PropertyDescriptor & Required<Pick<PropertyDescriptor, 'get' | 'set'
 
 /** @param prototype of one application's responses */
 export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
-  const koas = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(prototype), 'body') as Body;
+  const inherited = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(prototype), 'body') as Body;
   Object.defineProperty(prototype, 'body', {
     configurable: true,
     get(this: Koa.Response & PreparedBody): unknown {
-      if (this.prepared === undefined) return koas.get.call(this);
+      if (this.prepared === undefined) return inherited.get.call(this);
       this.shown ??= contentOf(this, identityOf(this.prepared));
       return this.shown;
     },
@@ -34,7 +34,7 @@ export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
       if (body instanceof Prepared || body instanceof Representation) prepare(this, body);
       else {
         if (this.prepared !== undefined && !isSame(this.prepared, body)) replace(this, this.prepared, body);
-        if (this.prepared === undefined) koas.set.call(this, body);
+        if (this.prepared === undefined) inherited.set.call(this, body);
       }
     },
   });

@@ -1,4 +1,4 @@
-/** Writes the response that the middleware below have settled on: as a 304 or compressed, where the request allows it. */
+/** Writes the response, as a 304 or compressed where the request allows it; middleware may have changed it before. */
 import Koa from 'koa';
 import type { CommonHeaders } from '../http/headers.js';
 import { type PreparedBody, wasChanged } from '../http/koa-response.js';
