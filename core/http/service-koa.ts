@@ -80,15 +80,13 @@ export class ServiceKoa extends Koa<RequestState> {
   }
 
   /** Runs all middleware. Never rejects. */
-  async handle(ctx: ServiceContext): Promise<void> {
+  handle(ctx: ServiceContext): Promise<void> {
     this.#run ??= compose(this.middleware) as (ctx: ServiceContext) => Promise<void>;
     ctx.res.statusCode = 404;
-    try {
-      await this.#run(ctx);
-    } catch (error) {
+    return this.#run(ctx).catch((error: unknown) => {
       this.#logger.error({ err: error, requestId: ctx.state.id }, 'a response could not be written');
       ctx.res.destroy();
-    }
+    });
   }
 }
 

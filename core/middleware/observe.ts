@@ -7,8 +7,8 @@ export interface ObserveDependencies {
 
 export const observe =
   ({ observers }: ObserveDependencies): ServiceMiddleware =>
-  async (ctx, next) => {
-    await next();
-    if (ctx.state.isInner) return;
-    for (const tell of observers) tell(ctx);
-  };
+  (ctx, next) =>
+    next().then(() => {
+      if (ctx.state.isInner) return;
+      for (const tell of observers) tell(ctx);
+    });

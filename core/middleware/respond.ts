@@ -40,20 +40,19 @@ export const respond = ({ compression, headers }: RespondDependencies): ServiceM
       : sendEncoded(ctx, representation, encoded);
   };
 
-  return async (ctx, next) => {
-    await next();
+  const write = (ctx: ServiceContext): void | Promise<void> => {
     // The handler of a mount may have written by itself.
-    if (ctx.respond === false || ctx.res.headersSent || !ctx.writable) return;
+    if (ctx.respond === false || ctx.res.headersSent) return;
     const response: Response = ctx.response;
     if (response.shown !== undefined && wasChanged(response)) ctx.body = response.shown;
     const { prepared, encoded } = response;
-    if (prepared instanceof Representation) await sendRepresentation(ctx, prepared);
-    else if (prepared) send(ctx, prepared);
-    else {
-      if (encoded?.isFresh(ctx.req.headers['if-none-match'], undefined)) leaveUnmodified(ctx);
-      await respondByKoa(ctx);
-    }
+    if (prepared instanceof Representation) return sendRepresentation(ctx, prepared);
+    if (prepared) return send(ctx, prepared);
+    if (encoded?.isFresh(ctx.req.headers['if-none-match'], undefined)) leaveUnmodified(ctx);
+    return respondByKoa(ctx);
   };
+
+  return (ctx, next) => next().then(() => write(ctx));
 };
 
 /** Whether middleware have left the representation's status, validators and encoding as they were. */
