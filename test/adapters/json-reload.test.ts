@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageError } from '../../core/errors.js';
 import { lines, readManifestFile, rowsOf, writeByHand } from '../core/dataset/weather.js';
+import { skip } from '../support/skip.js';
 import {
   eachInstance,
   eventually,
@@ -127,7 +128,7 @@ describe('the json adapter takes over a version', () => {
 
   it('and reads no row while there is none', async function () {
     const bytesRead = (): number => Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
-    if (process.platform !== 'linux') this.skip();
+    if (process.platform !== 'linux') skip(this, 'only Linux counts the bytes that a process has read');
     const notes = 'x'.repeat(4_000_000);
     await writeByHand(instance.path, {
       'stations.ndjson': lines([{ id: 'north', name: notes }]),

@@ -11,6 +11,7 @@ import { createProgram } from '../../cli/main.js';
 import { models as allModels } from '../../metro/forecast/models/index.js';
 import { runProcess } from '../support/command-process.js';
 import { runCommand } from '../support/run-command.js';
+import { skip } from '../support/skip.js';
 
 const run = promisify(execFile);
 const models = allModels.map(({ name }) => name);
@@ -43,10 +44,7 @@ describe('metro-forecast completion', () => {
 
   it('offers the commands of every level in bash, as commander knows them', async function () {
     this.timeout(60_000);
-    if (!isInstalled('bash')) {
-      console.log('      skipped: bash is not installed');
-      this.skip();
-    }
+    if (!isInstalled('bash')) skip(this, 'bash is not installed');
     for (const { path, commands, choices, options } of commandNodes(await createProgram())) {
       const words = path.split(' ').filter((word) => word !== '');
       expect(await bash(...words, ''), path).to.deep.equal([...commands.map(({ word }) => word), ...choices]);
@@ -55,10 +53,7 @@ describe('metro-forecast completion', () => {
   });
 
   it('finds the command behind options with values, and offers the words or files for values', async function () {
-    if (!isInstalled('bash')) {
-      console.log('      skipped: bash is not installed');
-      this.skip();
-    }
+    if (!isInstalled('bash')) skip(this, 'bash is not installed');
     expect(await bash('--config', 'keys', 'snapshots', 'pr')).to.deep.equal(['prune']);
     expect(await bash('keys', 'create', '--name', 'list', '--ti')).to.deep.equal(['--tier']);
     expect(await bash('--config', '')).to.deep.equal([]);
@@ -68,10 +63,7 @@ describe('metro-forecast completion', () => {
 
   it('offers the same in zsh', async function () {
     this.timeout(60_000);
-    if (!isInstalled('zsh')) {
-      console.log('      skipped: zsh is not installed');
-      this.skip();
-    }
+    if (!isInstalled('zsh')) skip(this, 'zsh is not installed');
     // What zsh would show is printed instead.
     const script = `
       compdef() { : }

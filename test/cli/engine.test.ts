@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
+import { skip } from '../support/skip.js';
 
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
@@ -64,7 +65,7 @@ describe('yieldToEventLoop', () => {
   };
 
   it('lets the event loop go before every other thread of its process', function () {
-    if (!existsSync('/proc/self/task')) this.skip();
+    if (!existsSync('/proc/self/task')) skip(this, 'only Linux lists the threads of a process');
     const { before, after } = prioritiesAfter(1);
     expect(before.others).to.include(before.loop);
     expect(after.loop).to.equal(before.loop);
@@ -73,7 +74,7 @@ describe('yieldToEventLoop', () => {
   });
 
   it('leaves a process alone that has not worked for so long yet', function () {
-    if (!existsSync('/proc/self/task')) this.skip();
+    if (!existsSync('/proc/self/task')) skip(this, 'only Linux lists the threads of a process');
     const { before, after } = prioritiesAfter(60_000);
     expect(new Set(after.others)).to.deep.equal(new Set(before.others));
   });

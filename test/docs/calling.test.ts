@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import type { Context } from 'mocha';
 import { packageRoot } from '../../core/package-root.js';
 import { needPandas } from '../support/pandas.js';
+import { skip } from '../support/skip.js';
 import { snippetsOf } from '../support/snippets.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
@@ -17,8 +18,7 @@ const need = (context: Context, what: string, program: string, args: readonly st
   try {
     execFileSync(program, args, { stdio: 'ignore' });
   } catch {
-    console.log(`      skipped: there is no ${what}`);
-    context.skip();
+    skip(context, `there is no ${what}`);
   }
 };
 

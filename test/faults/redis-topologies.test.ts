@@ -21,8 +21,8 @@ const LEASE_SHARE = 64;
 
 const closers: (() => void)[] = [];
 
-const connect = async (config: Omit<RedisConfig, 'keyPrefix' | 'timeoutMs' | 'connectTimeoutMs'>) => {
-  const redis = connectRedis({ ...config, keyPrefix: 'p:', timeoutMs: 40, connectTimeoutMs: 1000 }, keptLogger());
+const connect = async (config: Omit<RedisConfig, 'keyPrefix' | 'timeoutMs' | 'connectTimeoutMs'>, timeoutMs = 40) => {
+  const redis = connectRedis({ ...config, keyPrefix: 'p:', timeoutMs, connectTimeoutMs: 1000 }, keptLogger());
   await redis.opened;
   closers.push(redis.close);
   return redis;
@@ -85,13 +85,15 @@ describe('on a Redis Cluster of three', () => {
 
   after(() => stop());
 
-  const connectCluster = () => connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`) } });
+  const connectCluster = (timeoutMs?: number) =>
+    connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`) } }, timeoutMs);
 
   const slotOf = (subject: string): Promise<number> =>
     (nodes[0] as ClusterNode).admin.cluster('KEYSLOT', `p:{${subject}}:window`);
 
   it('subjects are limited exactly over replicas, wherever their slots are', async () => {
-    const limiters = [createLimiter(await connectCluster()), createLimiter(await connectCluster())];
+    // A patient connection: this test counts, and a slow machine is no outage.
+    const limiters = [createLimiter(await connectCluster(5000)), createLimiter(await connectCluster(5000))];
     for (let i = 0; i < 12; i++) {
       const takes = limiters.flatMap((limiter) => Array.from({ length: 20 }, () => limiter.take(`key:${i}`, 25)));
       const decisions = await Promise.all(takes);

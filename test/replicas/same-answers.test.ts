@@ -144,7 +144,8 @@ describe('the same requests to memory, json and mongo', () => {
     return expected?.status as number;
   };
 
-  it(`${entries.length} requests, of every endpoint, parameter and error: equal statuses, headers and bytes`, async () => {
+  it(`${entries.length} requests, of every endpoint, parameter and error: equal statuses, headers and bytes`, async function () {
+    this.timeout(60_000);
     const seen = new Set<number>();
     for (const [target, options] of entries) seen.add(await ask(target, options));
     for (let count = 0; count < 2; count++) {

@@ -11,6 +11,7 @@ import { loadConfig } from '../../app/load-config.js';
 import { request } from '../support/http-client.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { ADDRESSES, at, CLOSING_MS, type Parsed, read } from '../support/shipped-files.js';
+import { skip } from '../support/skip.js';
 
 describe('config/kubernetes', () => {
   const folder = 'config/kubernetes';
@@ -33,8 +34,7 @@ describe('config/kubernetes', () => {
   it('builds with kustomize, and mounts the configuration that it makes', async function () {
     const built = await promisify(execFile)('kubectl', ['kustomize', at(folder)]).catch((error: Error) => {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      console.log('      skipped: there is no kubectl');
-      return this.skip();
+      return skip(this, 'there is no kubectl');
     });
     const made: Parsed[] = loadAll(built.stdout);
     const kinds = ['ConfigMap', ...manifests.map(({ kind }) => kind)];

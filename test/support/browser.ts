@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Context } from 'mocha';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { onPath } from './binaries.js';
+import { skip } from './skip.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
@@ -43,8 +44,7 @@ export interface BrowserOptions {
 export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
   const executablePath = NAMES.map((name) => onPath(name)).find((path) => path !== undefined);
   if (executablePath === undefined) {
-    console.log(`      skipped: no Chromium is installed (looked for ${NAMES.join(', ')} on the PATH)`);
-    return context.skip();
+    return skip(context, `no Chromium is installed, looked for ${NAMES.join(', ')} on the PATH`);
   }
   const profile = await mkdtemp(join(tmpdir(), 'metro-forecast-browser-'));
   let session: BrowserContext | undefined;

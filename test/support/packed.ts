@@ -1,6 +1,7 @@
 /** Our package as `npm pack` makes it, installed into somebody else's folder; no registry is asked. */
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../core/package-root.js';
@@ -18,6 +19,32 @@ const runtimePackages = async (): Promise<string[]> => {
   });
 };
 
+interface Packed {
+  readonly tarball: Buffer;
+  /** The names of the files in it. */
+  readonly files: readonly string[];
+}
+
+const pack = async (): Promise<Packed> => {
+  const folder = await mkdtemp(join(tmpdir(), 'packed-'));
+  try {
+    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+    const { stdout } = await run('npm', args, { cwd: packageRoot, maxBuffer: 2 ** 26 });
+    const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: readonly { path: string }[] }];
+    return { tarball: await readFile(join(folder, filename)), files: files.map(({ path }) => path) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+let made: Promise<Packed> | undefined;
+
+/** Our package as `npm pack` makes it, once for this process. */
+export const packed = (): Promise<Packed> => {
+  made ??= pack();
+  return made;
+};
+
 /**
  * Fills `node_modules` of the folder: our package from its tarball, and links to what it needs.
  * @param others packages of this repository that the folder needs besides
@@ -26,13 +53,11 @@ export const installPacked = async (folder: string, others: readonly string[] = 
   const modules = join(folder, 'node_modules');
   const ours = join(modules, 'metro-forecast-api');
   await mkdir(modules, { recursive: true });
-  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', modules];
-  const { stdout } = await run('npm', pack, { cwd: packageRoot, maxBuffer: 2 ** 26 });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  await run('tar', ['-xzf', join(modules, filename), '-C', modules]);
-  await cp(join(modules, 'package'), ours, { recursive: true });
-  await rm(join(modules, 'package'), { recursive: true });
-  await rm(join(modules, filename));
+  const { tarball } = await packed();
+  await writeFile(`${ours}.tgz`, tarball);
+  await mkdir(ours);
+  await run('tar', ['-xzf', `${ours}.tgz`, '-C', ours, '--strip-components', '1']);
+  await rm(`${ours}.tgz`);
   for (const name of [...(await runtimePackages()), ...others]) {
     await mkdir(dirname(join(modules, name)), { recursive: true });
     await symlink(join(packageRoot, 'node_modules', name), join(modules, name), 'dir');

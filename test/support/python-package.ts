@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Context } from 'mocha';
 import { cacheFolder } from './cache-folder.js';
+import { skip } from './skip.js';
 
 const run = promisify(execFile);
 
@@ -40,10 +41,9 @@ export type RunPython = (args: readonly string[], input?: string) => Promise<str
 
 /** Runs `python3`, for a test that needs a package of PyPI: skips it, with the reason, where that cannot be had. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
-  const env = await findPythonPackage(name).catch((error: Error) => {
-    console.log(`      skipped: there is no ${name} (${error.message.split('\n')[0]})`);
-    return context.skip();
-  });
+  const env = await findPythonPackage(name).catch((error: Error) =>
+    skip(context, `there is no ${name}: ${error.message.split('\n')[0]}`),
+  );
   return async (args, input = '') => {
     const running = run('python3', args, { env, maxBuffer: 64 * 1024 * 1024 });
     running.child.stdin!.end(input);

@@ -1,5 +1,7 @@
 /** Real Redis and MongoDB for tests and benchmarks, on free ports of 127.0.0.1 and in temporary folders. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
 import { mongod, redisServer } from './binaries.js';
@@ -37,6 +39,10 @@ export const startRedis = async (options: { readonly args?: readonly string[] } 
 const REPLICA_SET = 'rs0';
 
 const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
+  // A refused connection rejects at once; the driver would look again only half a second later.
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.destroy();
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     serverSelectionTimeoutMS: 1000,
   });

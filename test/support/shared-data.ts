@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from 'mocha';
 import { packageRoot } from '../../core/package-root.js';
+import { skip } from './skip.js';
 
 const directory = join(packageRoot, '..', 'shared', 'data');
 
@@ -12,9 +13,5 @@ export const sharedData = (): string | undefined => (existsSync(directory) ? dir
 /** The directory, for a test or hook that needs it: skips it, with the reason, where it is absent. */
 export const needSharedData = (context: Context): string => {
   const found = sharedData();
-  if (found === undefined) {
-    console.log(`      skipped: real data is absent (looked for ${directory})`);
-    context.skip();
-  }
-  return found;
+  return found ?? skip(context, `real data is absent, looked for ${directory}`);
 };

@@ -1,0 +1,59 @@
+/** Publishers to MongoDB that are killed at work. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { anotherDataset, datasetOf, itemsOf, rowsWithCrowd } from '../../conformance/fixture.js';
+import { mongoForTests, uniqueName } from '../support/services.js';
+import { Replicas } from './mongo-replica.js';
+
+const publisher = fileURLToPath(new URL('./mongo-publisher.js', import.meta.url));
+
+/** @param moments of the kills, as fractions of the time that a publication takes */
+export const describeKilledPublishers = (moments: readonly number[]): void => {
+  describe('publishing to MongoDB', () => {
+    let replicas: Replicas;
+
+    beforeEach(async () => {
+      replicas = new Replicas((await mongoForTests()).url, uniqueName('publish'));
+    });
+    afterEach(() => replicas.end());
+
+    it(`survives ${moments.length} publishers killed with SIGKILL: the served version stays whole, and the next publication works`, async function () {
+      this.timeout(30_000 + 10_000 * moments.length);
+      const observer = await replicas.open();
+      await observer.adapter.publish(datasetOf());
+      const content = { ...rowsWithCrowd() };
+      const startedAt = performance.now();
+      await observer.adapter.publish(
+        datasetOf('measured', new Date().toISOString(), { ...content, items: itemsOf('measured') }),
+      );
+      const duration = performance.now() - startedAt;
+
+      for (const [i, moment] of moments.entries()) {
+        const before = observer.version();
+        const child = spawn(process.execPath, [publisher, replicas.uri, replicas.database, `killed-${i}`], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        const ended = once(child, 'exit');
+        await once(child.stdout, 'data');
+        await delay(moment * duration);
+        child.kill('SIGKILL');
+        await ended;
+
+        const when = `killed at ${moment.toFixed(2)} of ${Math.round(duration)} ms`;
+        const { versions } = observer.adapter;
+        const { version } = (await versions.list()).find(({ current }) => current)!;
+        assert(version === before || version === `killed-${i}`, `served is ${version}, ${when}`);
+        assert.deepEqual(await observer.items(), itemsOf(version));
+        await observer.adapter.publish(anotherDataset(`next-${i}`, new Date().toISOString()));
+        assert.deepEqual(await observer.items(), itemsOf(`next-${i}`));
+        const ids = (await replicas.raw((db) => db.collection('catalog').findOne()))?.['versions'].map(
+          ({ id }: { id: number }) => id,
+        );
+        assert.deepEqual(await replicas.storedIds(), ids, `nothing is left behind, ${when}`);
+      }
+    });
+  });
+};

@@ -1,0 +1,65 @@
+/** Three replicas behind nginx for tests of limits, the clock of one being ahead. */
+import { fileURLToPath } from 'node:url';
+import { assert } from 'chai';
+import { writeVersions } from '../support/dataset-version.js';
+import { type Answer, LoadClient } from '../support/load-client.js';
+import { untilKnown } from '../support/replica-state.js';
+import { type Replicas, startReplicas } from '../support/replicas.js';
+import { isPassed, isRefused } from '../support/windows.js';
+
+export const CLOCK_SHIFT_MS = 30_000;
+export const PATHS = [
+  '/markets',
+  '/markets/12060',
+  '/movers',
+  '/forecasts',
+  '/signals',
+  '/markets/99999',
+  '/movers?limit=x',
+];
+
+export interface LimitedReplicas {
+  readonly service: Replicas;
+  /** A key that every replica knows, four callers with it, and its first requests: one at each replica. */
+  newKey(limit?: number): Promise<{
+    readonly id: string;
+    readonly callers: readonly LoadClient[];
+    readonly first: readonly Answer[];
+  }>;
+  stop(): Promise<void>;
+}
+
+export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
+  const versions = await writeVersions([1]);
+  const shifted = fileURLToPath(new URL('../support/shifted-clock.js', import.meta.url));
+  const service = await startReplicas({
+    dataset: versions.directories[0] as string,
+    // A machine that stalls is no outage here: an outage has other limits.
+    env: { METRO__REDIS__TIMEOUT_MS: '2000' },
+    replicaEnv: (index): Readonly<Record<string, string>> =>
+      index === 2 ? { NODE_OPTIONS: `--import=${shifted}`, CLOCK_SHIFT_MS: String(CLOCK_SHIFT_MS) } : {},
+  }).finally(() => versions.remove());
+  const clients: LoadClient[] = [];
+  return {
+    service,
+    async newKey(limit) {
+      const { id, key } = await service.createKey(limit);
+      const first = await untilKnown(service, key);
+      const callers = Array.from({ length: 4 }, () => new LoadClient(service.url, key, 12));
+      clients.push(...callers);
+      return { id, callers, first };
+    },
+    async stop() {
+      for (const client of clients) client.close();
+      await service.stop();
+    },
+  };
+};
+
+export const assertOnlyPassedOrRefused = (answers: readonly Answer[]): void => {
+  const others = answers.filter((answer) => !isPassed(answer) && !isRefused(answer));
+  assert.deepEqual(
+    others.map(({ status, path }) => `${status} ${path}`),
+    [],
+  );
+};

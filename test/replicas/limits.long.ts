@@ -1,0 +1,115 @@
+/** The limits of keys over three replicas behind nginx, over several windows. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { Redis } from 'ioredis';
+import { WINDOW_MS } from '../../core/contracts/limiter.js';
+import type { Answer, LoadClient } from '../support/load-client.js';
+import { isPassed, mostInWindow, refusedTooSoon } from '../support/windows.js';
+import { assertOnlyPassedOrRefused, type LimitedReplicas, PATHS, startLimitedReplicas } from './limited-replicas.js';
+
+const SECONDS = 190;
+
+/** The admissions that Redis has listed for a subject, gathered while they leave its window: stamp (µs) to total. */
+class RedisWindow {
+  readonly totals = new Map<number, number>();
+
+  constructor(
+    readonly redis: Redis,
+    readonly keyId: string,
+  ) {}
+
+  async read(): Promise<void> {
+    const list = await this.redis.lrange(`api:{key:${this.keyId}}:window`, 0, -1);
+    for (let i = 1; i < list.length; i += 2) this.totals.set(Number(list[i]), Number(list[i + 1]));
+  }
+
+  get admitted(): number {
+    return Math.max(...this.totals.values());
+  }
+
+  /** The most in any span of a window, by Redis's clock, to the microsecond. */
+  get mostInWindow(): number {
+    const entries = [...this.totals].sort(([a], [b]) => a - b);
+    let most = 0;
+    let base = 0;
+    for (const [stamp, total] of entries) {
+      while ((entries[base + 1]?.[0] ?? Number.POSITIVE_INFINITY) <= stamp - WINDOW_MS * 1000) base++;
+      most = Math.max(most, total - (entries[base] as [number, number])[1]);
+    }
+    return most;
+  }
+}
+
+describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock of one of three replicas being 30 seconds ahead`, () => {
+  let replicas: LimitedReplicas;
+  let redis: Redis;
+
+  after(async () => {
+    redis?.disconnect();
+    await replicas?.stop();
+  });
+
+  /** Half of the limit in the middle of each window, all of it and more around its edges, and a trickle between. */
+  const perSecondAt = (second: number, limit: number): number => {
+    const phase = second % 60;
+    if (phase < 2 || phase >= 58) return limit / 3;
+    if (phase >= 30 && phase < 31) return limit / 2;
+    return 4;
+  };
+
+  const measure = async (limit: number) => {
+    const { id, callers, first } = await replicas.newKey(limit);
+    const window = new RedisWindow(redis, id);
+    const asked: Promise<Answer>[] = [];
+    const since = performance.now();
+    let due = 0;
+    for (let last = since; last - since < SECONDS * 1000; ) {
+      await delay(10);
+      const now = performance.now();
+      due += (perSecondAt((now - since) / 1000, limit) * (now - last)) / 1000;
+      last = now;
+      while (asked.length < due) {
+        const caller = callers[asked.length % callers.length] as LoadClient;
+        asked.push(caller.get(PATHS[asked.length % PATHS.length] as string));
+      }
+      if (asked.length % 50 === 0) await window.read();
+    }
+    const answers = [...first, ...(await Promise.all(asked))];
+    // What was leased and not used is given back by then.
+    await delay(1500);
+    await window.read();
+    return { answers, window };
+  };
+
+  type Measured = Awaited<ReturnType<typeof measure>>;
+  const limits = [600, 6000] as const;
+  const measured = new Map<number, Measured>();
+
+  before(async function () {
+    this.timeout(SECONDS * 1000 + 60_000);
+    replicas = await startLimitedReplicas();
+    redis = new Redis(replicas.service.redis.url);
+    await Promise.all(limits.map(async (limit) => measured.set(limit, await measure(limit))));
+  });
+
+  for (const limit of limits) {
+    // Above 1,000, admissions are counted by whole seconds: a slot comes back up to one second late.
+    const lateMs = limit > 1000 ? 1000 : 0;
+    it(`${limit} a minute: no 60 seconds hold more, and none is refused ${lateMs ? 'over a second ' : ''}before its time`, () => {
+      const { answers, window } = measured.get(limit) as Measured;
+      const passed = answers.filter(isPassed).length;
+      assertOnlyPassedOrRefused(answers);
+      console.log(
+        `      ${answers.length} requests, ${passed} passed; most in 60 s: ${window.mostInWindow} by Redis, at least ${mostInWindow(answers)} by callers`,
+      );
+      assert.equal(window.admitted, passed, 'Redis has counted what passed');
+      assert.isAtMost(window.mostInWindow, limit);
+      assert.isAtMost(mostInWindow(answers), limit);
+      assert.deepEqual(refusedTooSoon(answers, limit, lateMs), []);
+      // It was used up, and came free again.
+      assert.equal(mostInWindow(answers), limit);
+      assert.isAbove(passed, limit);
+      assert.isAbove(answers.length, passed);
+    });
+  }
+});
