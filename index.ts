@@ -1,7 +1,8 @@
 /** The package as a library: embed the service, or write a plugin, an adapter or a key store for it. */
-export { type Overrides, resolve, type Services, tokens } from './app/container.js';
+export { type Overrides, resolve, tokens } from './app/container.js';
 export { type App, type AppOverrides, createApp } from './app/create-app.js';
 export { loadConfig } from './app/load-config.js';
+export type { Services } from './app/services.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config } from './core/config/schema.js';
 export type { Cached, SharedCache } from './core/contracts/cache.js';

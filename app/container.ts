@@ -1,127 +1,135 @@
-/** The one module of tsyringe tokens and registrations: what a service is made of, each part replaceable. */
+/**
+ * How the services of one application are made, replaced, opened and closed: each is registered once in a tsyringe
+ * container, made from those that it needs when it is first resolved, and closed in the reverse order of making.
+ */
 import 'reflect-metadata';
-import { EventEmitter } from 'node:events';
-import { container, type DependencyContainer, type FactoryFunction, instanceCachingFactory } from 'tsyringe';
-import { MemoryCache } from '../core/cache/memory-cache.js';
-import { RedisCache } from '../core/cache/redis-cache.js';
-import type { LoadedConfig } from '../core/config/load.js';
-import type { SharedCache } from '../core/contracts/cache.js';
-import type { KeyStore } from '../core/contracts/keys.js';
-import type { Limiter } from '../core/contracts/limiter.js';
-import { type Clock, type Logger, systemClock } from '../core/contracts/runtime.js';
-import type { StorageAdapter } from '../core/contracts/storage.js';
-import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
-import { RedisLimiter } from '../core/limiter/redis-limiter.js';
-import { connectRedis, type RedisConnection } from '../core/redis.js';
-import { type Modules, pathResolver } from './load-modules.js';
-import { createLogger } from './logger.js';
+import { container, type DependencyContainer } from 'tsyringe';
+import { OperatorError } from '../core/errors.js';
+import { nearest } from '../core/nearest.js';
+import { type ServiceName, type Services, services } from './services.js';
 
-/** What the adapter tells the service. */
-export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
-
-/** Every replaceable part, by the name of its token. */
-export interface Services {
-  readonly config: LoadedConfig;
-  readonly modules: Modules;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly storageEvents: StorageEvents;
-  readonly adapter: StorageAdapter;
-  readonly keyStore: KeyStore;
-  /** Null where the config names none. */
-  readonly redis: RedisConnection | null;
-  readonly limiter: Limiter;
-  readonly cache: SharedCache;
+/** One service: what it needs, how it is made of that, and what it wants done before its users and after them. */
+export interface Registration<Value> {
+  readonly needs: readonly ServiceName[];
+  make(dependencies: Services): Value;
+  open?(value: Value): Promise<unknown>;
+  close?(value: Value): unknown;
 }
 
-export type ServiceName = keyof Services;
-
-export const tokens: { readonly [Name in ServiceName]: symbol } = {
-  config: Symbol('config'),
-  modules: Symbol('modules'),
-  clock: Symbol('clock'),
-  logger: Symbol('logger'),
-  storageEvents: Symbol('storageEvents'),
-  adapter: Symbol('adapter'),
-  keyStore: Symbol('keyStore'),
-  redis: Symbol('redis'),
-  limiter: Symbol('limiter'),
-  cache: Symbol('cache'),
+/** The token of each service in the container. */
+export const tokens = Object.fromEntries(Object.keys(services).map((name) => [name, Symbol(name)])) as {
+  readonly [Name in ServiceName]: symbol;
 };
 
-/** Resolves a part by its name, typed. */
+/** Resolves a service by its name, typed. */
 export const resolve = <Name extends ServiceName>(from: DependencyContainer, name: Name): Services[Name] =>
   from.resolve<Services[Name]>(tokens[name] as never);
 
-/** How each part is made from the others, unless it is replaced. */
-const factories: { readonly [Name in ServiceName]?: FactoryFunction<Services[Name]> } = {
-  clock: () => systemClock,
-  logger: (from) => createLogger(resolve(from, 'config').config.log),
-  storageEvents: () => new StorageEvents(),
-  adapter: (from) => {
-    const { config, folder } = resolve(from, 'config');
-    const { adapter, registry } = resolve(from, 'modules');
-    const events = resolve(from, 'storageEvents');
-    return adapter.create(config.adapter.options, {
-      collections: registry.collections,
-      logger: resolve(from, 'logger').child({ part: 'storage' }),
-      clock: resolve(from, 'clock'),
-      resolvePath: pathResolver(folder),
-      changed: () => events.emit('changed'),
-      problem: (sentence) => events.emit('problem', sentence),
-    });
-  },
-  keyStore: (from) => {
-    const { config, folder } = resolve(from, 'config');
-    return resolve(from, 'modules').keyStore.create(config.auth.keys.options, {
-      logger: resolve(from, 'logger').child({ part: 'keys' }),
-      clock: resolve(from, 'clock'),
-      resolvePath: pathResolver(folder),
-    });
-  },
-  redis: (from) => {
-    const { redis } = resolve(from, 'config').config;
-    return redis && connectRedis(redis, resolve(from, 'logger').child({ part: 'redis' }));
-  },
-  limiter: (from) => {
-    const redis = resolve(from, 'redis');
-    const clock = resolve(from, 'clock');
-    const { limits } = resolve(from, 'config').config;
-    return redis
-      ? new RedisLimiter({
-          redis,
-          clock,
-          replicas: limits.replicas,
-          whenAway: limits.whenRedisIsAway,
-          logger: resolve(from, 'logger').child({ part: 'limiter' }),
-        })
-      : new MemoryLimiter({ clock });
-  },
-  cache: (from) => {
-    const redis = resolve(from, 'redis');
-    const clock = resolve(from, 'clock');
-    return redis
-      ? new RedisCache({ redis, clock, logger: resolve(from, 'logger').child({ part: 'cache' }) })
-      : new MemoryCache({ clock });
-  },
-};
+/** Services given here are used as they are instead of being made; they are opened and closed all the same. */
+export type Overrides = Partial<Omit<Services, 'config' | 'modules'>>;
 
-/** Parts given here are used as they are instead of being made. */
-export type Overrides = Partial<Omit<Services, 'config' | 'modules' | 'storageEvents'>>;
+const LIFECYCLE = Symbol('lifecycle');
 
-/** A container of its own for each service: two in one process share nothing. */
+/**
+ * A container of its own for each application: two in one process share nothing.
+ * @throws OperatorError for the name of an override that is no service's
+ */
 export const createContainer = (
   given: Pick<Services, 'config' | 'modules'>,
   overrides: Overrides = {},
 ): DependencyContainer => {
+  checkNames(overrides);
   const own = container.createChildContainer();
-  const values: Partial<Services> = { ...given, ...overrides };
-  for (const name of Object.keys(tokens) as ServiceName[]) {
-    const value = values[name];
-    const factory = factories[name] as FactoryFunction<unknown> | undefined;
-    if (value !== undefined) own.register(tokens[name], { useValue: value });
-    // Without the wrapper, tsyringe calls a factory anew at each resolve: each would open a connection.
-    else if (factory) own.register(tokens[name], { useFactory: instanceCachingFactory(factory) });
+  const lifecycle = new Lifecycle();
+  const values: Partial<Services> = { ...overrides, ...given };
+  for (const name of Object.keys(services) as ServiceName[]) {
+    const registration = services[name] as Registration<unknown>;
+    const make = (): unknown => {
+      const value = values[name] ?? registration.make(dependenciesOf(own, registration));
+      lifecycle.add(name, registration, value);
+      return value;
+    };
+    own.register(tokens[name], { useFactory: once(make) });
   }
+  own.register(LIFECYCLE, { useValue: lifecycle });
   return own;
 };
+
+const checkNames = (overrides: Overrides): void => {
+  const faults = Object.keys(overrides)
+    .filter((name) => !(name in services) || name === 'config' || name === 'modules')
+    .map((name) => {
+      const guess = nearest(name, Object.keys(services));
+      return `overrides.${name}: no service has this name${guess ? `; did you mean "${guess}"?` : ''}`;
+    });
+  if (faults.length > 0) throw new OperatorError('The application cannot be put together:', faults);
+};
+
+/** What a registration says that it needs, and nothing else: so the graph of needs is the graph of uses. */
+const dependenciesOf = (from: DependencyContainer, { needs }: Registration<unknown>): Services =>
+  Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Services;
+
+/** Without it, tsyringe calls a factory anew at each resolve: each would open a connection. */
+const once = (make: () => unknown): (() => unknown) => {
+  let made: { readonly value: unknown } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+};
+
+/** Opens what has been made, each after those that it needs. Rejects with the first failure; `close` is for the caller. */
+export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
+
+/** Closes what has been made, the last first, also where one of them fails; rejects with the first failure then. */
+export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
+
+interface Made {
+  readonly registration: Registration<unknown>;
+  readonly value: unknown;
+  opened?: Promise<unknown>;
+}
+
+class Lifecycle {
+  /** In the order of making. */
+  readonly #made = new Map<ServiceName, Made>();
+  #closing: Promise<void> | undefined;
+
+  add(name: ServiceName, registration: Registration<unknown>, value: unknown): void {
+    this.#made.set(name, { registration, value });
+  }
+
+  async open(): Promise<void> {
+    const opened = await Promise.allSettled([...this.#made.keys()].map((name) => this.#open(name)));
+    const failure = opened.find(({ status }) => status === 'rejected');
+    if (failure) throw (failure as PromiseRejectedResult).reason;
+  }
+
+  #open(name: ServiceName): Promise<unknown> {
+    const made = this.#made.get(name);
+    // What a replaced service would have needed may never have been made.
+    if (!made) return Promise.resolve();
+    const { registration, value } = made;
+    made.opened ??= Promise.all(registration.needs.map((need) => this.#open(need))).then(() =>
+      value === null ? undefined : registration.open?.(value),
+    );
+    return made.opened;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const { registration, value } of [...this.#made.values()].reverse()) {
+      try {
+        if (value !== null) await registration.close?.(value);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}

@@ -1,6 +1,6 @@
 /** Puts the service's metrics together and serves them, where the config says so. */
 import type { MetricsConfig } from '../core/config/schema.js';
-import type { Exchange } from '../core/http/exchange.js';
+import type { ServiceContext } from '../core/http/request-state.js';
 import type { EdgeEvent } from '../core/http/server.js';
 import type { Metric } from '../core/metrics/metric.js';
 import { processMetrics } from '../core/metrics/process-metrics.js';
@@ -9,7 +9,7 @@ import { type MetricsServer, serveMetrics } from '../core/metrics/server.js';
 import { edgeMetrics, type ServiceMetricsOptions, serviceMetrics } from '../core/metrics/service-metrics.js';
 
 export interface Metrics {
-  observeRequest(exchange: Exchange, status: number): void;
+  observeRequest(ctx: ServiceContext): void;
   observeEdge(event: EdgeEvent): void;
   /** @returns where they are served; rejects when the port is taken */
   listen(): Promise<string>;

@@ -15,8 +15,9 @@ import { mongoSection } from './sections/mongo.js';
 import { publishing } from './sections/publishing.js';
 import { scale } from './sections/scale.js';
 import { throughput } from './sections/throughput.js';
+import { versions } from './sections/versions.js';
 import { workers } from './sections/workers.js';
-import { FULL, QUICK, SECTIONS, type SectionName, type Settings } from './settings.js';
+import { FULL, QUICK, SECTIONS, type SectionName, type Settings, VERSIONS } from './settings.js';
 import type { SectionReport } from './table.js';
 
 const sections: Readonly<Record<SectionName, (bench: Bench) => Promise<SectionReport>>> = {
@@ -27,6 +28,7 @@ const sections: Readonly<Record<SectionName, (bench: Bench) => Promise<SectionRe
   scale,
   workers,
   publishing,
+  versions,
 };
 
 interface Options {
@@ -36,6 +38,7 @@ interface Options {
   readonly seconds?: number;
   readonly connections?: readonly number[];
   readonly scales?: readonly number[];
+  readonly against?: string;
   readonly out: string;
 }
 
@@ -68,12 +71,13 @@ const run = async ({ only, quick, out, ...given }: Options): Promise<void> => {
 
 const program = new Command('bench')
   .description('Measures the service beside its contenders on the same data, and writes a report.')
-  .addOption(new Option('--only <section>', 'one section').choices([...SECTIONS]))
+  .addOption(new Option('--only <section>', 'one section').choices([...SECTIONS, VERSIONS]))
   .option('--quick', 'all sections in a few minutes: to see that they work, not to be quoted')
   .option('--rounds <n>', 'turns of each contender', positive)
   .option('--seconds <n>', 'length of a turn', positive)
   .option('--connections <list>', 'of the throughput, as in 8,32,128', positives)
   .option('--scales <list>', 'multiples of the data, as in 1,10,100', positives)
+  .option('--against <folder>', 'of another version, installed and built, for the section "versions"')
   .option('--out <folder>', 'where the report is written', join(packageRoot, 'bench/results'))
   .action(run);
 

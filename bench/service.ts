@@ -10,7 +10,9 @@ import type { ServerCommand } from './server.js';
 
 export const BASE = '/api/v1';
 
-const program = fileURLToPath(new URL('service-main.js', import.meta.url));
+const program = 'bench/service-main.js';
+/** The compiled files of this version. */
+const compiled = fileURLToPath(new URL('..', import.meta.url));
 
 export interface ServiceOptions {
   readonly adapter: { readonly use: string; readonly options: object };
@@ -19,6 +21,8 @@ export interface ServiceOptions {
   readonly workers?: number;
   readonly cores?: string;
   readonly key?: string;
+  /** The compiled files of another version. */
+  readonly compiled?: string;
 }
 
 const record = (key: string, limit: number | null, id = `bench-${limit}`) => ({
@@ -65,7 +69,7 @@ export const serviceCommand = async (bench: Bench, options: ServiceOptions): Pro
   const config = await writeConfig(bench, options);
   return {
     command: [
-      ...[process.execPath, program, 'start', '--config', config],
+      ...[process.execPath, join(options.compiled ?? compiled, program), 'start', '--config', config],
       ...(options.limiter === 'off' ? ['--without-limiter'] : []),
     ],
     probe: `${BASE}/markets/${bench.cbsa}`,
@@ -77,5 +81,5 @@ export const serviceCommand = async (bench: Bench, options: ServiceOptions): Pro
 /** Publishes a dataset directory into the storage that the options name. */
 export const publish = async (bench: Bench, options: ServiceOptions, directory: string): Promise<void> => {
   const config = await writeConfig(bench, options);
-  await runPinned(SERVER_CORE, [process.execPath, program, 'publish', directory, '--config', config]);
+  await runPinned(SERVER_CORE, [process.execPath, join(compiled, program), 'publish', directory, '--config', config]);
 };

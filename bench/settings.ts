@@ -1,7 +1,9 @@
 /** What a run measures and for how long. */
 
 export const SECTIONS = ['throughput', 'latency', 'limiter', 'mongo', 'scale', 'workers', 'publishing'] as const;
-export type SectionName = (typeof SECTIONS)[number];
+/** Measured only where it is named: it needs another version. */
+export const VERSIONS = 'versions';
+export type SectionName = (typeof SECTIONS)[number] | typeof VERSIONS;
 
 export interface Settings {
   readonly mode: 'full' | 'quick';
@@ -12,6 +14,8 @@ export interface Settings {
   readonly connections: readonly number[];
   /** Multiples of FHFA's data. */
   readonly scales: readonly number[];
+  /** The folder of another version's checkout, installed and built. */
+  readonly against?: string;
 }
 
 export const FULL: Settings = {

@@ -10,6 +10,8 @@ export interface WrkOptions {
   readonly key: string | readonly string[];
   /** In place of the URL's: each request takes the next. */
   readonly paths?: readonly string[];
+  /** Beside the key. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly connections: number;
   readonly seconds: number;
   /** The cores that wrk may use. */
@@ -34,15 +36,16 @@ const numberAfter = (text: string, pattern: RegExp): number => Number(pattern.ex
 
 /** Requests that differ go by a script that makes all of them beforehand: so that it costs wrk no more than one. */
 const withRequests = async <T>(
-  { url, key, paths = [new URL(url).pathname] }: WrkOptions,
+  { url, key, headers = {}, paths = [new URL(url).pathname] }: WrkOptions,
   use: (args: readonly string[]) => Promise<T>,
 ): Promise<T> => {
-  if (typeof key === 'string' && paths.length === 1) return use(['-H', `Authorization: Bearer ${key}`]);
+  const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  if (typeof key === 'string' && paths.length === 1) return use(['-H', `Authorization: Bearer ${key}`, ...given]);
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-wrk-'));
   try {
     const script = join(folder, 'requests.lua');
     await writeFile(script, scriptOf(typeof key === 'string' ? [key] : key, paths));
-    return await use(['-s', script]);
+    return await use(['-s', script, ...given]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Document } from '../core/contracts/dataset.js';
 import type { Snapshot } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, sameItems, sameSequence } from './expect.js';
+import { eventually, sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import {
   anotherDataset,
   crowd,
@@ -30,6 +30,11 @@ import {
 } from './instance.js';
 
 const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
+const aboutDataset = (version: string, created: string) => ({
+  version,
+  publishedAt: new Date(created),
+  manifest: manifestOf(version, created),
+});
 
 export const describeIsolation = (target: AdapterUnderTest): void => {
   const obstacle = cannotChange(target);
@@ -38,7 +43,8 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
     const one = await startInstance(target);
     const other = await startInstance(target, anotherDataset());
     try {
-      assert.deepEqual([currentVersion(one), currentVersion(other)], [FIRST, SECOND]);
+      assert.equal(currentVersion(one), FIRST);
+      assert.equal(currentVersion(other), SECOND);
       sameItems(await withSnapshot(one, (snapshot) => find(snapshot, items)), rows['items']!);
       sameItems(await withSnapshot(other, (snapshot) => find(snapshot, items)), itemsOf(SECOND));
     } finally {
@@ -52,11 +58,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
       'tells the version, the manifest and, as publication time, when the dataset was created',
       withInstance(target, (instance) =>
         withSnapshot(instance, async (snapshot) => {
-          assert.deepEqual(about(snapshot), {
-            version: FIRST,
-            publishedAt: new Date(FIRST_CREATED),
-            manifest: manifestOf(FIRST, FIRST_CREATED),
-          });
+          sameValue(about(snapshot), aboutDataset(FIRST, FIRST_CREATED), 'the snapshot to tell of its dataset');
         }),
       ),
     );
@@ -67,11 +69,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
       withInstance(target, async (instance) => {
         await makeCurrent(target, instance, anotherDataset());
         await withSnapshot(instance, async (snapshot) => {
-          assert.deepEqual(about(snapshot), {
-            version: SECOND,
-            publishedAt: new Date(SECOND_CREATED),
-            manifest: manifestOf(SECOND, SECOND_CREATED),
-          });
+          sameValue(about(snapshot), aboutDataset(SECOND, SECOND_CREATED), 'the snapshot to tell of its new dataset');
           sameItems(await find(snapshot, items), itemsOf(SECOND));
           assert(!(await snapshot.get('items', ['i01'])));
         });
@@ -85,7 +83,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         withSnapshot(instance, async (held) => {
           const before = about(held);
           await makeCurrent(target, instance, anotherDataset());
-          assert.deepEqual(about(held), before);
+          sameValue(about(held), before, 'the held snapshot to tell what it told before');
           sameItems(await find(held, items), rows['items']!);
           assert.equal((await held.get('items', ['i01']))?.['label'], 'Item 1');
           assert(!(await held.get('items', ['i99'])));
@@ -149,7 +147,8 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
       const before = instance.changes.length;
       await makeCurrent(target, instance, anotherDataset());
       await eventually('changed() is called', () => instance.changes.length > before, 2000);
-      assert.deepEqual(new Set(instance.changes.slice(before)), new Set([SECOND]));
+      const seen = new Set(instance.changes.slice(before));
+      sameList([...seen], [SECOND], 'changed() to be called once snapshot() has the new version');
     }),
   );
 };

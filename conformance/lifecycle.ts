@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameItems } from './expect.js';
+import { failsWith, sameItems, sameValue } from './expect.js';
 import { anotherDataset, FIRST, items, rows } from './fixture.js';
 import { currentVersion, find, itUnless, withEmptyInstance, withInstance } from './instance.js';
 
@@ -30,7 +30,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     'the adapter can do what its capabilities say, and nothing else',
     withInstance(target, async ({ adapter }) => {
       const able = { publish: adapter.publish !== undefined, versions: adapter.versions !== undefined };
-      assert.deepEqual(able, { ...target.capabilities });
+      sameValue(able, { ...target.capabilities }, 'publish() and versions where the capabilities declare them');
     }),
   );
 
@@ -48,8 +48,10 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       'ends one way or the other when close() is called meanwhile',
       withEmptyInstance(target, async ({ adapter }) => {
         const opening = adapter.open();
+        // Listened to from the start: a rejection before close() resolves is no unhandled one.
+        const settling = Promise.allSettled([opening]);
         await adapter.close();
-        const [settled] = await Promise.allSettled([opening]);
+        const [settled] = await settling;
         if (settled?.status === 'rejected') await failsWith('closed', () => opening);
         await failsWith('closed', () => adapter.snapshot());
       }),
@@ -107,8 +109,10 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
         const snapshot = adapter.snapshot();
         const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
         const answers = [rows['items']!, rows['items']!.slice(0, 1)];
+        // Listened to from the start: a rejection before close() resolves is no unhandled one.
+        const settling = Promise.allSettled(reads);
         await adapter.close();
-        for (const [i, settled] of (await Promise.allSettled(reads)).entries()) {
+        for (const [i, settled] of (await settling).entries()) {
           if (settled.status === 'fulfilled') sameItems(settled.value, answers[i]!);
           else await failsWith('closed', () => reads[i]);
         }

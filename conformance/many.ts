@@ -1,7 +1,7 @@
 /** Proves that a large collection is read whole, in part, and by many at once. */
 import assert from 'node:assert/strict';
 import type { Document } from '../core/contracts/dataset.js';
-import { sameItems, sameSequence, sameSet } from './expect.js';
+import { sameItems, sameList, sameSequence, sameSet } from './expect.js';
 import { CROWD_BLOCKS, CROWD_SEATS, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';
 
@@ -15,9 +15,11 @@ export const describeMany = (instance: () => Instance): void => {
     it('is found in part', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const block = await find(snapshot, crowd, { equal: { block: 44 }, range: { field: 'seat', from: 990 } });
-        assert.deepEqual(
+        const seats = [990, 991, 992, 993, 994, 995, 996, 997, 998, 999];
+        sameList(
           block.map(({ seat }) => seat),
-          [990, 991, 992, 993, 994, 995, 996, 997, 998, 999],
+          seats,
+          'the seats from 990 on of block 44',
         );
         assert.equal((await snapshot.get('crowd', [-5, 999]))?.['name'], 'Somebody in seat 999');
       });
@@ -27,9 +29,10 @@ export const describeMany = (instance: () => Instance): void => {
       const query = { order: crowd.orders![0]!, range: { field: 'score', from: 998 } };
       const last = await withSnapshot(instance(), (snapshot) => find(snapshot, crowd, query));
       const blocks = Array.from({ length: CROWD_BLOCKS }, (_, i) => i - 5);
-      assert.deepEqual(
+      sameList(
         last.map(({ score, block }) => [score, block]),
         [...blocks.map((block) => [998, block]), ...blocks.map((block) => [999, block])],
+        'the scores from 998 on, by score and block (each document shown as [score, block])',
       );
     });
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Document } from '../core/contracts/dataset.js';
 import type { Dataset } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameItems } from './expect.js';
+import { failsWith, sameItems, sameList } from './expect.js';
 import {
   anotherDataset,
   collections,
@@ -170,7 +170,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         const counts = Object.entries({ ...rows, items: itemsOf(SECOND) }).map(([name, { length }]) => [name, length]);
         // Of an empty collection there is nothing to tell.
         const told = counts.map(([name]) => [name, written.get(name as string) ?? 0]);
-        assert.deepEqual(told, counts);
+        sameList(told, counts, 'progress to the last row of each collection');
       }),
     );
 
@@ -189,7 +189,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
             }
           },
         });
-        assert.deepEqual(given, rows['items']);
+        sameList(given, rows['items']!, 'the documents that publish() was given to be as they were');
       }),
     );
 

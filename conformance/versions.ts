@@ -1,7 +1,7 @@
 /** Proves that what was published can be listed, gone back to, read as of a time, and pruned. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, failsWith, sameItems } from './expect.js';
+import { eventually, failsWith, isEmpty, sameItems, sameList } from './expect.js';
 import { anotherDataset, FIRST, FIRST_CREATED, items, itemsOf, rows, SECOND, SECOND_CREATED } from './fixture.js';
 import {
   currentVersion,
@@ -41,13 +41,14 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       'list() answers with what was published, the newest first',
       withThree(async ({ adapter }) => {
         const list = await adapter.versions!.list();
-        assert.deepEqual(
+        sameList(
           list.map(({ version, publishedAt, current }) => ({ version, publishedAt, current })),
           [
             { version: THIRD, publishedAt: new Date(THIRD_CREATED), current: true },
             { version: SECOND, publishedAt: new Date(SECOND_CREATED), current: false },
             { version: FIRST, publishedAt: new Date(FIRST_CREATED), current: false },
           ],
+          'list() to answer with what was published, the newest first',
         );
       }),
     );
@@ -69,8 +70,8 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       'an empty store lists none, and has none to prune',
       withEmptyInstance(target, async ({ adapter }) => {
         await adapter.open();
-        assert.deepEqual(await adapter.versions!.list(), []);
-        assert.deepEqual(await adapter.versions!.prune(1), []);
+        isEmpty(await adapter.versions!.list(), 'no versions of an empty store');
+        isEmpty(await adapter.versions!.prune(1), 'nothing to prune in an empty store');
       }),
     );
 
@@ -82,9 +83,10 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         assert.equal(currentVersion(instance), FIRST);
         sameItems(await withSnapshot(instance, (snapshot) => find(snapshot, items)), rows['items']!);
         const current = (await instance.adapter.versions!.list()).filter((entry) => entry.current);
-        assert.deepEqual(
+        sameList(
           current.map(({ version }) => version),
           [FIRST],
+          'list() to call the activated version, and no other, current',
         );
       }),
     );
@@ -96,7 +98,8 @@ export const describeVersions = (target: AdapterUnderTest): void => {
         const before = instance.changes.length;
         await instance.adapter.versions!.activate(FIRST);
         await eventually('changed() is called', () => instance.changes.length > before, 2000);
-        assert.deepEqual(new Set(instance.changes.slice(before)), new Set([FIRST]));
+        const seen = new Set(instance.changes.slice(before));
+        sameList([...seen], [FIRST], 'changed() to be called once snapshot() has the activated version');
       }),
     );
 
@@ -113,9 +116,10 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       obstacle,
       'prune() deletes all but the newest, and answers with what it deleted',
       withThree(async (instance) => {
-        assert.deepEqual(await instance.adapter.versions!.prune(3), []);
-        assert.deepEqual([...(await instance.adapter.versions!.prune(1))].sort(), [FIRST, SECOND]);
-        assert.deepEqual(await names(instance), [THIRD]);
+        isEmpty(await instance.adapter.versions!.prune(3), 'prune(3) to delete none of three versions');
+        const deleted = [...(await instance.adapter.versions!.prune(1))].sort();
+        sameList(deleted, [FIRST, SECOND], 'prune(1) to answer with the older versions');
+        sameList(await names(instance), [THIRD], 'list() to answer with what prune(1) left');
       }),
     );
 
@@ -136,10 +140,11 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       withInstance(target, async (instance) => {
         await withSnapshot(instance, async (held) => {
           await instance.adapter.publish!(anotherDataset());
-          assert.deepEqual(await instance.adapter.versions!.prune(1), []);
+          isEmpty(await instance.adapter.versions!.prune(1), 'prune() to leave a version that is held');
           sameItems(await find(held, items), rows['items']!);
         });
-        assert.deepEqual(await instance.adapter.versions!.prune(1), [FIRST]);
+        const deleted = await instance.adapter.versions!.prune(1);
+        sameList(deleted, [FIRST], 'prune() to delete a version after its release');
       }),
     );
 
@@ -184,10 +189,10 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       withThree(async ({ adapter }) => {
         const snapshot = await adapter.versions!.asOf(new Date(SECOND_CREATED));
         assert(snapshot);
-        assert.deepEqual(await adapter.versions!.prune(1), [FIRST]);
+        sameList(await adapter.versions!.prune(1), [FIRST], 'prune() to leave the version that asOf() answered with');
         sameItems(await find(snapshot, items), itemsOf(SECOND));
         snapshot.release();
-        assert.deepEqual(await adapter.versions!.prune(1), [SECOND]);
+        sameList(await adapter.versions!.prune(1), [SECOND], 'prune() to delete a version after its release');
       }),
     );
   });

@@ -126,8 +126,13 @@ class BoundaryError extends Error {
   }
 }
 
-/** An error meant for the client. Everything else that is thrown becomes `internal_error`. */
+/** An error meant for the client. Everything else that is thrown, http-errors excepted, becomes `internal_error`. */
 export class ApiError extends BoundaryError {
+  /** As http-errors have them, for middleware that catch errors by `status`. */
+  readonly status: number;
+  readonly statusCode: number;
+  readonly expose = true;
+
   constructor(
     readonly kind: ErrorKind,
     /** The sentence shown to the client; the kind's own by default. */
@@ -139,6 +144,8 @@ export class ApiError extends BoundaryError {
     } = {},
   ) {
     super(sentence, options.cause === undefined ? undefined : { cause: options.cause });
+    this.status = kind.status;
+    this.statusCode = kind.status;
   }
 }
 

@@ -97,8 +97,12 @@ export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<I
 // biome-ignore lint/suspicious/noExplicitAny: a list of routes holds routes of every input type
 export type Route = DataRoute<any> | ServiceRoute<any>;
 
-/** What a mount is given beside Koa's context. */
+/**
+ * What a mount is given beside Koa's context. Any Koa middleware can be a mount's handler: called as its `next`, this leaves
+ * the request unanswered, which is a 404.
+ */
 export interface MountContext {
+  (): Promise<void>;
   /** Every route of the service, for pages and tools that list or call them. */
   readonly routes: readonly Route[];
   /** Every mount of the service, for pages that link to each other. */
@@ -108,7 +112,7 @@ export interface MountContext {
   /** Whether the operator lets the service compress. */
   readonly compression: boolean;
   /**
-   * Answers a route as its own request would, without counting it again.
+   * Answers as a GET request of the same caller would, middleware included, without counting it again.
    * @param target relative to the base path, with its query: `/movers?limit=5`
    */
   request(target: string): Promise<{ readonly status: number; readonly body: string }>;
@@ -126,8 +130,8 @@ export interface Mount {
   readonly key?: boolean;
   /** Replaces the API's policy, which allows nothing. */
   readonly contentSecurityPolicy?: string;
-  /** Sets Koa's `status`, `type` and `body` (text, bytes or JSON), or writes to `ctx.res` itself. */
-  handler(ctx: Context, mount: MountContext): Promise<void>;
+  /** Answers by Koa's context, as any Koa middleware does, or writes to `ctx.res` itself. */
+  handler(ctx: Context, mount: MountContext): unknown;
 }
 
 /** What a plugin's package exports as `default`. */
@@ -144,8 +148,13 @@ export interface Plugin<Options = unknown> {
   routes(options: Options): readonly Route[];
   /** Pages and other protocols beside the data API. */
   mounts?(options: Options): readonly Mount[];
-  /** Koa middleware around the group's handlers, first to last. */
+  /** Koa middleware around the plugin's own routes and mounts, first to last. */
   middleware?(options: Options): readonly Middleware[];
+  /**
+   * Koa middleware around the whole service, first to last: before keys and limits, and after every response and error,
+   * which they see as bodies. Those of plugins stand in the sequence of the plugins.
+   */
+  serviceMiddleware?(options: Options): readonly Middleware[];
   /** Watches every finished request of the service, whichever plugin answered it. Asked once, when it opens. */
   observer?(options: Options, context: ObserverContext): RequestObserver;
 }

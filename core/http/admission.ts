@@ -9,16 +9,15 @@
  * rest, until the loop has time to spare. This is the idea of CoDel (RFC 8289): a queue that stays is drained and kept
  * short.
  *
- * It stands before the pipeline, since a refusal must cost a fraction of an answer: no limiter is asked, and one log
+ * It stands before the Koa application, since a refusal must cost a fraction of an answer: no limiter is asked, and one log
  * line a spell is written instead of one a request.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { type EventLoop, nodeEventLoop, SpareTime } from '../event-loop.js';
 import type { CommonHeaders } from './headers.js';
-import type { Handle } from './pipeline.js';
 import { refusal } from './refusals.js';
+import type { Handle } from './service-koa.js';
 
 export interface AdmissionOptions {
   readonly maxInFlight: number;
@@ -172,6 +171,7 @@ export class Admission {
 }
 
 const RETRY_AFTER_SECONDS = '1';
+const REFUSED = Promise.resolve();
 
 /**
  * @param always request targets that are answered however busy the service is: readiness must not fail with load, or
@@ -182,19 +182,16 @@ export const admitting = (
   always: ReadonlySet<string>,
   headers: CommonHeaders,
   handle: Handle,
-) => {
+): Handle => {
   const { toRequest } = refusal(new ApiError(errors.service_unavailable), headers, {
     more: { 'Retry-After': RETRY_AFTER_SECONDS },
     close: false,
   });
   const leave = () => admission.leave();
-  return (request: IncomingMessage, response: ServerResponse): void => {
-    if (always.has(request.url ?? '')) void handle(request, response);
-    else if (admission.enter() !== undefined) toRequest(request, response);
-    else {
-      const answering = handle(request, response);
-      if (answering) void answering.then(leave);
-      else leave();
-    }
+  return (request, response) => {
+    if (always.has(request.url ?? '')) return handle(request, response);
+    if (admission.enter() === undefined) return handle(request, response).then(leave);
+    toRequest(request, response);
+    return REFUSED;
   };
 };

@@ -36,7 +36,7 @@ export interface CommonHeaders {
   /** On every response. @param id the request's, of harmless characters (see `request-id.ts`) */
   always(id: string, origin: string | undefined): string;
   /** On one whose connection stays open, as Node has it. */
-  lasting(): string;
+  connectionLines(): string;
   /** On a 405. */
   allow(methods: readonly string[]): Readonly<Record<string, string>>;
   /** On the answer to OPTIONS. */
@@ -51,7 +51,7 @@ export interface CommonHeadersOptions {
 
 export const commonHeaders = ({ cors, keepAliveTimeoutMs }: CommonHeadersOptions): CommonHeaders => ({
   always: always(readableBy(cors)),
-  lasting: lasting(keepAliveTimeoutMs),
+  connectionLines: connectionLines(keepAliveTimeoutMs),
   allow: (methods) => ({ Allow: allowOf(methods) }),
   options: (methods) =>
     linesOf({
@@ -92,8 +92,8 @@ const readableBy = (cors: CorsOptions | null): ((origin: string | undefined) => 
   return (origin) => (origin === undefined ? undefined : allowed.get(origin)) ?? denied;
 };
 
-/** HTTP dates have whole seconds: one text is that of all responses of its second. */
-const lasting = (keepAliveTimeoutMs: number): CommonHeaders['lasting'] => {
+/** `Date` has a resolution of one second, so it is formatted once a second. */
+const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionLines'] => {
   const connection = linesOf({
     Connection: 'keep-alive',
     'Keep-Alive': `timeout=${Math.floor(keepAliveTimeoutMs / 1000)}`,
@@ -113,7 +113,7 @@ const lasting = (keepAliveTimeoutMs: number): CommonHeaders['lasting'] => {
 const windowSeconds = WINDOW_MS / 1000;
 
 /** `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651) of the IETF draft on rate limit headers. */
-export const limitHead = ({ limit, remaining, resetMs }: Decision): string =>
+export const limitLines = ({ limit, remaining, resetMs }: Decision): string =>
   `RateLimit-Policy: "default";q=${limit};w=${windowSeconds}\r\nRateLimit: "default";r=${digits(remaining)};t=${Math.ceil(resetMs / 1000)}\r\n`;
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));

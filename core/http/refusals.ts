@@ -1,12 +1,12 @@
-/** Answers to requests that never reach the pipeline, in the form of every other error. */
+/** Responses to requests that never reach the Koa application, with the body of every other error. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError, errors } from '../errors.js';
-import { errorBody, errorHead } from './error-reply.js';
+import { errorBody, errorHead } from './error-response.js';
 import { allowOf, type CommonHeaders } from './headers.js';
-import { payloadOf } from './representation.js';
+import { Prepared, payloadOf } from './prepared.js';
+import { sendAlone } from './prepared-response.js';
 import { newRequestId } from './request-id.js';
-import { send } from './write-reply.js';
 
 export interface Refusal {
   /** For a request that Node could read. */
@@ -15,7 +15,7 @@ export interface Refusal {
   toSocket(socket: Socket): void;
 }
 
-/** Builds the answer once, so that giving it costs as little as can be. */
+/** Builds the response once, so that sending it costs as little as can be. */
 export const refusal = (
   error: ApiError,
   headers: CommonHeaders,
@@ -31,7 +31,7 @@ export const refusal = (
       if (close || request.headers['content-length'] || request.headers['transfer-encoding']) {
         response.shouldKeepAlive = false;
       }
-      send(response, headers, { status, head: headFor(request.headers.origin), body: payload });
+      sendAlone(response, new Prepared(status, headFor(request.headers.origin), payload), headers.connectionLines);
     },
     toSocket(socket) {
       socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headFor(undefined)}Connection: close\r\n\r\n${body}`);
@@ -39,7 +39,7 @@ export const refusal = (
   };
 };
 
-/** What Node's parser refuses, and what no pipeline could answer. */
+/** What Node's parser refuses, and what no middleware could answer. */
 export const socketRefusals = (headers: CommonHeaders) => ({
   malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
   headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),

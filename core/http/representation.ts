@@ -1,41 +1,38 @@
-/** A response body as bytes, with its validators and its compressed forms. */
-import { isAscii } from 'node:buffer';
+/** A resource's bytes in one format, with its validators and its compressed encodings. */
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { remember } from '../remember.js';
 import { linesOf } from './head.js';
 import type { Encoding } from './negotiation.js';
+import { Prepared, payloadOf } from './prepared.js';
 
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/**
- * Node writes a text together with the head, in one system call and one copy; a buffer goes beside it, which pays
- * from a few KiB on. Texts must be ASCII: one byte a character, whatever the encoding.
- */
-const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 /** Good for JSON at a tenth of the default level's time. */
 const BROTLI_QUALITY = 5;
 
-/** Bytes, or ASCII text. */
-export type Payload = Buffer | string;
+/** One encoding of the body, ready to be sent as a 200. */
+export class Encoded extends Prepared {
+  /** The response where the client's copy is current. */
+  readonly notModified: Prepared;
 
-export const payloadOf = (body: Buffer): Payload =>
-  body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
-
-/** One encoding of a body, with the header pairs that belong to it. */
-export interface Encoded {
-  readonly body: Buffer;
-  /** What is written: see `WRITTEN_AS_TEXT_BYTES`. */
-  readonly payload: Payload;
-  readonly etag: string;
-  /** Its lines (see `head.ts`), complete but for what differs per request. */
-  readonly head: string;
-  /** The same for a 304. */
-  readonly notModifiedHead: string;
+  constructor(
+    readonly body: Buffer,
+    readonly encoding: Encoding,
+    readonly etag: string,
+    /** Of this encoding alone. */
+    ownHead: string,
+    /** Of every encoding, and of a 304. */
+    head: string,
+  ) {
+    const notModifiedHead = `ETag: ${etag}\r\n${head}`;
+    super(200, ownHead + notModifiedHead, payloadOf(body));
+    this.notModified = new Prepared(304, notModifiedHead);
+  }
 }
 
 interface RepresentationOptions {
@@ -51,7 +48,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(JSON.stringify(data)), JSON_TYPE, options);
 
-/** All answers of a snapshot have the same date: it is put into words once. */
+/** All representations of a snapshot have the same date, which is formatted once. */
 const datedLines = remember((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
@@ -63,7 +60,7 @@ export class Representation {
   readonly #digest: string;
   /** The lines that all encodings have in common. */
   readonly #head: string;
-  readonly #forms = new Map<Encoding, Encoded | Promise<Encoded>>();
+  readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
     this.#contentType = contentType;
@@ -77,23 +74,23 @@ export class Representation {
   /** Bytes held, all encodings together. */
   get size(): number {
     let size = this.identity.body.length;
-    for (const form of this.#forms.values()) if (!(form instanceof Promise)) size += form.body.length;
+    for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;
     return size;
   }
 
-  /** A compressed form is made once, on a thread of its own, when it is first asked for. */
+  /** An encoding is made once, on a thread of its own, when it is first asked for. Small bodies stay as they are. */
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
     if (encoding === 'identity' || this.identity.body.length < COMPRESSED_FROM_BYTES) return this.identity;
-    const known = this.#forms.get(encoding);
+    const known = this.#encodings.get(encoding);
     if (known) return known;
-    const form = this.#compress(encoding).then((body) => {
+    const compressed = this.#compress(encoding).then((body) => {
       const encoded = this.#encoded(body, encoding);
-      this.#forms.set(encoding, encoded);
+      this.#encodings.set(encoding, encoded);
       return encoded;
     });
-    this.#forms.set(encoding, form);
-    form.catch(() => this.#forms.delete(encoding));
-    return form;
+    this.#encodings.set(encoding, compressed);
+    compressed.catch(() => this.#encodings.delete(encoding));
+    return compressed;
   }
 
   /** Whether the client's copy is current: RFC 9110 13.1.2 and 13.1.3, `If-None-Match` winning. */
@@ -129,9 +126,8 @@ export class Representation {
 
   #encoded(body: Buffer, encoding: Encoding): Encoded {
     const etag = encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
-    const notModifiedHead = `ETag: ${etag}\r\n${this.#head}`;
     const coding = encoding === 'identity' ? '' : `Content-Encoding: ${encoding}\r\n`;
-    const head = `Content-Type: ${this.#contentType}\r\nContent-Length: ${body.length}\r\n${coding}${notModifiedHead}`;
-    return { body, payload: payloadOf(body), etag, head, notModifiedHead };
+    const ownHead = `Content-Type: ${this.#contentType}\r\nContent-Length: ${body.length}\r\n${coding}`;
+    return new Encoded(body, encoding, etag, ownHead, this.#head);
   }
 }

@@ -3,28 +3,28 @@ import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { maskKeys } from '../keys/mask-keys.js';
 import type { RegisteredObserver } from '../registry/register-plugins.js';
-import type { Exchange } from './exchange.js';
+import type { ServiceContext } from './request-state.js';
 import { traceParent } from './trace-context.js';
 
 export interface RequestObservers {
-  observe(exchange: Exchange, status: number): void;
+  observe(ctx: ServiceContext): void;
   /** Never rejects. */
   close(): Promise<void>;
 }
 
-/** Undefined where no plugin observes: then nothing is put together for them either. */
+/** Null where no plugin observes: then nothing is put together for them either. */
 export const openObservers = (
   registered: readonly RegisteredObserver[],
   { logger, clock }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'> },
-): RequestObservers | undefined => {
-  if (registered.length === 0) return undefined;
+): RequestObservers | null => {
+  if (registered.length === 0) return null;
   const observers = registered.map(({ plugin, open }) => {
     const own = logger.child({ part: plugin });
     return { observer: open({ logger: own }), logger: own };
   });
   return {
-    observe(exchange, status) {
-      const request = finishedRequest(exchange, status, clock.now());
+    observe(ctx) {
+      const request = finishedRequest(ctx, clock.now());
       for (const { observer, logger } of observers) {
         try {
           observer.onRequest(request);
@@ -47,17 +47,17 @@ export const openObservers = (
   };
 };
 
-const finishedRequest = (exchange: Exchange, status: number, now: number): FinishedRequest => {
-  const { id, request, match, caller, snapshotVersion, cacheHit, startedAt } = exchange;
+const finishedRequest = ({ req: request, res, state }: ServiceContext, now: number): FinishedRequest => {
+  const { id, match, caller, snapshotVersion, cacheHit, startedAt } = state;
   const durationMs = performance.now() - startedAt;
   return {
     id,
     method: request.method ?? '',
-    route: match.address?.pattern ?? null,
+    route: match?.address?.pattern ?? null,
     path: maskKeys((request.url ?? '').split('?', 1)[0]!),
     host: request.headers.host === undefined ? null : maskKeys(request.headers.host),
     httpVersion: request.httpVersion,
-    status,
+    status: res.statusCode,
     startedAt: now - durationMs,
     durationMs,
     key: caller?.key?.id ?? null,

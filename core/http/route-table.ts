@@ -1,16 +1,18 @@
 /** From a URL to a route and its checked input, or to a mount: one resolution per URL, remembered. */
-import Router from '@koa/router';
+import Router, { type RouterMiddleware } from '@koa/router';
 import type { Middleware } from 'koa';
+import compose from 'koa-compose';
 import { BoundedMap } from '../bounded-map.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import type { RegisteredRoute } from '../registry/register-plugins.js';
+import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
 import { csvColumns, csvForm } from './csv.js';
 import { type Form, jsonForm } from './form.js';
 import { splitInput } from './framework-parameters.js';
 import { compileInput, type Input } from './input.js';
 import { mediaTypeChooser } from './negotiation.js';
+import type { ServiceContext, ServiceMiddleware } from './request-state.js';
 import { decodePercent, parseTarget } from './request-target.js';
 
 /** What the middleware ask of an address, whatever answers there. */
@@ -23,13 +25,14 @@ interface Address {
   readonly limited: boolean;
   /** Shared caches keep the answer: it carries nothing about the caller. */
   readonly shared: boolean;
+  /** The plugin's own middleware, and what answers within them. */
+  readonly handle: ServiceMiddleware;
 }
 
 /** A route made ready to serve. */
 export interface ServedRoute extends Address {
   readonly route: Route;
   readonly mount?: undefined;
-  readonly middleware: readonly Middleware[];
   readonly parseInput: ReturnType<typeof compileInput>;
   /** Its first answers where the client has no preference. */
   readonly forms: readonly Form[];
@@ -51,19 +54,22 @@ export interface RouteMatch {
   readonly form: Form | undefined;
   /** The date of the snapshot that is asked for; the current one's where it is undefined. */
   readonly asOf: string | undefined;
+  /** The path's parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>;
   readonly fault?: undefined;
 }
 
 /** What a URL stands for. Where nothing can answer, `fault` says why. */
 export type Match =
   | RouteMatch
-  | { readonly address: ServedMount; readonly input?: undefined; readonly form?: undefined; readonly fault?: undefined }
-  | {
-      readonly address: ServedRoute | undefined;
-      readonly input?: undefined;
-      readonly form?: undefined;
-      readonly fault: ApiError;
-    };
+  | (Unrouted & { readonly address: ServedMount; readonly fault?: undefined })
+  | (Unrouted & { readonly address: ServedRoute | undefined; readonly fault: ApiError });
+
+interface Unrouted {
+  readonly input?: undefined;
+  readonly form?: undefined;
+  readonly params?: undefined;
+}
 
 const REMEMBERED_URLS = 10_000;
 const REMEMBERED_LENGTH = 500;
@@ -74,6 +80,10 @@ export interface RouteTableOptions {
   readonly unknownParameters: 'reject' | 'ignore';
   readonly maxUrlBytes: number;
   readonly csvFormulaGuard: boolean;
+  /** The last middleware of every route. */
+  readonly answerRoute: ServiceMiddleware;
+  /** The first middleware of a mount, and the last one. */
+  readonly answerMount: (mount: Mount) => readonly ServiceMiddleware[];
 }
 
 export class RouteTable {
@@ -86,39 +96,50 @@ export class RouteTable {
 
   constructor(
     routes: readonly RegisteredRoute[],
-    mounts: readonly Mount[],
-    { basePath, unknownParameters, maxUrlBytes, csvFormulaGuard }: RouteTableOptions,
+    mounts: readonly RegisteredMount[],
+    { basePath, unknownParameters, maxUrlBytes, csvFormulaGuard, answerRoute, answerMount }: RouteTableOptions,
   ) {
     this.#maxUrlBytes = maxUrlBytes;
     this.routes = routes.map(({ route, middleware }) => {
       const columns = csvColumns(route);
       const forms = columns ? [jsonForm, csvForm(columns, csvFormulaGuard)] : [jsonForm];
-      return {
+      const pattern = `${basePath}${route.path}`;
+      const own = middleware.length > 0 ? [giveParams, ...middleware] : [];
+      const layer = this.#router.register(
+        pattern.replace(/\{([^}]+)\}/g, ':$1'),
+        ['GET'],
+        [...own, answerRoute] as Layers,
+        {
+          name: route.operationId,
+        },
+      );
+      const served: ServedRoute = {
         route,
-        pattern: `${basePath}${route.path}`,
+        pattern,
         methods: READS,
         needsKey: needsKey(route),
         limited: isLimited(route),
         shared: isShared(route),
-        middleware,
+        handle: composed((layer as { readonly stack: unknown }).stack as readonly Middleware[]),
         parseInput: compileInput(route, unknownParameters),
         forms,
         chooseForm: mediaTypeChooser(forms),
       };
+      this.#byName.set(route.operationId, served);
+      return served;
     });
-    this.mounts = mounts.map((mount) => ({
-      mount,
-      pattern: mount.path,
-      methods: mount.methods ?? READS,
-      needsKey: mount.key ?? false,
-      limited: true,
-      shared: false,
-    }));
-    for (const served of this.routes) {
-      this.#byName.set(served.route.operationId, served);
-      const path = served.pattern.replace(/\{([^}]+)\}/g, ':$1');
-      this.#router.get(served.route.operationId, path, () => undefined);
-    }
+    this.mounts = mounts.map(({ mount, middleware }) => {
+      const [first, last] = answerMount(mount);
+      return {
+        mount,
+        pattern: mount.path,
+        methods: mount.methods ?? READS,
+        needsKey: mount.key ?? false,
+        limited: true,
+        shared: false,
+        handle: composed([first, ...middleware, last] as readonly Middleware[]),
+      };
+    });
   }
 
   /** Never throws: a request that cannot be resolved is a match with a fault. */
@@ -150,7 +171,14 @@ export class RouteTable {
       const { input, framework } = splitInput(route, parseInput(parameters, target.query));
       const shape = `${route.operationId} ${JSON.stringify(Object.entries(input).sort())}`;
       const form = forms.find(({ name }) => name === framework.format);
-      return { address: found.served, input, shape, form, asOf: framework.asOf };
+      return {
+        address: found.served,
+        input,
+        shape,
+        form,
+        asOf: framework.asOf,
+        params: Object.fromEntries(parameters),
+      };
     } catch (error) {
       if (error instanceof ApiError) return { address, fault: error };
       return { address, fault: new ApiError(errors.internal_error, undefined, { cause: error }) };
@@ -167,3 +195,15 @@ export class RouteTable {
     return { served, parameters: layer.paramNames.map(({ name }, index) => [String(name), captures[index] ?? '']) };
   }
 }
+
+type Layers = RouterMiddleware[];
+
+/** One middleware needs no composing. */
+const composed = (middleware: readonly Middleware[]): ServiceMiddleware =>
+  (middleware.length === 1 ? middleware[0] : compose([...middleware])) as ServiceMiddleware;
+
+/** As @koa/router does for a route's middleware: its path parameters by name. */
+const giveParams: Middleware = (ctx, next) => {
+  ctx['params'] = (ctx as unknown as ServiceContext).state.match?.params ?? {};
+  return next();
+};

@@ -1,15 +1,14 @@
-/** The HTTP server around the pipeline: its limits, its answers to what is not HTTP, and its drain. */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+/** The HTTP server around the Koa application: its limits, its responses to what is not HTTP, and its drain. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { limitConnections } from './connection-limit.js';
-import { DirectResponse } from './direct-response.js';
 import type { CommonHeaders } from './headers.js';
 import { hostFault } from './host-header.js';
 import { lastResponse, setLastResponse } from './last-response.js';
 import { listen } from './listen.js';
-import type { Handle } from './pipeline.js';
+import { PreparedResponse, trySendingAtOnce } from './prepared-response.js';
 import { refusal, socketRefusals } from './refusals.js';
-import { cutUnreadAnswers } from './unread-answers.js';
+import { cutUnreadResponses } from './unread-responses.js';
 
 export interface ServerOptions {
   readonly host: string;
@@ -24,12 +23,14 @@ export interface ServerOptions {
   readonly keepAliveTimeoutMs: number;
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
+  readonly drainMs: number;
 }
 
-/** What happened before the pipeline, for the metrics. */
+/** What happened before the Koa application, for the metrics. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 type Refusals = ReturnType<typeof socketRefusals>;
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Node's parser also takes 0.9 and 2.0, which it does not speak. */
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
@@ -42,17 +43,17 @@ export class HttpServer {
   readonly #server: Server;
   readonly #options: ServerOptions;
   readonly #headers: CommonHeaders;
-  readonly #handle: Handle;
+  readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
   #draining = false;
 
-  constructor(options: ServerOptions, headers: CommonHeaders, handle: Handle, observe: (event: EdgeEvent) => void) {
+  constructor(options: ServerOptions, headers: CommonHeaders, handle: Listener, observe: (event: EdgeEvent) => void) {
     this.#options = options;
     this.#headers = headers;
     this.#handle = handle;
     this.#observe = observe;
     this.#server = createServer({
-      ServerResponse: DirectResponse,
+      ServerResponse: PreparedResponse,
       // The target counts towards Node's limit, and has one of its own.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
@@ -74,7 +75,7 @@ export class HttpServer {
     if (trustProxy === 0) {
       limitConnections(server, maxConnectionsPerAddress, () => this.#observe('too_many_connections_of_address'));
     }
-    cutUnreadAnswers(server, stallTimeoutMs, () => this.#observe('unread'));
+    cutUnreadResponses(server, stallTimeoutMs, () => this.#observe('unread'));
     // Node drops the fields beyond its limit in silence; one more is kept than is allowed, to be seen.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
@@ -88,7 +89,7 @@ export class HttpServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
   }
 
-  #acceptor(refusals: Refusals): Handle {
+  #acceptor(refusals: Refusals): Listener {
     const { maxHeaders } = this.#options;
     const handle = this.#handle;
     return (request, response) => {
@@ -126,6 +127,7 @@ export class HttpServer {
   /** @returns the address that it listens on, with the port that the system chose for port 0 */
   async listen(): Promise<{ host: string; port: number }> {
     const { host, port } = this.#options;
+    await trySendingAtOnce();
     return { host, port: await listen(this.#server, port, host) };
   }
 
@@ -134,8 +136,9 @@ export class HttpServer {
     this.#draining = true;
   }
 
-  /** Accepts no more; resolves when running requests have ended, or at the deadline, which cuts them off. */
-  async close(deadlineMs: number): Promise<void> {
+  /** Accepts no more; resolves when running requests have ended, or after `drainMs`, when they are cut off. */
+  async close(): Promise<void> {
+    const deadlineMs = this.#options.drainMs;
     this.drain();
     if (!this.#server.listening) return;
     // Not http's own `close`: it would cut idle connections at once, with a request on its way in some of them.

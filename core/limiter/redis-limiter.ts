@@ -267,12 +267,14 @@ export class RedisLimiter implements Limiter {
   #giveBackLater(name: string, subject: Subject): void {
     const { lease } = subject;
     if (lease.left === 0 || subject.timer) return;
+    // Node 24 and later warn of a negative delay, which a lease has that ended during a slow call.
+    const ms = Math.max(0, lease.until - this.#clock.monotonic());
     subject.timer = setTimeout(() => {
       subject.timer = undefined;
       if (lease.left === 0) return;
       if (this.#clock.monotonic() < lease.until) this.#giveBackLater(name, subject);
       else void this.#giveBack(name, subject);
-    }, lease.until - this.#clock.monotonic()).unref();
+    }, ms).unref();
   }
 
   async #giveBack(name: string, subject: Subject): Promise<void> {

@@ -1,5 +1,5 @@
 /** What is counted of every request: a few additions, and look-ups by references instead of by names. */
-import type { Exchange } from '../http/exchange.js';
+import type { ServiceContext } from '../http/request-state.js';
 import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
 
 /** Seconds. Kept answers take well under a millisecond, a store's timeout some seconds. */
@@ -28,11 +28,11 @@ export class RequestMetrics {
 
   readonly metrics: readonly Metric[] = [this.#duration, this.#cache, this.#limiter, this.#credentials];
 
-  readonly observe = (exchange: Exchange, status: number): void => {
-    const { match, decision, caller, cacheHit, snapshotVersion } = exchange;
-    this.#distribution(match.address, status).observe((performance.now() - exchange.startedAt) / 1000);
+  readonly observe = ({ res, state }: ServiceContext): void => {
+    const { match, decision, caller, cacheHit, snapshotVersion, startedAt } = state;
+    this.#distribution(match?.address, res.statusCode).observe((performance.now() - startedAt) / 1000);
     if (decision) (decision.allowed ? this.#allowed : this.#refused).add();
-    (caller?.key ? this.#valid : exchange.invalidKey ? this.#invalid : this.#none).add();
+    (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).add();
     if (snapshotVersion !== undefined) (cacheHit ? this.#hits : this.#misses).add();
   };
 

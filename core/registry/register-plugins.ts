@@ -24,6 +24,11 @@ export interface RegisteredRoute {
   readonly middleware: readonly Middleware[];
 }
 
+export interface RegisteredMount {
+  readonly mount: Mount;
+  readonly middleware: readonly Middleware[];
+}
+
 export interface RegisteredObserver {
   /** The plugin's name. */
   readonly plugin: string;
@@ -33,7 +38,9 @@ export interface RegisteredObserver {
 export interface Registry {
   readonly plugins: readonly Plugin[];
   readonly routes: readonly RegisteredRoute[];
-  readonly mounts: readonly Mount[];
+  readonly mounts: readonly RegisteredMount[];
+  /** Around the whole service, in the sequence of the plugins. */
+  readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
@@ -48,7 +55,8 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
   const faults: string[] = [];
   const names = new Map<string, LoadedPlugin>();
   const routes: RegisteredRoute[] = [];
-  const mounts: Mount[] = [];
+  const mounts: RegisteredMount[] = [];
+  const serviceMiddleware: Middleware[] = [];
   const observers: RegisteredObserver[] = [];
   const routeOwners = new Map<string, Plugin>();
   const mountOwners = new Map<string, Plugin>();
@@ -91,6 +99,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
       declared = plugin.routes(options);
       mounted = plugin.mounts?.(options) ?? [];
       middleware = plugin.middleware?.(options) ?? [];
+      serviceMiddleware.push(...(plugin.serviceMiddleware?.(options) ?? []));
     } catch (error) {
       faults.push(`${at}: ${label(plugin)} failed to declare its routes: ${(error as Error).message}`);
       continue;
@@ -101,7 +110,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     for (const mount of mounted) {
       if (!MOUNT_PATH.test(mount.path)) faults.push(`${label(plugin)}: mount ${mount.path}: path must look like /docs`);
       claim(mountOwners, mount.path, plugin, `mount ${mount.path}`);
-      mounts.push(mount);
+      mounts.push({ mount, middleware });
     }
     for (const route of declared) {
       faults.push(...routeFaults(route).map((fault) => `${label(plugin)}: ${fault}`));
@@ -144,6 +153,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     plugins: [...names.values()].map(({ plugin }) => plugin),
     routes,
     mounts,
+    serviceMiddleware,
     observers,
     collections: byName,
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),

@@ -1,10 +1,9 @@
 /** The streamable HTTP transport within Koa: one POST is one exchange, and nothing outlives it. */
 import { Readable } from 'node:stream';
-import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { createMcpHandler } from './sdk.js';
 import { mcpServer } from './server.js';
-import type { Tools } from './tools.js';
+import type { Ask, Tools } from './tools.js';
 
 /** A call is a name and a few arguments. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -12,15 +11,16 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** What the transport reads. The caller's key, which has been checked by then, is none of it. */
 const PASSED_ON = /^(accept|content-type|content-length|mcp-.+)$/;
 
-export const httpHandler = (tools: Tools): McpHttpHandler =>
-  createMcpHandler(() => mcpServer(tools), {
+/**
+ * Answers one request through Koa's context.
+ * @param ask requests within it, which the tools are
+ */
+export const answer = async (ctx: Context, tools: Tools, ask: Ask): Promise<void> => {
+  const handler = createMcpHandler(() => mcpServer(tools, ask), {
     maxRequestBodySize: MAX_BODY_BYTES,
     // The tools never change while the service runs: there is nothing to be told of.
     maxSubscriptions: 0,
   });
-
-/** Answers one request through Koa's context. */
-export const answer = async (ctx: Context, handler: McpHttpHandler): Promise<void> => {
   const headers = Object.entries(ctx.req.headersDistinct).flatMap(([name, values = []]) =>
     PASSED_ON.test(name) ? values.map((value): [string, string] => [name, value]) : [],
   );

@@ -2,8 +2,8 @@
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
 import { PLUGIN_VERSION } from '../shared.js';
-import { answer, httpHandler } from './http.js';
-import { MAX_ANSWER_BYTES, toolsOf } from './tools.js';
+import { answer } from './http.js';
+import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
 interface McpOptions {
   readonly path: string;
@@ -35,7 +35,7 @@ export default definePlugin<McpOptions>({
   },
   routes: () => [],
   mounts({ path, maxAnswerBytes }) {
-    let handler: ReturnType<typeof httpHandler> | undefined;
+    let tools: Tools | undefined;
     return [
       {
         path,
@@ -44,8 +44,8 @@ export default definePlugin<McpOptions>({
         key: true,
         async handler(ctx, mount) {
           if (ctx.path !== path) throw new ApiError(errors.route_not_found);
-          handler ??= httpHandler(toolsOf(mount, maxAnswerBytes));
-          await answer(ctx, handler);
+          tools ??= toolsOf(mount.routes, maxAnswerBytes);
+          await answer(ctx, tools, mount.request);
         },
       },
     ];

@@ -7,6 +7,6 @@ import { MAX_ANSWER_BYTES, toolsOf } from './tools.js';
 /** Serves until `close`. Standard output belongs to the protocol from now on. */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await loadStdio();
-  const tools = toolsOf(context, MAX_ANSWER_BYTES);
-  return serveStdio(() => mcpServer(tools));
+  const tools = toolsOf(context.routes, MAX_ANSWER_BYTES);
+  return serveStdio(() => mcpServer(tools, context.request));
 };

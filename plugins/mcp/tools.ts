@@ -7,13 +7,16 @@ import { ProtocolError, ProtocolErrorCode } from './sdk.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
+/** Answers a request for a target: see `MountContext.request`. */
+export type Ask = MountContext['request'];
+
 export interface Tools {
   readonly list: Tool[];
   /**
    * Asks the route; its refusal is a result with `isError`.
    * @throws ProtocolError `InvalidParams` for a tool that there is not, with the nearest name
    */
-  call(name: string, given?: Arguments): Promise<CallToolResult>;
+  call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
 /** What models can take in one answer, unless the options say otherwise. */
@@ -23,12 +26,12 @@ export const MAX_ANSWER_BYTES = 256 * 1024;
 const LEFT_OUT = 'getOpenApi';
 
 /** @param maxAnswerBytes longer answers become errors that ask for a narrower call: models read few bytes */
-export const toolsOf = ({ routes, request }: MountContext, maxAnswerBytes: number): Tools => {
+export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools => {
   const served = routes.filter(({ operationId }) => operationId !== LEFT_OUT);
   const byName = new Map(served.map((route) => [toolName(route), route]));
   return {
     list: served.map(describe),
-    async call(name, given = {}) {
+    async call(ask, name, given = {}) {
       const route = byName.get(name);
       if (!route) {
         const near = nearest(name, [...byName.keys()]);
@@ -37,7 +40,7 @@ export const toolsOf = ({ routes, request }: MountContext, maxAnswerBytes: numbe
       }
       const missing = Object.entries(route.parameters?.path ?? {}).filter(([argument]) => !isGiven(given[argument]));
       if (missing.length > 0) return refusal(missing.map(requirement).join('\n'));
-      const { status, body } = await request(targetOf(route, given));
+      const { status, body } = await ask(targetOf(route, given));
       if (status !== 200) return refusal(sentences(body));
       const bytes = Buffer.byteLength(body);
       return bytes > maxAnswerBytes ? refusal(tooLong(route, bytes, maxAnswerBytes)) : { content: text(body) };

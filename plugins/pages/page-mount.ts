@@ -2,11 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import type { Context } from 'koa';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
-import { pairsOf } from '../../core/http/head.js';
-import { negotiatedReply } from '../../core/http/negotiated-reply.js';
 import { Representation } from '../../core/http/representation.js';
 import { packageRoot } from '../../core/package-root.js';
 import { fillTemplate } from './template.js';
@@ -86,24 +83,13 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
     path,
     summary,
     contentSecurityPolicy: PAGE_POLICY,
-    async handler(ctx, context) {
+    handler(ctx, context) {
       // While replicas are replaced, a page of one release may ask another's files: those are answered, not kept.
       const [, asked, rest] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const name = rest || 'index.html';
       const representation = representationOf(name, context);
       ctx.set('Cache-Control', asked === version && name !== 'index.html' ? KEPT : CHECKED);
-      await send(ctx, representation, context.compression);
+      ctx.body = representation;
     },
   };
-};
-
-const send = async (ctx: Context, representation: Representation, compression: boolean): Promise<void> => {
-  const { status, head, body } = await negotiatedReply(representation, ctx.req.headers, compression);
-  const pairs = pairsOf(head);
-  for (let i = 0; i < pairs.length; i += 2) {
-    // How long the body is, is the pipeline's to say.
-    if (pairs[i] !== 'Content-Length') ctx.set(pairs[i]!, pairs[i + 1]!);
-  }
-  ctx.status = status;
-  ctx.body = body;
 };

@@ -1,10 +1,10 @@
 /** What a client is told of whatever was thrown. */
 import { expect } from 'chai';
 import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../../../core/errors.js';
-import { errorReply } from '../../../core/http/error-reply.js';
+import { errorResponse } from '../../../core/http/error-response.js';
 import { keptLogger } from '../../support/kept-logger.js';
 
-describe('errorReply(thrown)', () => {
+describe('errorResponse(thrown)', () => {
   const cases: [thrown: unknown, code: keyof typeof errors, logged: RegExp | undefined][] = [
     [new ApiError(errors.rate_limited), 'rate_limited', undefined],
     [new LimiterUnavailable('away'), 'service_unavailable', /^warn: /],
@@ -19,9 +19,9 @@ describe('errorReply(thrown)', () => {
   for (const [thrown, code, logged] of cases) {
     it(`${thrown} is ${code}, in the words of the table`, () => {
       const logger = keptLogger();
-      const { status, head, body } = errorReply(thrown, logger, 'id');
+      const { status, head, payload } = errorResponse(thrown, logger, 'id');
       expect(status).to.equal(errors[code].status);
-      expect(JSON.parse(String(body))).to.deep.equal({ error: errors[code].sentence, code });
+      expect(JSON.parse(String(payload))).to.deep.equal({ error: errors[code].sentence, code });
       expect(head.includes('Retry-After')).to.equal(code === 'service_unavailable');
       expect(logger.lines).to.have.length(logged ? 1 : 0);
       if (logged) expect(logger.lines[0]).to.match(logged);

@@ -1,17 +1,17 @@
-/** Large bodies on their way to the socket, in pieces between which others are answered. */
+/** Large bodies on their way to the socket, in pieces between which other requests are answered. */
 import type { ServerResponse } from 'node:http';
 import { TurnQueue } from '../event-loop.js';
 
-/** Handed to the system at once. It would take four megabytes, and that can be 13 milliseconds in which nobody is answered. */
+/** Handed to the system at once. Four megabytes at once would take up to 13 milliseconds, in which nobody is answered. */
 export const PIECE_BYTES = 256 * 1024;
-const largeAnswers = new TurnQueue(0.5);
+const largeBodies = new TurnQueue(0.5);
 
-/** In turn with other large answers, each as fast as it is read. The head has been given to `response` before. */
+/** In turn with other large bodies, each as fast as it is read. The response has its headers already. */
 export const endInPieces = async (response: ServerResponse, body: Buffer): Promise<void> => {
-  const pauses = largeAnswers.join();
+  const pauses = largeBodies.join();
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
     await pauses.pause();
-    // Whoever asked has gone.
+    // The client has gone.
     if (response.destroyed) return;
     const room = writeAtOnce(response, body.subarray(at, at + PIECE_BYTES));
     if (!room && response.writableLength > 0) await roomIn(response);
@@ -20,11 +20,11 @@ export const endInPieces = async (response: ServerResponse, body: Buffer): Promi
 };
 
 /**
- * Node would wait for the end of the turn, to put together what may be written until then.
+ * Without the cork, Node would wait for the end of the turn, to put together what may be written until then.
  * @returns whether there is room for more; if not, there will be a `drain`
  */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
-  // None where the answer waits for that of an earlier request on the same connection.
+  // There is no socket while the response waits for that of an earlier request on the same connection.
   response.socket?.cork();
   const room = response.write(piece);
   response.socket?.uncork();

@@ -1,17 +1,16 @@
-/** Responses on their way to the socket: in one piece, in Node's own way, and large ones in pieces. */
+/** Responses on their way to the socket: at once, in Node's own way, and large ones in pieces. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { DirectResponse } from '../../../core/http/direct-response.js';
 import { linesOf } from '../../../core/http/head.js';
 import { commonHeaders } from '../../../core/http/headers.js';
-import { PIECE_BYTES } from '../../../core/http/large-answers.js';
+import { PIECE_BYTES } from '../../../core/http/large-bodies.js';
 import { lastResponse, setLastResponse } from '../../../core/http/last-response.js';
 import { listen } from '../../../core/http/listen.js';
-import { payloadOf } from '../../../core/http/representation.js';
-import { send } from '../../../core/http/write-reply.js';
+import { Prepared, payloadOf } from '../../../core/http/prepared.js';
+import { PreparedResponse, sendAlone, trySendingAtOnce } from '../../../core/http/prepared-response.js';
 import { exchange } from '../../support/raw-http.js';
 
 const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown fox jumps over the lazy dog. ');
@@ -25,7 +24,11 @@ const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const bytes = bodyOf(Number(length));
   const content = status === '200' || status === '404' ? { 'Content-Length': length } : {};
   const body = status === '204' || status === '304' ? undefined : payloadOf(bytes);
-  send(response, headers, { status: Number(status), head: linesOf({ ETag: '"a"', ...content }), body });
+  sendAlone(
+    response,
+    new Prepared(Number(status), linesOf({ ETag: '"a"', ...content }), body),
+    headers.connectionLines,
+  );
 };
 
 const startServer = async (Response: typeof ServerResponse, handle: typeof answer) => {
@@ -41,12 +44,13 @@ const stopServer = async (server: Server): Promise<void> => {
   await closed;
 };
 
-describe('send()', () => {
+describe('sendAlone()', () => {
   let direct: Server;
   let byNode: Server;
   let ports: readonly number[];
   before(async () => {
-    const servers = await Promise.all([startServer(DirectResponse, answer), startServer(ServerResponse, answer)]);
+    await trySendingAtOnce();
+    const servers = await Promise.all([startServer(PreparedResponse, answer), startServer(ServerResponse, answer)]);
     [direct, byNode] = servers.map(({ server }) => server) as [Server, Server];
     ports = servers.map(({ port }) => port);
   });
@@ -87,18 +91,23 @@ describe('send()', () => {
   }
 });
 
-describe('DirectResponse', () => {
+describe('PreparedResponse', () => {
   let server: Server | undefined;
+  before(async () => {
+    expect(await trySendingAtOnce()).to.equal(true);
+  });
   afterEach(async () => {
     if (server) await stopServer(server);
   });
 
+  const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
+
   /** Answers with what the handler does, and says what it left. */
-  const respond = async (handle: (response: DirectResponse) => void) => {
+  const respond = async (handle: (response: PreparedResponse) => void) => {
     const responses: ServerResponse[] = [];
-    const started = await startServer(DirectResponse, (_request, response) => {
+    const started = await startServer(PreparedResponse, (_request, response) => {
       responses.push(response);
-      handle(response as DirectResponse);
+      handle(response as PreparedResponse);
     });
     server = started.server;
     const { responses: received } = await exchange(started.port, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n');
@@ -108,15 +117,16 @@ describe('DirectResponse', () => {
   it('tells that it has been sent, and finishes when it has gone', async () => {
     const told: unknown[] = [];
     const { response, received } = await respond((response) => {
-      const tell = () => told.push([response.headersSent, response.writableEnded, response.isOrdinary]);
+      const tell = () => told.push([response.headersSent, response.writableEnded, response.sentAtOnce]);
       tell();
       response.once('finish', () => told.push('finish'));
       response.once('close', () => told.push('close'));
-      response.sendAtOnce(404, linesOf({ 'Content-Length': '2' }), 'no');
+      response.statusCode = 404;
+      response.sendPrepared(new Prepared(404, linesOf({ 'Content-Length': '2' }), 'no'), headers.connectionLines);
       tell();
     });
     expect(received).to.deep.include({ status: 404, body: 'no' });
-    expect(told).to.deep.equal([[false, false, true], [true, true, false], 'finish', 'close']);
+    expect(told).to.deep.equal([[false, false, 'no'], [true, true, 'sent'], 'finish', 'close']);
     expect(response.statusCode).to.equal(404);
     expect(response.writableFinished).to.equal(true);
   });
@@ -127,17 +137,18 @@ describe('DirectResponse', () => {
     const { response } = await respond((response) => {
       socket = response.socket!;
       setLastResponse(socket, response);
-      response.sendAtOnce(200, linesOf({ 'Content-Length': '3' }), 'yes');
+      response.sendPrepared(yes, headers.connectionLines);
       seen.push(lastResponse(socket));
     });
     expect(seen).to.deep.equal([response]);
     expect(lastResponse(socket!)).to.equal(null);
   });
 
-  it('is Node’s own where it has headers already, which it keeps', async () => {
+  it('is Node’s own where it has headers already', async () => {
     const { received } = await respond((response) => {
       response.setHeader('X-Own', 'kept');
-      send(response, headers, { status: 200, head: linesOf({ 'Content-Length': '3' }), body: 'yes' });
+      expect(response.sendPrepared(yes, headers.connectionLines)).to.equal(false);
+      response.end('yes');
     });
     expect(received).to.deep.include({ status: 200, body: 'yes' });
     expect(received.headers).to.include({ 'x-own': 'kept', connection: 'keep-alive', 'keep-alive': 'timeout=7' });
@@ -145,14 +156,14 @@ describe('DirectResponse', () => {
 
   it('writes nothing more after it has been sent', async () => {
     const { received } = await respond((response) => {
-      response.sendAtOnce(200, linesOf({ 'Content-Length': '3' }), 'yes');
+      response.sendPrepared(yes, headers.connectionLines);
       response.end();
     });
     expect(received).to.deep.include({ status: 200, body: 'yes' });
   });
 });
 
-describe('large answers', () => {
+describe('large bodies', () => {
   let server: Server;
   let port: number;
   let responses: ServerResponse[];
@@ -160,7 +171,7 @@ describe('large answers', () => {
 
   beforeEach(async () => {
     responses = [];
-    const started = await startServer(DirectResponse, (request, response) => {
+    const started = await startServer(PreparedResponse, (request, response) => {
       responses.push(response);
       answer(request, response);
     });

@@ -1,16 +1,16 @@
-/** Cuts off clients that do not read their answers, which would otherwise hold them in memory for as long as they like. */
+/** Cuts off clients that do not read their responses, which would otherwise stay in memory for as long as they like. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { lastResponse, letGoOfLastResponse } from './last-response.js';
+import { dropFinishedResponse, lastResponse } from './last-response.js';
 
 /**
  * A slow reader is not one that stands still: however little it reads, it goes on. Node can tell, for a socket's
  * timeout compares what waits to be written with what waited at the timeout before; but any byte that the client sends
- * puts that off, so a connection that has an answer waiting is not read from until the answer has gone.
- * @param stallMs how long an answer may stand still, at most
+ * puts that off, so a connection with a waiting response is not read from until that response has gone.
+ * @param stallMs how long a response may stand still, at most
  * @param observe told of each connection that was cut
  */
-export const cutUnreadAnswers = (server: Server, stallMs: number, observe: () => void): void => {
+export const cutUnreadResponses = (server: Server, stallMs: number, observe: () => void): void => {
   // One to stop the reading, two to compare.
   const step = Math.ceil(stallMs / 3);
   const sockets = new Set<Socket>();
@@ -21,7 +21,7 @@ export const cutUnreadAnswers = (server: Server, stallMs: number, observe: () =>
 
   const sweep = setInterval(() => {
     for (const socket of sockets) {
-      letGoOfLastResponse(socket);
+      dropFinishedResponse(socket);
       const response = socket.writableLength > 0 && !socket.isPaused() ? lastResponse(socket) : null;
       if (!response || response.writableFinished) continue;
       socket.pause();

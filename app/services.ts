@@ -1,0 +1,247 @@
+/** What an application is made of: every service once, by name, with what it needs and how it is made of that. */
+import { EventEmitter } from 'node:events';
+import { createKoa } from '../core/app.js';
+import { MemoryCache } from '../core/cache/memory-cache.js';
+import { RedisCache } from '../core/cache/redis-cache.js';
+import type { LoadedConfig } from '../core/config/load.js';
+import type { SharedCache } from '../core/contracts/cache.js';
+import type { KeyStore } from '../core/contracts/keys.js';
+import type { Limiter } from '../core/contracts/limiter.js';
+import type { MountContext } from '../core/contracts/plugin.js';
+import { type Clock, type Logger, systemClock } from '../core/contracts/runtime.js';
+import type { StorageAdapter } from '../core/contracts/storage.js';
+import { Admission, admitting } from '../core/http/admission.js';
+import { callerAddress } from '../core/http/caller-address.js';
+import { type CommonHeaders, commonHeaders } from '../core/http/headers.js';
+import { type Represent, representer } from '../core/http/represent.js';
+import { requestLog } from '../core/http/request-log.js';
+import { openObservers, type RequestObservers } from '../core/http/request-observers.js';
+import { RouteTable } from '../core/http/route-table.js';
+import { CurrentSnapshot } from '../core/http/served-snapshot.js';
+import { HttpServer } from '../core/http/server.js';
+import type { Handle, ServiceKoa } from '../core/http/service-koa.js';
+import { Vintages } from '../core/http/vintages.js';
+import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
+import { RedisLimiter } from '../core/limiter/redis-limiter.js';
+import { answerMount, answerRoute, mountContext } from '../core/middleware/answer.js';
+import { connectRedis, type RedisConnection } from '../core/redis.js';
+import type { Registration } from './container.js';
+import { createKeyRing, type OpenKeyRing } from './key-ring.js';
+import { type Modules, pathResolver } from './load-modules.js';
+import { createLogger } from './logger.js';
+import { createMetrics, type Metrics } from './metrics.js';
+import { RunningState } from './running-state.js';
+
+/** What the adapter tells the other services. */
+export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
+
+/** Every service, by the name of its token. Null: the configuration wants none. */
+export interface Services {
+  /** The configuration that was read. */
+  readonly config: LoadedConfig;
+  /** The modules that it names: adapter, key store, plugins with their routes. */
+  readonly modules: Modules;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly storageEvents: StorageEvents;
+  readonly adapter: StorageAdapter;
+  readonly keyStore: KeyStore;
+  readonly redis: RedisConnection | null;
+  readonly limiter: Limiter;
+  /** What all replicas share for a time, such as `/status`. */
+  readonly cache: SharedCache;
+  /** The snapshot that requests are answered from, with its cached representations. */
+  readonly snapshots: CurrentSnapshot;
+  /** Snapshots of earlier times. */
+  readonly vintages: Vintages;
+  /** Tells whose key a request has. */
+  readonly keyRing: OpenKeyRing;
+  /** What routes about the service itself are told. */
+  readonly state: RunningState;
+  /** Refuses requests past the service's capacity. */
+  readonly admission: Admission | null;
+  readonly metrics: Metrics | null;
+  /** Plugins that observe requests. */
+  readonly observers: RequestObservers | null;
+  readonly headers: CommonHeaders;
+  /** Finds or makes the representation that a route answers with. */
+  readonly represent: Represent;
+  readonly routes: RouteTable;
+  /** The middleware of every request, in order. */
+  readonly koa: ServiceKoa;
+  /** What a request meets first: admission, then Koa. */
+  readonly handle: Handle;
+  readonly server: HttpServer;
+  /** Requests that this process asks of its own service. */
+  readonly local: MountContext;
+}
+
+export type ServiceName = keyof Services;
+
+/** @param needs the services that `make` gets */
+const service = <const Needs extends readonly ServiceName[], Value>(
+  needs: Needs,
+  make: (dependencies: Pick<Services, Needs[number]>) => Value,
+  lifecycle: {
+    readonly open?: (value: NonNullable<NoInfer<Value>>) => Promise<unknown>;
+    readonly close?: (value: NonNullable<NoInfer<Value>>) => unknown;
+  } = {},
+): Registration<Value> => ({ needs, make, ...lifecycle }) as Registration<Value>;
+
+const given = (): never => {
+  throw new Error('config and modules are given to every container');
+};
+
+const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modules'>) => ({
+  routes: modules.registry.routes.map(({ route }) => route),
+  mounts: modules.registry.mounts.map(({ mount }) => mount),
+  basePath: config.config.server.basePath,
+  compression: config.config.http.compression,
+});
+
+export const services: { readonly [Name in ServiceName]: Registration<Services[Name]> } = {
+  config: service([], given),
+  modules: service([], given),
+  clock: service([], () => systemClock),
+  logger: service(['config'], ({ config }) => createLogger(config.config.log)),
+  storageEvents: service([], () => new StorageEvents()),
+  adapter: service(
+    ['config', 'modules', 'logger', 'clock', 'storageEvents'],
+    ({ config: { config, folder }, modules: { adapter, registry }, logger, clock, storageEvents }): StorageAdapter =>
+      adapter.create(config.adapter.options, {
+        collections: registry.collections,
+        logger: logger.child({ part: 'storage' }),
+        clock,
+        resolvePath: pathResolver(folder),
+        changed: () => storageEvents.emit('changed'),
+        problem: (sentence) => storageEvents.emit('problem', sentence),
+      }),
+    { open: (adapter) => adapter.open(), close: (adapter) => adapter.close() },
+  ),
+  keyStore: service(
+    ['config', 'modules', 'logger', 'clock'],
+    ({ config: { config, folder }, modules, logger, clock }): KeyStore =>
+      modules.keyStore.create(config.auth.keys.options, {
+        logger: logger.child({ part: 'keys' }),
+        clock,
+        resolvePath: pathResolver(folder),
+      }),
+    { open: (keyStore) => keyStore.open(), close: (keyStore) => keyStore.close() },
+  ),
+  redis: service(
+    ['config', 'logger'],
+    ({ config: { config }, logger }): RedisConnection | null =>
+      config.redis && connectRedis(config.redis, logger.child({ part: 'redis' })),
+    { open: (redis) => redis.opened, close: (redis) => redis.close() },
+  ),
+  limiter: service(
+    ['config', 'redis', 'clock', 'logger'],
+    ({ config: { config }, redis, clock, logger }): Limiter =>
+      redis
+        ? new RedisLimiter({
+            redis,
+            clock,
+            replicas: config.limits.replicas,
+            whenAway: config.limits.whenRedisIsAway,
+            logger: logger.child({ part: 'limiter' }),
+          })
+        : new MemoryLimiter({ clock }),
+    { close: (limiter) => limiter.close() },
+  ),
+  cache: service(
+    ['redis', 'clock', 'logger'],
+    ({ redis, clock, logger }): SharedCache =>
+      redis ? new RedisCache({ redis, clock, logger: logger.child({ part: 'cache' }) }) : new MemoryCache({ clock }),
+    { close: (cache) => cache.close() },
+  ),
+  snapshots: service(
+    ['config', 'modules', 'adapter', 'clock', 'logger', 'storageEvents'],
+    ({ config: { config }, modules: { registry }, adapter, clock, logger, storageEvents }) => {
+      const { cacheBytes, answerMs } = config.http;
+      const { collections } = registry;
+      const snapshots = new CurrentSnapshot({ adapter, collections, cacheBytes, answerMs, clock, logger });
+      storageEvents.on('changed', () => void snapshots.refresh());
+      return snapshots;
+    },
+    { open: (snapshots) => snapshots.refresh(), close: (snapshots) => snapshots.close() },
+  ),
+  vintages: service(['config', 'modules', 'adapter'], ({ config: { config }, modules: { registry }, adapter }) => {
+    const { cacheBytes, answerMs } = config.http;
+    return new Vintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
+  }),
+  keyRing: service(
+    ['config', 'keyStore', 'clock', 'logger'],
+    ({ config: { config }, keyStore, clock, logger }) =>
+      createKeyRing({ auth: config.auth, keyStore, clock, logger: logger.child({ part: 'keys' }) }),
+    { close: (keyRing) => keyRing.close() },
+  ),
+  state: service(
+    ['clock', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
+    (dependencies) => new RunningState(dependencies),
+  ),
+  admission: service(
+    ['config', 'clock', 'logger'],
+    ({ config: { config }, clock, logger }) =>
+      config.server.overload && new Admission({ ...config.server.overload, clock, logger }),
+  ),
+  metrics: service(
+    ['config', 'state', 'snapshots', 'admission'],
+    ({ config: { config }, state, snapshots, admission }) =>
+      createMetrics(config.metrics, { state: state.read, responses: () => snapshots.get()?.responses, admission }),
+    { close: (metrics) => metrics.close() },
+  ),
+  observers: service(
+    ['modules', 'logger', 'clock'],
+    ({ modules: { registry }, logger, clock }) => openObservers(registry.observers, { logger, clock }),
+    { close: (observers) => observers.close() },
+  ),
+  headers: service(['config'], ({ config: { config } }) =>
+    commonHeaders({ cors: config.http.cors, keepAliveTimeoutMs: config.server.keepAliveTimeoutMs }),
+  ),
+  represent: service(['snapshots', 'vintages', 'cache', 'clock', 'state'], (dependencies) => representer(dependencies)),
+  routes: service(['config', 'modules', 'represent'], ({ config, modules, represent }) => {
+    const { server, http } = config.config;
+    const ofMounts = mountDependencies({ config, modules });
+    return new RouteTable(modules.registry.routes, modules.registry.mounts, {
+      basePath: server.basePath,
+      unknownParameters: http.unknownParameters,
+      maxUrlBytes: server.maxUrlBytes,
+      csvFormulaGuard: http.csvFormulaGuard,
+      answerRoute: answerRoute(represent),
+      answerMount: (mount) => answerMount(mount, ofMounts),
+    });
+  }),
+  koa: service(
+    ['config', 'modules', 'logger', 'headers', 'metrics', 'observers', 'routes', 'keyRing', 'limiter'],
+    ({ config: { config }, modules, logger, headers, metrics, observers, routes, keyRing, limiter }) =>
+      createKoa({
+        logger,
+        headers,
+        observers: [requestLog(logger), metrics?.observeRequest, observers?.observe].filter((each) => each != null),
+        serviceMiddleware: modules.registry.serviceMiddleware,
+        routes,
+        keys: keyRing.ring,
+        addressOf: callerAddress(config.server.trustProxy),
+        trustProxy: config.server.trustProxy,
+        requestsPerMinute: config.limits.requestsPerMinute,
+        limiter,
+        realm: config.auth.realm,
+        compression: config.http.compression,
+      }),
+  ),
+  handle: service(['koa', 'admission', 'routes', 'headers'], ({ koa, admission, routes, headers }): Handle => {
+    const answer = koa.callback() as Handle;
+    if (!admission) return answer;
+    const unlimited = routes.routes.filter(({ limited }) => !limited).map(({ pattern }) => pattern);
+    return admitting(admission, new Set(unlimited), headers, answer);
+  }),
+  server: service(
+    ['config', 'headers', 'handle', 'metrics'],
+    ({ config: { config }, headers, handle, metrics }) =>
+      new HttpServer(config.server, headers, handle, (event) => metrics?.observeEdge(event)),
+    { close: (server) => server.close() },
+  ),
+  local: service(['config', 'modules', 'koa'], ({ config, modules, koa }) =>
+    mountContext(koa, mountDependencies({ config, modules })),
+  ),
+};

@@ -1,0 +1,136 @@
+/** Turns whatever was thrown into the one error body; what clients must not see goes to the log. */
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Logger } from '../contracts/runtime.js';
+import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
+import { maskKeys } from '../keys/mask-keys.js';
+import { linesOf } from './head.js';
+import { Prepared, payloadOf } from './prepared.js';
+import { PreparedResponse } from './prepared-response.js';
+import { JSON_TYPE } from './representation.js';
+import type { ServiceContext } from './request-state.js';
+
+/** Seconds after which a client may try again when a store is away: they are back within two, usually. */
+const RETRY_AFTER_SECONDS = '2';
+
+/** Of the errors in the table that share a status, those that an http-error of that status stands for. */
+const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
+  [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found].map(
+    (kind) => [kind.status, kind],
+  ),
+);
+
+/** The error of a status that is not in the table: 410 is `gone`. */
+const kindOf = (status: number): ErrorKind => {
+  const known = KINDS_BY_STATUS.get(status);
+  if (known) return known;
+  const reason = STATUS_CODES[status]!;
+  const code = reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+  const sentence = status >= 500 ? errors.internal_error.sentence : `The request was refused: ${reason}.`;
+  return { code, status, sentence, when: reason };
+};
+
+/** What Koa reads of an error (`ctx.throw`, `ctx.assert`, the package http-errors). */
+interface HttpError extends Error {
+  readonly status: number;
+  readonly expose?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const asHttpError = (error: unknown): HttpError | undefined => {
+  if (!(error instanceof Error)) return undefined;
+  const { status, statusCode } = error as { readonly status?: unknown; readonly statusCode?: unknown };
+  const given = typeof status === 'number' ? status : statusCode;
+  const isError = typeof given === 'number' && given >= 400 && STATUS_CODES[given] !== undefined;
+  return isError ? Object.assign(error, { status: given }) : undefined;
+};
+
+/** The headers of an http-error but for those about its body, which is ours. */
+const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => !/^content-(type|length)$/i.test(name))
+      .map(([name, value]) => [name, String(value)]),
+  );
+
+/** Errors of the inner boundaries that a client may see as something other than `internal_error`. */
+const asApiError = (error: unknown): ApiError => {
+  if (error instanceof ApiError) return error;
+  const away =
+    error instanceof LimiterUnavailable ||
+    (error instanceof KeyStoreError && error.code === 'unavailable') ||
+    (error instanceof StorageError && (error.code === 'unavailable' || error.code === 'closed'));
+  if (away) return new ApiError(errors.service_unavailable, undefined, { cause: error });
+  const http = asHttpError(error);
+  if (!http) return new ApiError(errors.internal_error, undefined, { cause: error });
+  const sentence = http.expose && http.message !== '' ? http.message : undefined;
+  return new ApiError(kindOf(http.status), sentence, { headers: headersOf(http), cause: error });
+};
+
+export const errorBody = (error: ApiError): Buffer => {
+  const text = JSON.stringify({
+    error: error.message,
+    code: error.kind.code,
+    ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
+  });
+  // A key in the wrong place is named by errors about that place, which people paste into tickets and chats.
+  return Buffer.from(maskKeys(text));
+};
+
+/** @throws TypeError where one of these further fields may not be in a head */
+export const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
+  linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
+
+/** The response to a request that failed so. What is the service's own fault is logged. */
+export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
+  const error = asApiError(thrown);
+  const { status } = error.kind;
+  if (status === 503) logger.warn({ err: error.options.cause ?? error, requestId }, 'a request was turned away');
+  else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
+  const body = errorBody(error);
+  const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
+  try {
+    return new Prepared(status, errorHead(body, more), payloadOf(body));
+  } catch (fault) {
+    // A plugin's error may bring headers that no head may have.
+    return errorResponse(fault, logger, requestId);
+  }
+};
+
+/** The response of a status that was set without a body. */
+export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
+  errorResponse(new ApiError(kindOf(status)), logger, requestId);
+
+/** Makes an error the response, in place of what there was; a response that has begun is cut off. */
+export const setError = (ctx: ServiceContext, error: unknown, logger: Logger): void => {
+  const body = errorResponse(error, logger, ctx.state.id);
+  if (ctx.res.headersSent) {
+    ctx.res.destroy();
+    return;
+  }
+  removeBodyHeaders(ctx.res);
+  ctx.body = body;
+};
+
+const ABOUT_THE_BODY = [
+  'Accept-Ranges',
+  'Age',
+  'Cache-Control',
+  'Content-Disposition',
+  'Content-Encoding',
+  'Content-Language',
+  'Content-Length',
+  'Content-Range',
+  'Content-Type',
+  'ETag',
+  'Expires',
+  'Last-Modified',
+  'Location',
+  'Snapshot-Version',
+  'Transfer-Encoding',
+];
+
+const removeBodyHeaders = (response: ServerResponse): void => {
+  // Lines that nobody has looked at are replaced with the body.
+  if (response instanceof PreparedResponse && !response.isOrdinary) return;
+  for (const name of ABOUT_THE_BODY) response.removeHeader(name);
+};

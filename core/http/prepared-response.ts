@@ -1,0 +1,290 @@
+/**
+ * Node's response, which can also be sent as it was prepared: status, header lines and body in one system call, without
+ * the checks and stages that Node has for responses of every kind. That takes two thirds of the time.
+ *
+ * Header lines stay text for as long as nobody looks. As soon as anything reads or changes a header, Node gets all of
+ * them, and the response is an ordinary one from then on. Both ways write the same bytes. This file alone relies on
+ * Node's insides, and only where `trySendingAtOnce` has found that they work as expected.
+ */
+import { createServer, type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import { Duplex } from 'node:stream';
+import { pairsOf } from './head.js';
+import { endInPieces, PIECE_BYTES } from './large-bodies.js';
+import { dropFinishedResponse } from './last-response.js';
+import { type Payload, Prepared } from './prepared.js';
+
+/** How far a response is that was sent at once. */
+type Sent = 'no' | 'sent' | 'finished';
+
+export class PreparedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  /** The lines that every response carries, and those of the prepared body. */
+  #common = '';
+  #head = '';
+  #isOrdinary = false;
+  #sent: Sent = 'no';
+
+  /** Whether Node has the headers, since something has read or changed one. */
+  get isOrdinary(): boolean {
+    return this.#isOrdinary;
+  }
+
+  get sentAtOnce(): Sent {
+    return this.#sent;
+  }
+
+  /** Adds lines before those that were added earlier. */
+  addLines(lines: string): void {
+    if (this.#isOrdinary) setLines(this, lines);
+    else this.#common = lines + this.#common;
+  }
+
+  /** Sets the lines of the body, in place of those of a body before. */
+  setHead(head: string): void {
+    if (this.#isOrdinary) setLines(this, head);
+    else this.#head = head;
+  }
+
+  /**
+   * Sends a response whose headers nobody has looked at: at once where that is possible, else in Node's own way.
+   * @returns false, and does nothing, where somebody has, or has set another status
+   */
+  sendPrepared({ status, head, payload }: Prepared, connectionLines: () => string): boolean {
+    if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) return false;
+    const lines = head + this.#common;
+    if (this.#canSendAtOnce(payload)) this.#sendAtOnce(status, lines + connectionLines(), payload);
+    else {
+      this.#isOrdinary = true;
+      this.writeHead(status, pairsOf(lines));
+      sendBody(this, payload);
+    }
+    return true;
+  }
+
+  /**
+   * Whether Node would do the same: the request is HTTP/1.1, its turn has come, the connection stays open, and nobody has
+   * begun to write or replaced a method.
+   */
+  #canSendAtOnce(payload: Payload | undefined): boolean {
+    const { socket, req } = this;
+    const own = PreparedResponse.prototype;
+    return (
+      sendingAtOnceWorks &&
+      this.shouldKeepAlive &&
+      socket?.writable === true &&
+      req.httpVersionMinor === 1 &&
+      req.headers.expect === undefined &&
+      !this.headersSent &&
+      !isLarge(payload) &&
+      this.statusMessage === undefined &&
+      this.writeHead === own.writeHead &&
+      this.write === own.write &&
+      this.end === own.end
+    );
+  }
+
+  #sendAtOnce(status: number, lines: string, payload: Payload | undefined): void {
+    const socket = this.socket!;
+    this.statusCode = status;
+    // Marks the response as ended now; Node starts the connection's next request on `finish`.
+    this.finished = true;
+    this.#sent = 'sent';
+    const written = (error?: Error | null): void => {
+      if (error) return;
+      this.#sent = 'finished';
+      this.emit('finish');
+      dropFinishedResponse(socket);
+    };
+    const text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n`;
+    if (payload === undefined || this.req.method === 'HEAD') socket.write(text, 'latin1', written);
+    else if (typeof payload === 'string') socket.write(text + payload, 'latin1', written);
+    else {
+      socket.cork();
+      socket.write(text, 'latin1');
+      socket.write(payload, written);
+      socket.uncork();
+    }
+  }
+
+  /** From Node 24 on, a callback given after `#sendAtOnce` would never be called. */
+  // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
+  override end(...given: any[]): this {
+    if (this.#sent === 'no') return super.end(...given);
+    const callback: unknown = given.findLast((each) => typeof each === 'function');
+    if (typeof callback === 'function') {
+      if (this.#sent === 'finished') process.nextTick(callback as () => void);
+      else this.once('finish', callback as () => void);
+    }
+    return this;
+  }
+
+  #giveLinesToNode(): void {
+    if (this.#isOrdinary) return;
+    this.#isOrdinary = true;
+    setLines(this, this.#common + this.#head);
+  }
+
+  override setHeader(name: string, value: number | string | readonly string[]): this {
+    this.#giveLinesToNode();
+    return super.setHeader(name, value);
+  }
+
+  override setHeaders(headers: Headers | Map<string, number | string | readonly string[]>): this {
+    this.#giveLinesToNode();
+    return super.setHeaders(headers);
+  }
+
+  override appendHeader(name: string, value: string | readonly string[]): this {
+    this.#giveLinesToNode();
+    return super.appendHeader(name, value);
+  }
+
+  override getHeader(name: string): number | string | string[] | undefined {
+    this.#giveLinesToNode();
+    return super.getHeader(name);
+  }
+
+  override getHeaders(): ReturnType<ServerResponse['getHeaders']> {
+    this.#giveLinesToNode();
+    return super.getHeaders();
+  }
+
+  override getHeaderNames(): string[] {
+    this.#giveLinesToNode();
+    return super.getHeaderNames();
+  }
+
+  override hasHeader(name: string): boolean {
+    this.#giveLinesToNode();
+    return super.hasHeader(name);
+  }
+
+  override removeHeader(name: string): void {
+    this.#giveLinesToNode();
+    super.removeHeader(name);
+  }
+
+  override flushHeaders(): void {
+    this.#giveLinesToNode();
+    super.flushHeaders();
+  }
+
+  /** Node calls it too, as soon as anything is written. */
+  // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
+  override writeHead(...given: any[]): this {
+    this.#giveLinesToNode();
+    return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
+  }
+}
+
+/**
+ * Gives a response of any kind its header lines. A later line replaces an earlier one of its name, but for `Vary`, which
+ * adds up.
+ */
+export const setLines = (response: ServerResponse, lines: string): void => {
+  const pairs = pairsOf(lines);
+  for (let i = 0; i < pairs.length; i += 2) {
+    const name = pairs[i]!;
+    const before = name === 'Vary' ? response.getHeader(name) : undefined;
+    response.setHeader(name, before === undefined ? pairs[i + 1]! : merged(before, pairs[i + 1]!));
+  }
+};
+
+const merged = (before: number | string | string[], more: string): string => {
+  const names = `${before}, ${more}`.split(',').map((name) => name.trim());
+  return names.filter((name, i) => names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) === i).join(', ');
+};
+
+const isLarge = (payload: Payload | undefined): payload is Buffer =>
+  Buffer.isBuffer(payload) && payload.length > PIECE_BYTES;
+
+/** Sends a response of any kind that has no headers yet. */
+export const sendAlone = (response: ServerResponse, prepared: Prepared, connectionLines: () => string): void => {
+  if (response instanceof PreparedResponse) {
+    response.statusCode = prepared.status;
+    response.sendPrepared(prepared, connectionLines);
+  } else {
+    response.writeHead(prepared.status, pairsOf(prepared.head));
+    sendBody(response, prepared.payload);
+  }
+};
+
+/** Ends a response whose headers and status are there. HEAD gets no body. */
+export const sendBody = (response: ServerResponse, payload: Payload | undefined): void => {
+  if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload);
+  else response.end(payload, 'latin1');
+};
+
+/** Node's types call these fields; they are accessors, which see nothing of what `#sendAtOnce` does. */
+const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
+const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
+Object.defineProperties(PreparedResponse.prototype, {
+  headersSent: {
+    configurable: true,
+    get(this: PreparedResponse): boolean {
+      return this.sentAtOnce !== 'no' || headersSentByNode?.call(this);
+    },
+  },
+  writableFinished: {
+    configurable: true,
+    get(this: PreparedResponse): boolean {
+      return this.sentAtOnce === 'no' ? writableFinishedByNode?.call(this) : this.sentAtOnce === 'finished';
+    },
+  },
+});
+
+let sendingAtOnceWorks = false;
+let trial: Promise<boolean> | undefined;
+
+/**
+ * Tries once in this process, on a connection in memory, whether a response can be sent at once: whether Node takes it
+ * for ended, and goes on to the connection's next request. Until it has, and where it cannot, Node writes all responses.
+ */
+export const trySendingAtOnce = (): Promise<boolean> => {
+  trial ??= tryOnce().then((works) => {
+    sendingAtOnceWorks = works;
+    return works;
+  });
+  return trial;
+};
+
+const TRIAL_MS = 1000;
+
+const tryOnce = (): Promise<boolean> =>
+  new Promise((resolve) => {
+    const seen: unknown[] = [];
+    let received = '';
+    const connection = new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _encoding, callback) {
+        received += chunk.toString('latin1');
+        setImmediate(callback);
+      },
+    });
+    const server = createServer({ ServerResponse: PreparedResponse });
+    const settle = (works: boolean): void => {
+      clearTimeout(timer);
+      connection.destroy();
+      server.close();
+      resolve(works);
+    };
+    const timer = setTimeout(settle, TRIAL_MS, false);
+    server.on('clientError', () => settle(false));
+    server.on('request', (request, response) => {
+      if (request.url === '/second') {
+        response.once('close', () => settle(wasAsExpected(seen, received)));
+        response.end('second');
+        return;
+      }
+      response.once('finish', () => seen.push(response.writableFinished, response.socket === null));
+      sendingAtOnceWorks = true;
+      response.sendPrepared(new Prepared(200, 'Content-Length: 5\r\n', 'first'), () => '');
+      sendingAtOnceWorks = false;
+      seen.push(response.sentAtOnce, response.headersSent, response.writableEnded, response.writableFinished);
+    });
+    server.emit('connection', connection);
+    connection.push('GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\n\r\n');
+  });
+
+const wasAsExpected = (seen: readonly unknown[], received: string): boolean =>
+  String(seen) === 'sent,true,true,false,true,true' &&
+  /^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\n\r\nfirstHTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nsecond$/.test(received);

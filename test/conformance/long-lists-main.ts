@@ -1,0 +1,33 @@
+/**
+ * Runs the conformance suite over two adapters that answer long lists wrongly, and prints the outcome as JSON: the tests
+ * that failed with their messages, and the most memory that the process had. A process of its own, which a thread ends
+ * with SIGKILL once it has more memory than its argument allows, in MB; that thread works also while a comparison keeps
+ * the other one busy.
+ */
+import { Worker } from 'node:worker_threads';
+import { memoryTarget } from './breakable-memory.js';
+import { finding } from './faults/breaking.js';
+import { runSuite } from './run-suite.js';
+
+const WATCH_MS = 20;
+const watch = ([limitBytes, everyMs]: readonly [number, number]): unknown =>
+  setInterval(() => process.memoryUsage.rss() > limitBytes && process.kill(process.pid, 'SIGKILL'), everyMs);
+const limits = JSON.stringify([Number(process.argv[2]) * 2 ** 20, WATCH_MS]);
+new Worker(`(${watch})(${limits})`, { eval: true }).unref();
+
+const failures = async (name: string, fault: ReturnType<typeof finding>): Promise<[string, string][]> => {
+  const { failed } = await runSuite(memoryTarget(name, fault));
+  return [...failed].map(([title, { message }]) => [title, message]);
+};
+
+const isLong = ({ length }: readonly unknown[]): boolean => length > 1000;
+const losing = await failures(
+  'loses one row in three of a long list',
+  finding((found) => (isLong(found) ? found.filter((_, i) => i % 3 !== 2) : found)),
+);
+const crowd = Array.from({ length: 50_000 }, (_, i) => ({ id: `x${i}` }));
+const inventing = await failures(
+  'answers every find with a long list',
+  finding(() => crowd),
+);
+console.log(JSON.stringify({ losing, inventing, maxMb: Math.round(process.resourceUsage().maxRSS / 1024) }));

@@ -1,0 +1,50 @@
+/** Proves that the conformance suite takes little memory for an adapter that answers long lists wrongly. */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const script = fileURLToPath(new URL('./long-lists-main.js', import.meta.url));
+/** A third of it goes to Node, mocha and the suite's 50,000 documents; `assert.deepEqual` took 23 GB on Node 22. */
+const LIMIT_MB = 600;
+
+type Failures = readonly (readonly [title: string, message: string])[];
+
+describe('the conformance suite, of an adapter that answers long lists wrongly', () => {
+  let losing: Failures;
+  let inventing: Failures;
+
+  before(function () {
+    this.timeout(60_000);
+    const run = spawnSync(process.execPath, [script, String(LIMIT_MB)], { encoding: 'utf8' });
+    expect(run.signal, `ended with more than ${LIMIT_MB} MB`).to.equal(null);
+    expect(run.status, run.stderr).to.equal(0);
+    ({ losing, inventing } = JSON.parse(run.stdout));
+  });
+
+  it('fails one that loses rows by the tests of long lists, and shows the first row that is lost', () => {
+    expect(losing.map(([title]) => title)).to.deep.equal([
+      'snapshot() lets a find() that began before the change end as it began',
+      'reading a collection of 50,000 documents is found whole, each document once and in order',
+    ]);
+    const [, [, message] = []] = losing;
+    expect(message).to.equal(
+      [
+        'expected the documents of "crowd", each once and in order (each shown as [block, seat]); the first difference is at index 2 (50000 expected, 33334 found):',
+        '',
+        '    index  expected   found',
+        '    0      [ -5, 0 ]  [ -5, 0 ]',
+        '    1      [ -5, 1 ]  [ -5, 1 ]',
+        '  > 2      [ -5, 2 ]  [ -5, 3 ]',
+        '    3      [ -5, 3 ]  [ -5, 4 ]',
+        '    4      [ -5, 4 ]  [ -5, 6 ]',
+        '    5      [ -5, 5 ]  [ -5, 7 ]',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('fails one that answers every find with a long list, by many tests with short messages', () => {
+    expect(inventing).to.have.length.above(30);
+    for (const [title, message] of inventing) expect(message.length, title).to.be.below(3000);
+  });
+});
