@@ -7,7 +7,7 @@ import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
-import { gate, Replicas } from './mongo-replica.js';
+import { gate, Replicas, SHORT_LOCK } from './mongo-replica.js';
 
 const THIRD = 'third-3';
 const THIRD_CREATED = '2024-03-01T00:00:00.000Z';
@@ -55,7 +55,7 @@ describe('publishing to MongoDB', () => {
     const hanging = new Replicas(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, replicas.database);
     try {
       const [begun, go] = [gate(), gate()];
-      const stuck = (await hanging.open({ writeMs: 1000 })).adapter.publish(
+      const stuck = (await hanging.open({ ...SHORT_LOCK, writeMs: 1000 })).adapter.publish(
         pausing(anotherDataset(), 'words', () => {
           begun.open();
           return go.passed;

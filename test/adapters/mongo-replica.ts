@@ -22,7 +22,10 @@ export interface Replica {
 }
 
 /** Short spans, so that what takes a minute in production takes a second here. */
-const OPTIONS: Partial<MongoOptions> = { pollMs: 100, lockMs: 1000, writeMs: 5000 };
+const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
+
+/** For publishers that are going to hang or die; others could lose so short a lock to a machine that stalls. */
+export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 
 export class Replicas {
   readonly #running: Replica[] = [];
