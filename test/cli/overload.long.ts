@@ -1,4 +1,4 @@
 /** An overload of a minute. */
 import { describeOverload } from './overload.js';
 
-describeOverload({ seconds: 60, measuringSeconds: 2, pinned: true });
+describeOverload({ seconds: 60, measuringSeconds: 2 });

@@ -1,4 +1,4 @@
 /** A short overload. */
 import { describeOverload } from './overload.js';
 
-describeOverload({ seconds: 2, measuringSeconds: 1, pinned: false });
+describeOverload({ seconds: 2, measuringSeconds: 1 });

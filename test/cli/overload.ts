@@ -1,5 +1,5 @@
 /** Three times as many requests as the service can answer, by arrival rate. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -31,15 +31,10 @@ export interface Overload {
   readonly seconds: number;
   /** How long the capacity and the times without an overload are measured. */
   readonly measuringSeconds: number;
-  /** Whether the service and its callers get a core each: a second core is needed. */
-  readonly pinned: boolean;
 }
 
-const start = async (pinned: boolean): Promise<{ child: ChildProcess; key: string; url: string }> => {
-  const command = [process.execPath, ...commandArgs(['start'])];
-  if (pinned) execFileSync('taskset', ['-cp', '1', String(process.pid)]);
-  const [program, ...args] = (pinned ? ['taskset', '-c', '0', ...command] : command) as [string, ...string[]];
-  const child = spawn(program, args, {
+const start = async (): Promise<{ child: ChildProcess; key: string; url: string }> => {
+  const child = spawn(process.execPath, commandArgs(['start']), {
     cwd: packageRoot,
     env: {
       PATH: process.env['PATH'],
@@ -86,12 +81,12 @@ const p99 = (arrivals: readonly Arrival[]): number =>
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`;
 
-export const describeOverload = ({ seconds, measuringSeconds, pinned }: Overload): void => {
+export const describeOverload = ({ seconds, measuringSeconds }: Overload): void => {
   describe('three times the capacity', function () {
     this.timeout(4 * seconds * 1000 + 60_000);
 
     it('is refused by 503 with Retry-After beyond the capacity, while /health answers, and is forgotten at once', async () => {
-      const { child, key, url } = await start(pinned);
+      const { child, key, url } = await start();
       try {
         const { port, pathname } = new URL(url);
         const loop = new OpenLoop(Number(port), mixed(pathname), key);
