@@ -1,5 +1,5 @@
 /** What the service's middleware pass on to each other about one request, as `ctx.state`. */
-import type { Context, Middleware, ParameterizedContext } from 'koa';
+import type { Middleware, ParameterizedContext } from 'koa';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { Form } from './form.js';
@@ -43,5 +43,3 @@ export type ServiceContext = ParameterizedContext<RequestState>;
 
 /** Koa's, with the service's own state. */
 export type ServiceMiddleware = Middleware<RequestState>;
-
-export const stateOf = (ctx: Context | ServiceContext): RequestState => ctx.state as RequestState;
