@@ -23,8 +23,8 @@ export class Generations<Value> {
     return value;
   }
 
-  entries(): [string, Value][] {
-    return [...this.#old, ...this.#young];
+  values(): Value[] {
+    return [...this.#old.values(), ...this.#young.values()];
   }
 
   get size(): number {
