@@ -62,8 +62,10 @@ local function rewrite(newest, buckets, limit, told)
     end
   end
   for age, count in string.gmatch(told, '(%d+):(%d+)') do
-    local ended = bucketEnd(now - age, limit)
-    if ended + window > now then
+    local ended, last = bucketEnd(now - age, limit), list[#list]
+    if last and last[1] == ended and last[2] == replica then
+      last[3] = last[3] + count
+    elseif ended + window > now then
       list[#list + 1] = { ended, replica, tonumber(count) }
     end
   end

@@ -57,6 +57,7 @@ defineLimiterSuite('RedisLimiter', async () => {
     wait,
     lateMs: (limit) => (limit > EXACT_UP_TO ? windowMs / BUCKETS : 0),
     runs: 8,
+    isRealTime: true,
   };
 });
 
