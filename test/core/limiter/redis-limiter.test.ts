@@ -168,6 +168,7 @@ describe('RedisLimiter', () => {
         await limiter.take('key:bytes', limit);
         if (limit < 1000) await delay(limit > EXACT_UP_TO ? 0.5 : 2);
       }
+      await limiter.close();
       const { length } = await readWindow(admin, prefix, 'key:bytes');
       assert.isAtMost(length, BUCKETS + 2);
       assert.isAtLeast(length, BUCKETS / 2);
