@@ -59,11 +59,15 @@ export interface ComponentState {
   readonly updated_at: string | null;
 }
 
+/** What `/status` reports on by itself. */
+export const OWN_COMPONENTS = ['api', 'storage'] as const;
+type OwnComponent = (typeof OWN_COMPONENTS)[number];
+
 /** A part of the platform that `/status` reports on beside the service itself. */
 export interface StatusComponent {
   readonly id: string;
-  /** The framework's component in whose place it stands: `storage`. */
-  readonly replaces?: string;
+  /** The framework's component in whose place it stands. */
+  readonly replaces?: OwnComponent;
   check(service: ServiceState): ComponentState | Promise<ComponentState>;
 }
 
@@ -148,7 +152,7 @@ export interface MountContext {
 
 /** An address outside the data API that answers in its own way: pages, or another protocol. */
 export interface Mount {
-  /** From the origin: `/docs`. Everything below it belongs to the mount too. */
+  /** From the origin: `/docs`. Everything below it belongs to the mount too; below `/`, nothing does. */
   readonly path: string;
   /** For the log and the start-up messages. */
   readonly summary: string;

@@ -4,7 +4,7 @@ import { checkOptions } from '../config/faults.js';
 import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
-import type { Mount, Plugin, Route, StatusComponent } from '../contracts/plugin.js';
+import { type Mount, OWN_COMPONENTS, type Plugin, type Route, type StatusComponent } from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
 import { withFrameworkParameters } from '../http/framework-parameters.js';
@@ -51,7 +51,7 @@ export interface Registry {
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
 
-const MOUNT_PATH = /^(\/[A-Za-z0-9._-]+)+$/;
+const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
 
 const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;
 
@@ -83,11 +83,15 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Par
   const plugins = [...names.values()].map(({ plugin }) => plugin);
   const components: StatusComponent[] = [];
   const componentOwners = new Map<string, Plugin>();
+  const replacers = new Map<string, Plugin>();
   const speakers = new Map<string, Plugin>();
   let declaredService: Partial<ServiceInfo> = {};
   for (const plugin of plugins) {
     for (const component of plugin.components ?? []) {
-      claim(componentOwners, component.id, plugin, `component "${component.id}"`);
+      const { id, replaces } = component;
+      faults.push(...componentFaults(component).map((fault) => `${label(plugin)}: component "${id}": ${fault}`));
+      claim(componentOwners, id, plugin, `component "${id}"`);
+      if (replaces !== undefined) claim(replacers, replaces, plugin, `what replaces component "${replaces}"`);
       components.push(component);
     }
     if (!plugin.service) continue;
@@ -184,6 +188,19 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Par
     collections: byName,
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
   };
+};
+
+const componentFaults = ({ id, replaces }: StatusComponent): string[] => {
+  const own: readonly string[] = OWN_COMPONENTS;
+  const names = own.map((name) => `"${name}"`).join(' and ');
+  return [
+    ...(own.includes(id)
+      ? ["the framework has a component of this id; give it another, and the framework's as replaces"]
+      : []),
+    ...(replaces === undefined || own.includes(replaces)
+      ? []
+      : [`replaces "${replaces}", but there are ${names} only`]),
+  ];
 };
 
 /** Two packages may each carry their own copy of one declaration. */
