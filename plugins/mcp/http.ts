@@ -12,6 +12,9 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** What the transport reads. The caller's key, which has been checked by then, is none of it. */
 const PASSED_ON = /^(accept|content-type|content-length|mcp-.+)$/;
 
+/** Node's to say: the caller may have asked to close. */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['content-length', 'connection']);
+
 /**
  * Answers one request through Koa's context.
  * @param mount asks the requests that the tools are
@@ -37,5 +40,5 @@ export const answer = async (ctx: Context, tools: Tools, mount: MountContext): P
   const body = Buffer.from(await response.arrayBuffer());
   ctx.status = response.status;
   if (body.length > 0) ctx.body = body;
-  for (const [name, value] of response.headers) if (name !== 'content-length') ctx.set(name, value);
+  for (const [name, value] of response.headers) if (!OF_THE_CONNECTION.has(name)) ctx.set(name, value);
 };
