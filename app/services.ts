@@ -33,7 +33,7 @@ import { createLogger } from './logger.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { RunningState } from './running-state.js';
 
-/** A realm is ASCII without quotes (RFC 9110, section 11.5). */
+/** The header has the realm in quotes, as ASCII (RFC 9110, section 11.5). */
 const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 /** What the adapter tells the other services. */

@@ -22,7 +22,7 @@ export interface ServiceInfo {
   readonly keyPrefix: string;
 }
 
-/** True of every service of the framework. */
+/** How every service of the framework responds, as paragraphs of Markdown. */
 export const conventions = {
   lists:
     '**Lists** are `{"data": [...]}`. Every response comes from one published snapshot, named by its `Snapshot-Version`\nheader.',
