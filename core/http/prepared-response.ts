@@ -91,7 +91,7 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     const written = (error?: Error | null): void => {
       if (error) return;
       this.#sent = 'finished';
-      forgetRequest(this.req);
+      releaseRequest(this.req);
       this.emit('finish');
       dropFinishedResponse(socket);
     };
@@ -185,10 +185,10 @@ interface Insides {
 }
 
 /**
- * Lets go of a request that has come whole, whose stream holds nothing, and whose end nobody waits for. Node would read
- * the stream to its end first: four ticks, and a sixth of a request's garbage.
+ * Releases a request that was received whole, whose stream holds no data and whose end nobody listens for. Node would
+ * read the stream to its end first: four ticks, and a sixth of a request's garbage. A Node without these insides does.
  */
-const forgetRequest = (request: IncomingMessage): void => {
+const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
   if (request.listenerCount('end') > 0 || request.listenerCount('close') > 0) return;
   const insides = request as unknown as Insides;
