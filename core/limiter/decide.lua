@@ -52,15 +52,13 @@ local function read(value)
   return newest, total, sub(value, first), ended
 end
 
--- The window with what this replica tells in place of its own buckets. None ends later than the bucket of now: a clock
--- that was set back must not lengthen the window. It ends as late under an exact limit: a replica that does not know of
--- a change to that limit may still have slots in its bucket.
-local function rewrite(newest, buckets, limit, told)
+-- The window with what this replica tells in place of its own buckets. None ends after `latest`.
+local function rewrite(newest, buckets, limit, told, latest)
   local list = {}
   for at = 1, #buckets, BUCKET do
     local ended, owner, count = unpackAt('>I4I4I4', buckets, at)
     if told == '' or owner ~= replica then
-      list[#list + 1] = { min(newest - (newest - ended) % WRAP, now + lastsFor), owner, count }
+      list[#list + 1] = { min(newest - (newest - ended) % WRAP, latest), owner, count }
     end
   end
   for age, count in string.gmatch(told, '(%d+):(%d+)') do
@@ -106,7 +104,10 @@ for i = 3, #fields do
   end
   local isSetBack = newest > now + bucketLength
   if told ~= '' or isSetBack then
-    newest, total, buckets, ended = rewrite(newest, buckets, limit, told)
+    -- A clock that was set back must not lengthen the window. Else no bucket ends earlier than it was counted: under a
+    -- limit that was changed, another replica may have slots in it.
+    local latest = isSetBack and bucketEnd(now, limit) or newest
+    newest, total, buckets, ended = rewrite(newest, buckets, limit, told, latest)
   end
   local admitted = max(0, min(asked, limit - total))
   if admitted > 0 then

@@ -78,7 +78,7 @@ export class ModelRedis {
         .filter(
           (bucket) => !told || bucket.replica !== replica || fault === 'adds what it is told to what it has counted',
         )
-        .map((bucket) => ({ ...bucket, end: Math.min(bucket.end, this.#bucketEnd(now)) }));
+        .map((bucket) => ({ ...bucket, end: isSetBack ? Math.min(bucket.end, endOf(now)) : bucket.end }));
       const own = (told ?? [])
         .map(({ ageMs, count }) => ({ end: endOf(now - Math.max(0, Math.floor(ageMs * 1000))), replica, count }))
         .filter(({ end }) => end + this.window > now);
