@@ -29,10 +29,11 @@ if last >= number or last < previous then
   return { 0, last }
 end
 
--- A request counts until the whole of its bucket has left the window.
+-- A request counts until the whole of its bucket has left the window. A bucket's end belongs to it.
 local function bucketEnd(moment, limit)
-  return limit > exactUpTo and moment + (bucketLength - moment % bucketLength) % bucketLength or moment
+  return limit > exactUpTo and moment + -moment % bucketLength or moment
 end
+local lastsFor = -now % bucketLength
 
 -- A window without the buckets that have left it. `ended` is the end of its oldest bucket, if there is one.
 local function read(value)
@@ -51,14 +52,13 @@ local function read(value)
   return newest, total, sub(value, first), ended
 end
 
--- The window with what this replica tells in place of its own buckets. None ends later than it would for a request of
--- now: a clock that was set back must not lengthen the window.
-local function rewrite(newest, buckets, limit, told)
+-- The window with what this replica tells in place of its own buckets. None ends after `latest`.
+local function rewrite(newest, buckets, limit, told, latest)
   local list = {}
   for at = 1, #buckets, BUCKET do
     local ended, owner, count = unpackAt('>I4I4I4', buckets, at)
     if told == '' or owner ~= replica then
-      list[#list + 1] = { min(newest - (newest - ended) % WRAP, bucketEnd(now, limit)), owner, count }
+      list[#list + 1] = { min(newest - (newest - ended) % WRAP, latest), owner, count }
     end
   end
   for age, count in string.gmatch(told, '(%d+):(%d+)') do
@@ -96,7 +96,7 @@ local function add(newest, buckets, ended, admitted)
   return buckets .. pack('>I4I4I4', ended % WRAP, replica, admitted)
 end
 
-local reply, written = { 1, bucketLength - now % bucketLength }, { fields[1], pack('>I7I7', now, number) }
+local reply, written = { 1, lastsFor }, { fields[1], pack('>I7I7', now, number) }
 for i = 3, #fields do
   local from = ASKS + 4 * (i - 3)
   local limit, asked, told = tonumber(ARGV[from + 1]), tonumber(ARGV[from + 2]), ARGV[from + 3]
@@ -106,7 +106,10 @@ for i = 3, #fields do
   end
   local isSetBack = newest > now + bucketLength
   if told ~= '' or isSetBack then
-    newest, total, buckets, ended = rewrite(newest, buckets, limit, told)
+    -- A clock that was set back must not lengthen the window. Else no bucket ends earlier than it was counted: under a
+    -- limit that was changed, another replica may have slots in it.
+    local latest = isSetBack and bucketEnd(now, limit) or newest
+    newest, total, buckets, ended = rewrite(newest, buckets, limit, told, latest)
   end
   local admitted = max(0, min(asked, limit - total))
   if admitted > 0 then

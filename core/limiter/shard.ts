@@ -1,5 +1,5 @@
 /** One replica's side of the protocol with a shard of windows in Redis. No input, output or clock. */
-import type { Call, Reply } from './decide-script.js';
+import { BUCKETS, type Call, type Reply } from './decide-script.js';
 import type { SlidingLog } from './sliding-log.js';
 
 /** Enough to spread the windows over the nodes of a cluster, few enough for many requests in each call. */
@@ -89,8 +89,9 @@ export class Shard {
   }
 
   next(asking: readonly Asking[], now: number): Call {
-    // What this replica did a window ago has left every window, and Redis may have dropped its record of it.
-    const isIdle = now - this.#sentAt >= this.windowMs;
+    // Slots of its last call were used up to a bucket later. When these too have left the window, nothing can be lost
+    // any more, and Redis may have dropped its record of the call.
+    const isIdle = now - this.#sentAt >= this.windowMs + this.windowMs / BUCKETS;
     const previous = isIdle ? 0 : this.#hasToTell ? this.#applied : this.#sent;
     this.#hasToTell = false;
     this.#inFlight++;
