@@ -112,7 +112,8 @@ export class RedisLimiter implements Limiter {
     const now = this.#clock.monotonic();
     const subject = this.#subjects.get(name, now);
     if (limit !== subject.limit) subject.lane.changeLimit(subject, limit);
-    if (now < subject.refusedUntil) return { allowed: false, limit, remaining: 0, resetMs: subject.dueBy - now };
+    if (now < subject.refusedUntil && subject.account.slots === 0)
+      return { allowed: false, limit, remaining: 0, resetMs: subject.dueBy - now };
     return this.#isAlone(now) ? this.#decideAlone(subject, now) : subject.lane.take(subject, now);
   }
 
