@@ -7,13 +7,13 @@ import { redisFigures } from './redis-figures.js';
 const WINDOW_MS = 60_000;
 const CONNECTIONS = 8;
 /** The rush begins so long before the border of a window that began with the first request, and ends so long after. */
-const RUSH_MS = { before: 6000, after: 6000 };
+const RUSH_MS = { before: 4000, after: 6000 };
 /** After a refusal, until the same connection asks again. */
 const REFUSED_PAUSE_MS = 100;
 /** Ten times a second for a minute is all that a key of 600 may ask. */
 const TICK_MS = 100;
-/** While nothing of the minute has been forgotten, counted from its first request. */
-const MEASURED_AT_MS = WINDOW_MS - 2000;
+/** When memory is measured: before the rush, and before anything of the minute may be forgotten. */
+const MEASURED_AT_MS = WINDOW_MS - 5000;
 
 export interface Probed {
   /** The address of one market. */
@@ -26,8 +26,8 @@ export interface LimitFigures {
   readonly most: number;
   /** Bytes of Redis for a caller who has asked once. */
   readonly idleBytes: number;
-  /** Bytes of Redis for a caller who asks evenly for all that the limit allows. */
-  readonly busyBytes: number;
+  /** Bytes of Redis for a caller who asks evenly for all that the limit allows; null where that was measured too late. */
+  readonly busyBytes: number | null;
 }
 
 export interface ProbeKeys {
@@ -108,11 +108,14 @@ const askEvenly = async (caller: Caller, keys: readonly string[], end: number): 
 export const probeLimits = async ({ url, redis }: Probed, keys: ProbeKeys): Promise<LimitFigures> => {
   const caller = new Caller(url);
   try {
-    const end = performance.now() + MEASURED_AT_MS;
+    const began = performance.now();
     const idleBytes = await bytesEach(redis, keys.idle.length, () => askOnce(caller, keys.idle));
     const rushed = rush(caller, keys.rushing);
-    const busyBytes = await bytesEach(redis, keys.busy.length + 1, () => askEvenly(caller, keys.busy, end));
-    return { most: await rushed, idleBytes, busyBytes };
+    const busyBytes = await bytesEach(redis, keys.busy.length + 1, () =>
+      askEvenly(caller, keys.busy, began + MEASURED_AT_MS),
+    );
+    const isLate = performance.now() > began + WINDOW_MS;
+    return { most: await rushed, idleBytes, busyBytes: isLate ? null : busyBytes };
   } finally {
     caller.close();
   }
