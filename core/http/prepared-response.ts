@@ -12,7 +12,7 @@ import { pairsOf } from './head.js';
 import type { CommonHeaders } from './headers.js';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
 import { dropFinishedResponse } from './last-response.js';
-import { type Payload, Prepared } from './prepared.js';
+import { type Payload, Prepared, WRITTEN_AS_TEXT_BYTES } from './prepared.js';
 
 /** How far a response is that was sent at once. */
 type Sent = 'no' | 'sent' | 'finished';
@@ -100,6 +100,8 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     const text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n`;
     if (payload === undefined || this.req.method === 'HEAD') socket.write(text, 'latin1', written);
     else if (typeof payload === 'string') socket.write(text + payload, 'latin1', written);
+    else if (payload.length <= WRITTEN_AS_TEXT_BYTES)
+      socket.write(text + payload.toString('latin1'), 'latin1', written);
     else {
       socket.cork();
       socket.write(text, 'latin1');
