@@ -54,7 +54,20 @@ export interface Series {
   readonly notes: string | null;
 }
 
-/** One run of a model over the markets. Only completed runs are served. */
+/** Whether a run is as it was published at its time, or was computed later, for a quarter that had none. */
+export const BASES = ['published', 'reconstructed'] as const;
+export type Basis = (typeof BASES)[number];
+
+/** The rules of signals and grades that a run was made with: see `metro/forecast/rules.ts`. In percent. */
+export interface RunRules {
+  readonly expand_point: number;
+  readonly expand_lower: number;
+  readonly contract_point: number;
+  /** Probabilities of a decline below which the grade is A, B, C and D. */
+  readonly grades: readonly number[];
+}
+
+/** One run of a model over the markets. Only completed runs are served. Runs of version 1.0 lack the optional keys. */
 export interface ForecastRun {
   readonly id: number;
   readonly status: 'completed' | 'running' | 'failed';
@@ -63,6 +76,15 @@ export interface ForecastRun {
   readonly horizon_months: number;
   readonly features: readonly string[] | null;
   readonly notes: string | null;
+  /** Absent: reconstructed. */
+  readonly basis?: Basis;
+  /** The vintage of the data that it was computed from. */
+  readonly vintage?: string;
+  /** When it was first published. */
+  readonly published_at?: string;
+  readonly rules?: RunRules;
+  /** Of the fit at the run, in the sequence of the regressors. */
+  readonly coefficients?: readonly { readonly name: string; readonly value: number }[];
 }
 
 /** What one run said of one market, and what came true. In percent. */
@@ -83,6 +105,10 @@ export interface Forecast {
   readonly realized: number | null;
   /** The vintage that `realized` was read from. */
   readonly realized_as_of: string | null;
+  /** Probability that the index declines, from 0 to 1; what `risk_score` grades. Absent from rows of version 1.0. */
+  readonly decline_probability?: number | null;
+  /** What persistence forecast from the same data. Absent from rows of version 1.0. */
+  readonly benchmark?: number | null;
 }
 
 /** A rolling-realized backtest of a model. Field meanings: see the API's reference. */
@@ -104,6 +130,9 @@ export interface Backtest {
   readonly benchmark: { readonly name: string; readonly mae_pp: number };
   readonly skill_mae: number;
   readonly realized_vintage: string;
+  readonly base_rate_up?: number;
+  readonly declines?: number;
+  readonly declines_called?: number;
 }
 
 /** The series of all metros' indexes, which are a collection of their own. */
@@ -117,6 +146,7 @@ export const text = { type: 'string', minLength: 1 };
 export const percent = { type: 'number', description: 'In percent.' };
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' };
 const count = { type: 'integer', minimum: 1 };
+const tally = { type: 'integer', minimum: 0 };
 const size = { type: 'number', minimum: 0, description: 'In percentage points.' };
 export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null] };
 export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null] };
@@ -124,13 +154,44 @@ export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null
 /** The same schema, also allowing null. */
 export const nullable = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'] });
 
-/** An object schema in which all properties are required and no others are allowed. */
-export const record = (properties: Record<string, object>) => ({
+/** An object schema in which no other properties are allowed. */
+export const record = (required: Record<string, object>, optional: Record<string, object> = {}) => ({
   type: 'object',
-  properties,
-  required: Object.keys(properties),
+  properties: { ...required, ...optional },
+  required: Object.keys(required),
   additionalProperties: false,
 });
+
+/** What a run says of where it comes from, beside its forecasts. */
+export const runOrigin = {
+  basis: {
+    type: 'string',
+    enum: BASES,
+    description:
+      '`published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter.',
+  },
+  vintage: { ...date, description: 'Date up to which the data that it was computed from was known.' },
+  published_at: { ...dateTime, description: 'When it was first published.' },
+};
+
+export const runRules = record({
+  expand_point: { ...percent, description: '`expand` needs a `point` of at least this,' },
+  expand_lower: { ...percent, description: 'and a `lower_80` above this.' },
+  contract_point: { ...percent, description: '`contract` is a `point` below this.' },
+  grades: {
+    type: 'array',
+    items: rate,
+    minItems: 4,
+    maxItems: 4,
+    description: 'Probabilities of a decline below which the grade is A, B, C and D; F from the last one on.',
+  },
+});
+
+export const coefficients = {
+  type: 'array',
+  items: record({ name: text, value: { type: 'number' } }),
+  description: 'Coefficients of the fit at the run.',
+};
 
 export const markets = collection<Market>({
   name: 'markets',
@@ -183,40 +244,44 @@ export const forecastRuns = collection<ForecastRun>({
   name: 'forecast_runs',
   key: ['id'],
   orders: [['run_at', 'id']],
-  schema: record({
-    id: { type: 'integer' },
-    status: { type: 'string', enum: ['completed', 'running', 'failed'] },
-    model_version: text,
-    run_at: dateTime,
-    horizon_months: { type: 'integer', minimum: 1 },
-    features: { type: ['array', 'null'], items: text },
-    notes: nullable({ type: 'string' }),
-  }),
+  schema: record(
+    {
+      id: { type: 'integer' },
+      status: { type: 'string', enum: ['completed', 'running', 'failed'] },
+      model_version: text,
+      run_at: dateTime,
+      horizon_months: { type: 'integer', minimum: 1 },
+      features: { type: ['array', 'null'], items: text },
+      notes: nullable({ type: 'string' }),
+    },
+    { ...runOrigin, rules: runRules, coefficients },
+  ),
 });
 
 export const forecasts = collection<Forecast>({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  references: [
-    { fields: ['run_id'], to: 'forecast_runs' },
-    { fields: ['cbsa'], to: 'markets' },
-  ],
-  schema: record({
-    run_id: { type: 'integer' },
-    cbsa,
-    run_at: dateTime,
-    model_version: text,
-    horizon_months: { type: 'integer', minimum: 1 },
-    target_period: date,
-    point: percent,
-    lower_80: nullable(percent),
-    upper_80: nullable(percent),
-    signal,
-    risk_score: riskScore,
-    realized: nullable(percent),
-    realized_as_of: nullable(date),
-  }),
+  // A published run keeps its forecasts of areas that have been redrawn since, so `cbsa` need not be of a market.
+  references: [{ fields: ['run_id'], to: 'forecast_runs' }],
+  schema: record(
+    {
+      run_id: { type: 'integer' },
+      cbsa,
+      run_at: dateTime,
+      model_version: text,
+      horizon_months: { type: 'integer', minimum: 1 },
+      target_period: date,
+      point: percent,
+      lower_80: nullable(percent),
+      upper_80: nullable(percent),
+      signal,
+      risk_score: riskScore,
+      realized: nullable(percent),
+      realized_as_of: nullable(date),
+    },
+    { decline_probability: nullable(rate), benchmark: nullable(percent) },
+  ),
   check({ lower_80, point, upper_80 }) {
     if (lower_80 !== null && lower_80 > point) return { field: 'lower_80', rule: 'must not be above point' };
     if (upper_80 !== null && upper_80 < point) return { field: 'upper_80', rule: 'must not be below point' };
@@ -227,28 +292,38 @@ export const forecasts = collection<Forecast>({
 export const backtests = collection<Backtest>({
   name: 'backtests',
   key: ['as_of', 'model_version'],
-  schema: record({
-    as_of: { ...dateTime, description: 'When the backtest was computed.' },
-    model_version: text,
-    horizon_months: { type: 'integer', minimum: 1 },
-    window_start: { ...date, description: 'First target scored.' },
-    window_end: { ...date, description: 'Last target scored.' },
-    n: { ...count, description: 'Scored forecasts.' },
-    n_metros: count,
-    n_runs: count,
-    mae_pp: { ...size, description: 'Mean absolute error.' },
-    rmse_pp: { ...size, description: 'Root mean squared error.' },
-    bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
-    coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
-    interval_score_80: { ...size, description: 'Mean of the width + 10 times the miss.' },
-    direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
-    benchmark: {
-      ...record({ name: text, mae_pp: size }),
-      description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
+  schema: record(
+    {
+      as_of: { ...dateTime, description: 'When the backtest was computed.' },
+      model_version: text,
+      horizon_months: { type: 'integer', minimum: 1 },
+      window_start: { ...date, description: 'First target scored.' },
+      window_end: { ...date, description: 'Last target scored.' },
+      n: { ...count, description: 'Scored forecasts.' },
+      n_metros: count,
+      n_runs: count,
+      mae_pp: { ...size, description: 'Mean absolute error.' },
+      rmse_pp: { ...size, description: 'Root mean squared error.' },
+      bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+      coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
+      interval_score_80: { ...size, description: 'Mean of the width + 10 times the miss.' },
+      direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+      benchmark: {
+        ...record({ name: text, mae_pp: size }),
+        description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
+      },
+      skill_mae: { type: 'number', description: '1 - mae_pp / benchmark.mae_pp.' },
+      realized_vintage: { ...date, description: 'Vintage of the realized values.' },
     },
-    skill_mae: { type: 'number', description: '1 - mae_pp / benchmark.mae_pp.' },
-    realized_vintage: { ...date, description: 'Vintage of the realized values.' },
-  }),
+    {
+      base_rate_up: {
+        ...rate,
+        description: 'Share of realized values above 0: the hit rate of saying "up" each time.',
+      },
+      declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
+      declines_called: { ...tally, description: 'Of these, those with a point forecast below 0.' },
+    },
+  ),
 });
 
 export const collections = [markets, hpi, series, observations, forecastRuns, forecasts, backtests] as const;

@@ -3,12 +3,18 @@ import type { Document, Manifest } from '../../../core/contracts/dataset.js';
 import { memoryDataset } from '../../../core/dataset/memory-dataset.js';
 import { forecastDataset } from '../../../metro/forecast/forecast-dataset.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
-import { defaultModel } from '../../../metro/forecast/models/index.js';
+import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
 import { defaultRules } from '../../../metro/forecast/rules.js';
 import { rowsOfPanel } from './panels.js';
 
 const manifest = { vintage: '2015-03-31' } as Manifest;
-const input = { model: defaultModel, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 } };
+const input = {
+  model: pooledMomentum,
+  options: defaultForecastOptions,
+  rules: defaultRules,
+  span: { last: 8 },
+  created: new Date('2015-04-02T00:00:00Z'),
+};
 
 describe('forecastDataset(dataset, input)', () => {
   it('replaces runs, forecasts and backtest, and gives each market the figures of the newest run', async () => {

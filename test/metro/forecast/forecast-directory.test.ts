@@ -10,12 +10,12 @@ import { OperatorError } from '../../../core/errors.js';
 import { collections } from '../../../metro/collections.js';
 import { forecastDirectory } from '../../../metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
-import { defaultModel } from '../../../metro/forecast/models/index.js';
+import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
 import { defaultRules } from '../../../metro/forecast/rules.js';
 import { rowsOfPanel } from './panels.js';
 
 const time = new Date('2015-04-02T00:00:00Z');
-const input = { model: defaultModel, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 }, time };
+const input = { model: pooledMomentum, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 }, time };
 const declared = new Map(collections.map((one) => [one.name, one as unknown as Collection]));
 const manifest = {
   format: 1,
