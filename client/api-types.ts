@@ -1,5 +1,25 @@
 /** Types of the Metro Forecast API 1.0.0, written by `metro-forecast types` from its OpenAPI document. */
 
+export type Area = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** Title by the Office of Management and Budget, July 2023. */
+  readonly name: string;
+  readonly kind: 'metropolitan' | 'division';
+  /** Postal codes, in the sequence of the title. */
+  readonly states: readonly string[];
+  /** The metropolitan area that a division is part of. */
+  readonly parent: string | null;
+  /** Divisions of a metropolitan area. */
+  readonly divisions: readonly string[];
+  /** Of the centre by the Census Gazetteer of 2025, in degrees; of the parent for a division. */
+  readonly latitude: number;
+  /** In degrees, east of Greenwich. */
+  readonly longitude: number;
+  /** Whether it is a market of this snapshot. */
+  readonly has_index: boolean;
+};
+
 export type Backtest = {
   /** When the backtest was computed. */
   readonly as_of: string;
@@ -35,6 +55,45 @@ export type Backtest = {
   readonly skill_mae: number;
   /** Vintage of the realized values. */
   readonly realized_vintage: string;
+  /** Share of realized values above 0: the hit rate of saying "up" each time. */
+  readonly base_rate_up?: number;
+  /** Scored forecasts whose realized value is below 0. */
+  readonly declines?: number;
+  /** Of these, those with a point forecast below 0. */
+  readonly declines_called?: number;
+};
+
+export type BacktestGroup = {
+  /** The year, quarter, grade, signal, state or size of forecast. */
+  readonly group: string;
+  /** Scored forecasts. */
+  readonly n: number;
+  /** Mean absolute error, in percentage points. */
+  readonly mae_pp: number;
+  /** The same of persistence. */
+  readonly benchmark_mae_pp: number;
+  /** Mean of realized - point, in percentage points. */
+  readonly bias_pp: number;
+  /** The same of persistence. */
+  readonly benchmark_bias_pp: number;
+  /** Share of realized values inside the 80% interval. */
+  readonly coverage_80: number;
+  /** Mean of the width + 10 times the miss. */
+  readonly interval_score_80: number;
+  /** Share of forecasts with the sign of the realized change. */
+  readonly direction_hit_rate: number;
+  /** The same of persistence. */
+  readonly benchmark_hit_rate: number;
+  /** The same of saying "up" each time: the share of realized values above 0. */
+  readonly always_up_hit_rate: number;
+  /** Realized values below 0. */
+  readonly declines: number;
+  /** Of these, those with a point forecast below 0. */
+  readonly declines_called: number;
+  /** Share of realized values below 0. */
+  readonly decline_share: number;
+  /** Mean `decline_probability` of the same forecasts: equal to `decline_share` where grades say what comes true. */
+  readonly predicted_decline_share: number | null;
 };
 
 export type Error = {
@@ -65,6 +124,10 @@ export type ForecastHistory = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
 };
 
 export type ForecastRun = {
@@ -75,6 +138,28 @@ export type ForecastRun = {
   readonly features: readonly string[] | null;
   readonly notes: string | null;
   readonly horizon_months: number;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
+  /** When it was first published. */
+  readonly published_at: string | null;
+  /** The rules of signals and grades in force at the run. */
+  readonly rules: {
+    /** `expand` needs a `point` of at least this, */
+    readonly expand_point: number;
+    /** and a `lower_80` above this. */
+    readonly expand_lower: number;
+    /** `contract` is a `point` below this. */
+    readonly contract_point: number;
+    /** Probabilities of a decline below which the grade is A, B, C and D; F from the last one on. */
+    readonly grades: readonly number[];
+  } | null;
+  /** Coefficients of the fit at the run. */
+  readonly coefficients: readonly {
+    readonly name: string;
+    readonly value: number;
+  }[] | null;
 };
 
 export type ForecastTrack = {
@@ -92,6 +177,10 @@ export type ForecastTrack = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
   readonly run_id: number;
   readonly signal: 'expand' | 'hold' | 'contract' | null;
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
@@ -103,6 +192,8 @@ export type ForecastTrack = {
   readonly within_80: boolean | null;
   /** The vintage that `realized` was read from. */
   readonly realized_as_of: string | null;
+  /** Probability of a decline that `risk_score` grades. */
+  readonly decline_probability: number | null;
 };
 
 export type Health = {
@@ -226,6 +317,8 @@ export interface Paths {
     readonly input: {
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly Market[];
@@ -236,14 +329,42 @@ export interface Paths {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: Market;
+  };
+  /** Every metropolitan area of the United States and its divisions */
+  readonly '/areas': {
+    readonly input: {
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly Area[];
+    };
+  };
+  /** One metropolitan area or division */
+  readonly '/areas/{cbsa}': {
+    readonly input: {
+      /** Code of the area or division: exactly 5 digits. */
+      readonly cbsa: string;
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: Area;
   };
   /** The full quarterly house price index of one market */
   readonly '/markets/{cbsa}/history': {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -265,11 +386,15 @@ export interface Paths {
       readonly data: readonly Market[];
     };
   };
-  /** What the model predicted for one market at each past run */
+  /** What the model says of one market at each past quarter */
   readonly '/forecasts/{cbsa}/history': {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -284,6 +409,10 @@ export interface Paths {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -298,6 +427,8 @@ export interface Paths {
     readonly input: {
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly ForecastRun[];
@@ -305,9 +436,26 @@ export interface Paths {
   };
   /** The newest rolling-realized backtest of the baseline forecast */
   readonly '/forecast-backtest': {
-    readonly input: Readonly<Record<string, never>>;
+    readonly input: {
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
     readonly output: {
       readonly data: Backtest | null;
+    };
+  };
+  /** How well past forecasts came true, by year, quarter, grade, signal, state or size of forecast */
+  readonly '/forecast-backtest/breakdown': {
+    readonly input: {
+      /** What to group by. */
+      readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size';
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly BacktestGroup[];
     };
   };
   /** Observations of one series */
@@ -315,8 +463,10 @@ export interface Paths {
     readonly input: {
       /** Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. */
       readonly series_id: string;
-      /** Earliest date of the observations, inclusive. */
+      /** Earliest period, inclusive. */
       readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** Narrows `metro_hpi` to one market: exactly 5 digits. */
       readonly cbsa?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
@@ -333,6 +483,8 @@ export interface Paths {
     readonly input: {
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly Series[];
@@ -357,6 +509,8 @@ export interface Paths {
       readonly limit?: number;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly Mover[];

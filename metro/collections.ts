@@ -1,6 +1,7 @@
 /** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
 import type { Cadence } from '../core/contracts/dataset.js';
 import { collection } from '../core/contracts/plugin.js';
+import { lookAhead } from './periods.js';
 
 export const SIGNALS = ['expand', 'hold', 'contract'] as const;
 export type Signal = (typeof SIGNALS)[number];
@@ -193,6 +194,12 @@ export const coefficients = {
   description: 'Coefficients of the fit at the run.',
 };
 
+/** The fault of a period that ends after its dataset was made. */
+const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
+  const rule = lookAhead(day, cadence, created);
+  return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
+};
+
 export const markets = collection<Market>({
   name: 'markets',
   key: ['cbsa'],
@@ -212,6 +219,7 @@ export const hpi = collection<Hpi>({
   key: ['cbsa', 'period_start'],
   references: [{ fields: ['cbsa'], to: 'markets' }],
   schema: record({ cbsa, period_start: date, value: { type: 'number' } }),
+  check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'quarterly', created),
 });
 
 export const series = collection<Series>({
@@ -231,6 +239,8 @@ export const series = collection<Series>({
     last_updated: nullable(dateTime),
     notes: nullable({ type: 'string' }),
   }),
+  check: ({ observation_end, cadence }, { created }) =>
+    observation_end === null ? undefined : knownIn('observation_end', observation_end, cadence, created),
 });
 
 export const observations = collection<Observation>({
@@ -238,6 +248,8 @@ export const observations = collection<Observation>({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
+  // The cadence is in the catalogue, whose `observation_end` is held to the period's last day.
+  check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 
 export const forecastRuns = collection<ForecastRun>({

@@ -2,28 +2,37 @@
 import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
 import {
   backtests,
+  coefficients,
   date,
   dateTime,
   type Forecast,
+  type ForecastRun,
   forecastRuns,
   forecasts,
   markets,
   nullable,
   percent,
+  rate,
   record,
   riskScore,
+  runOrigin,
+  runRules,
   signal,
   text,
 } from '../metro/collections.js';
+import { BREAKDOWN_KEYS, type BreakdownKey, breakdownOf } from '../metro/forecast/breakdown.js';
 import { marketExample, marketSchema } from './markets.js';
 import {
   cbsaParameter,
+  checkSpan,
   completedRuns,
   difference,
   listOf,
   marketNotFound,
   PLUGIN_VERSION,
   requireMarket,
+  type Span,
+  spanParameters,
 } from './shared.js';
 
 const historyProperties = {
@@ -36,6 +45,17 @@ const historyProperties = {
   upper_80: { ...nullable(percent), description: 'Upper bound of the 80% interval, in percent.' },
 };
 
+/** Where the run of a row comes from. */
+const originProperties = {
+  basis: runOrigin.basis,
+  vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
+};
+
+const originOf = ({ basis, vintage }: Partial<ForecastRun> = {}) => ({
+  basis: basis ?? 'reconstructed',
+  vintage: vintage ?? null,
+});
+
 const historyExample = {
   run_at: '2024-12-01T00:00:00Z',
   model_version: 'pooled-momentum-1.0',
@@ -44,10 +64,13 @@ const historyExample = {
   point: 3.05,
   lower_80: -1.2,
   upper_80: 7.3,
+  basis: 'published',
+  vintage: '2024-09-30',
 };
 
 const trackProperties = {
   ...historyProperties,
+  ...originProperties,
   run_id: { type: 'integer' },
   signal,
   risk_score: riskScore,
@@ -55,6 +78,7 @@ const trackProperties = {
   error_pp: { ...nullable(percent), description: '`realized` - `point`, in percentage points.' },
   within_80: { type: ['boolean', 'null'], description: 'Whether `realized` lies in the 80% interval.' },
   realized_as_of: { ...nullable(date), description: 'The vintage that `realized` was read from.' },
+  decline_probability: { ...nullable(rate), description: 'Probability of a decline that `risk_score` grades.' },
 };
 
 const runProperties = {
@@ -64,9 +88,16 @@ const runProperties = {
   features: { type: ['array', 'null'], items: text, description: 'Feature set of the run.' },
   notes: nullable({ type: 'string' }),
   horizon_months: { type: 'integer', minimum: 1 },
+  ...originProperties,
+  published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
+  rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades in force at the run.' },
+  coefficients: { anyOf: [coefficients, { type: 'null' }], description: coefficients.description },
 };
 
-const asHistory = ({ run_at, model_version, horizon_months, target_period, point, lower_80, upper_80 }: Forecast) => ({
+const asHistory = (
+  { run_at, model_version, horizon_months, target_period, point, lower_80, upper_80 }: Forecast,
+  run: ForecastRun | undefined,
+) => ({
   run_at,
   model_version,
   horizon_months,
@@ -74,13 +105,14 @@ const asHistory = ({ run_at, model_version, horizon_months, target_period, point
   point,
   lower_80,
   upper_80,
+  ...originOf(run),
 });
 
-const asTrack = (forecast: Forecast) => {
+const asTrack = (forecast: Forecast, run: ForecastRun | undefined) => {
   const { run_id, signal, risk_score, point, lower_80, upper_80, realized, realized_as_of } = forecast;
   const judged = realized !== null && lower_80 !== null && upper_80 !== null;
   return {
-    ...asHistory(forecast),
+    ...asHistory(forecast, run),
     run_id,
     signal,
     risk_score,
@@ -88,17 +120,50 @@ const asTrack = (forecast: Forecast) => {
     error_pp: realized === null ? null : difference(realized, point),
     within_80: judged ? lower_80 <= realized && realized <= upper_80 : null,
     realized_as_of,
+    decline_probability: forecast.decline_probability ?? null,
   };
 };
 
-/** The market's forecasts of completed runs, oldest first. Throws `market_not_found`. */
-const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<Forecast[]> => {
+/** Each of the market's forecasts of completed runs, oldest first, with its run. Throws `market_not_found`. */
+const eachForecast = async <T>(
+  snapshot: SnapshotReader,
+  cbsa: string,
+  { since, until }: Span,
+  map: (forecast: Forecast, run: ForecastRun | undefined) => T,
+): Promise<T[]> => {
   await requireMarket(snapshot, cbsa);
-  const completed = new Set((await completedRuns(snapshot)).map(({ id }) => id));
+  const completed = new Map((await completedRuns(snapshot)).map((run) => [run.id, run]));
   const rows = await snapshot.find(forecasts, { order: ['cbsa', 'run_at', 'run_id'], equal: { cbsa } });
-  return rows.filter(({ run_id }) => completed.has(run_id));
+  return rows
+    .filter(({ run_id }) => completed.has(run_id))
+    .filter(({ target_period }) => (since ?? '') <= target_period && target_period <= (until ?? '9999'))
+    .map((row) => map(row, completed.get(row.run_id)));
 };
 
+const groupProperties = {
+  group: { ...text, description: 'The year, quarter, grade, signal, state or size of forecast.' },
+  n: { type: 'integer', minimum: 1, description: 'Scored forecasts.' },
+  mae_pp: { type: 'number', minimum: 0, description: 'Mean absolute error, in percentage points.' },
+  benchmark_mae_pp: { type: 'number', minimum: 0, description: 'The same of persistence.' },
+  bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+  benchmark_bias_pp: { type: 'number', description: 'The same of persistence.' },
+  coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
+  interval_score_80: { type: 'number', minimum: 0, description: 'Mean of the width + 10 times the miss.' },
+  direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+  benchmark_hit_rate: { ...rate, description: 'The same of persistence.' },
+  always_up_hit_rate: {
+    ...rate,
+    description: 'The same of saying "up" each time: the share of realized values above 0.',
+  },
+  declines: { type: 'integer', minimum: 0, description: 'Realized values below 0.' },
+  declines_called: { type: 'integer', minimum: 0, description: 'Of these, those with a point forecast below 0.' },
+  decline_share: { ...rate, description: 'Share of realized values below 0.' },
+  predicted_decline_share: {
+    ...nullable(rate),
+    description:
+      'Mean `decline_probability` of the same forecasts: equal to `decline_share` where grades say what comes true.',
+  },
+};
 const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
 
 export default definePlugin({
@@ -124,29 +189,35 @@ export default definePlugin({
         return { data: all.filter(({ forecast_12m }) => forecast_12m !== null) };
       },
     }),
-    dataRoute<{ cbsa: string }>({
+    dataRoute<{ cbsa: string } & Span>({
       path: '/forecasts/{cbsa}/history',
       operationId: 'getForecastHistory',
       vintages: true,
-      summary: 'What the model predicted for one market at each past run',
-      description: 'Rows of completed runs, oldest first.',
-      parameters: { path: { cbsa: cbsaParameter } },
+      summary: 'What the model says of one market at each past quarter',
+      description:
+        'Rows of completed runs, oldest first. A record where `basis` is `published`. Rows that are `reconstructed` were ' +
+        'computed later, from revised data: they show how the model works, and are no test of a trading rule.',
+      parameters: { path: { cbsa: cbsaParameter }, query: spanParameters },
       errors: [marketNotFound],
+      check: checkSpan,
       response: {
         description: 'One row a run.',
-        schema: listOf({ title: 'ForecastHistory', ...record(historyProperties) }),
+        schema: listOf({ title: 'ForecastHistory', ...record({ ...historyProperties, ...originProperties }) }),
         example: { data: [historyExample] },
       },
-      handler: async ({ cbsa }, { snapshot }) => ({ data: (await forecastsOf(snapshot, cbsa)).map(asHistory) }),
+      handler: async ({ cbsa, ...span }, { snapshot }) => ({
+        data: await eachForecast(snapshot, cbsa, span, asHistory),
+      }),
     }),
-    dataRoute<{ cbsa: string }>({
+    dataRoute<{ cbsa: string } & Span>({
       path: '/markets/{cbsa}/forecast-track',
       operationId: 'getForecastTrack',
       vintages: true,
       summary: 'Each past forecast of one market beside what came true',
       description: 'One row per completed run that scored the market, oldest first.',
-      parameters: { path: { cbsa: cbsaParameter } },
+      parameters: { path: { cbsa: cbsaParameter }, query: spanParameters },
       errors: [marketNotFound],
+      check: checkSpan,
       response: {
         description: 'One row a run.',
         schema: listOf({ title: 'ForecastTrack', ...record(trackProperties) }),
@@ -161,15 +232,17 @@ export default definePlugin({
               error_pp: -0.74,
               within_80: true,
               realized_as_of: '2025-12-31',
+              decline_probability: 0.14,
             },
           ],
         },
       },
-      handler: async ({ cbsa }, { snapshot }) => ({ data: (await forecastsOf(snapshot, cbsa)).map(asTrack) }),
+      handler: async ({ cbsa, ...span }, { snapshot }) => ({ data: await eachForecast(snapshot, cbsa, span, asTrack) }),
     }),
     dataRoute({
       path: '/forecast-runs',
       operationId: 'listForecastRuns',
+      vintages: true,
       summary: 'Every completed model run',
       description: 'Newest first.',
       response: {
@@ -184,24 +257,34 @@ export default definePlugin({
               features: ['g4', 's1', 'n1'],
               notes: null,
               horizon_months: 12,
+              basis: 'published',
+              vintage: '2024-09-30',
+              published_at: '2024-11-26T14:00:00Z',
+              rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+              coefficients: [{ name: 'growth_4q', value: 0.46 }],
             },
           ],
         },
       },
       handler: async (_input, { snapshot }) => ({
-        data: (await completedRuns(snapshot)).map(({ id, model_version, run_at, features, notes, horizon_months }) => ({
-          id,
-          model_version,
-          run_at,
-          features,
-          notes,
-          horizon_months,
+        data: (await completedRuns(snapshot)).map((run) => ({
+          id: run.id,
+          model_version: run.model_version,
+          run_at: run.run_at,
+          features: run.features,
+          notes: run.notes,
+          horizon_months: run.horizon_months,
+          ...originOf(run),
+          published_at: run.published_at ?? null,
+          rules: run.rules ?? null,
+          coefficients: run.coefficients ?? null,
         })),
       }),
     }),
     dataRoute({
       path: '/forecast-backtest',
       operationId: 'getForecastBacktest',
+      vintages: true,
       summary: 'The newest rolling-realized backtest of the baseline forecast',
       description:
         'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months.',
@@ -232,6 +315,9 @@ export default definePlugin({
             benchmark: { name: 'persistence', mae_pp: 4.1 },
             skill_mae: 0.146,
             realized_vintage: '2025-12-31',
+            base_rate_up: 0.96,
+            declines: 549,
+            declines_called: 2,
           },
         },
       },
@@ -245,6 +331,56 @@ export default definePlugin({
         if (months < 12 - 0.05) return { data: null };
         const [row] = await snapshot.find(backtests, { descending: true, limit: 1 });
         return { data: row ?? null };
+      },
+    }),
+    dataRoute<{ by: BreakdownKey }>({
+      path: '/forecast-backtest/breakdown',
+      operationId: 'getForecastBacktestBreakdown',
+      vintages: true,
+      summary: 'How well past forecasts came true, by year, quarter, grade, signal, state or size of forecast',
+      description:
+        'The forecasts of the backtest in groups, each beside persistence and beside saying "up" each time. `year`: of the ' +
+        'target. `quarter`: of the data that the forecast was made from. `state`: the first of the name. `size`: of the ' +
+        'point forecast, in percent.',
+      parameters: {
+        query: {
+          by: {
+            description: 'What to group by.',
+            schema: { type: 'string', enum: BREAKDOWN_KEYS },
+            required: true,
+            example: 'year',
+          },
+        },
+      },
+      response: {
+        description: 'One row a group, in their natural order; none without a backtest.',
+        schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
+        example: {
+          data: [
+            {
+              group: '2023',
+              n: 1610,
+              mae_pp: 3.7,
+              benchmark_mae_pp: 9.4,
+              bias_pp: -0.6,
+              benchmark_bias_pp: -9.2,
+              coverage_80: 0.71,
+              interval_score_80: 20.2,
+              direction_hit_rate: 0.87,
+              benchmark_hit_rate: 0.91,
+              always_up_hit_rate: 0.91,
+              declines: 141,
+              declines_called: 12,
+              decline_share: 0.0876,
+              predicted_decline_share: 0.11,
+            },
+          ],
+        },
+      },
+      handler: async ({ by }, { snapshot }) => {
+        const runs = await completedRuns(snapshot);
+        const names = new Map((await snapshot.find(markets)).map(({ cbsa, name }) => [cbsa, name]));
+        return { data: breakdownOf(runs, await snapshot.find(forecasts), names, by) };
       },
     }),
   ],

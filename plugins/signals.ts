@@ -104,6 +104,7 @@ export default definePlugin({
     dataRoute<{ limit: number }>({
       path: '/movers',
       operationId: 'listMovers',
+      vintages: true,
       summary: 'The markets whose 12-month forecast changed most between the last two runs',
       description:
         'Ordered by the absolute `delta_pp`, largest first, then by CBSA code. Markets missing from either run are ' +

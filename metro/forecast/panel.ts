@@ -2,7 +2,7 @@
 import { OperatorError } from '../../core/errors.js';
 import { metroAreas } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
-import { periodEnd, quarterOf, quarterStart } from '../periods.js';
+import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
 /** What a model knows of a market beside its index. */
 export interface PanelMarket {
@@ -14,7 +14,7 @@ export interface PanelMarket {
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
-/** A published value of a macro series. Days are the first and the last of its period. */
+/** A published value of a macro series, by its date and the last day of its period. */
 export interface SeriesValue {
   readonly start: string;
   readonly end: string;
@@ -47,7 +47,7 @@ export const macroSeries = (
   );
   for (const { series_id, period_start: start, value } of observations) {
     const entry = series.get(series_id);
-    entry?.values.push({ start, end: periodEnd(start, entry.cadence), value });
+    entry?.values.push({ start, end: lastDay(start, entry.cadence), value });
   }
   return new Map([...series].map(([id, { values }]) => [id, values.sort((a, b) => (a.start < b.start ? -1 : 1))]));
 };

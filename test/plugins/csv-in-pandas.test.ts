@@ -71,7 +71,7 @@ describe('CSV in pandas', function () {
             ? ['/observations?series_id=UNRATE', '/observations?series_id=metro_hpi']
             : [path.replace('{cbsa}', HOUSTON)],
         );
-      expect(targets).to.have.length(11);
+      expect(targets).to.have.length(13);
       const texts: string[] = [];
       const lists: (readonly Row[])[] = [];
       for (const target of targets) {

@@ -54,6 +54,9 @@ describe('the plugin mcp', () => {
       expect(tools.map(({ name }) => name)).to.have.members([
         'list_markets',
         'get_market',
+        'list_areas',
+        'get_area',
+        'get_forecast_backtest_breakdown',
         'get_market_history',
         'get_forecast_track',
         'list_forecasts',
@@ -129,7 +132,7 @@ describe('the plugin mcp', () => {
       const long = await call(client, 'list_observations', { series_id: 'metro_hpi' });
       expect(long.isError).to.equal(true);
       expect(long.text).to.match(
-        /^The answer has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "cbsa"/,
+        /^The answer has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "until" or "cbsa"/,
       );
       expect((await call(client, 'get_market', { cbsa: fixture.HOUSTON })).isError).to.equal(false);
     } finally {

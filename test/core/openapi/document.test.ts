@@ -47,6 +47,9 @@ describe('GET /openapi.json', () => {
       '/markets/{cbsa}',
       '/markets/{cbsa}/history',
       '/markets/{cbsa}/forecast-track',
+      '/areas',
+      '/areas/{cbsa}',
+      '/forecast-backtest/breakdown',
       '/movers',
       '/forecast-backtest',
       '/forecasts',
@@ -160,18 +163,14 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('has the parameter `as_of` for history, observations, forecasts and signals', () => {
+  it('has the parameter `as_of` for every endpoint of data', () => {
     const withVintages = operations().filter(({ operation }) =>
       (operation.parameters ?? []).some(({ name }: Json) => name === 'as_of'),
     );
-    expect(withVintages.map(({ path }) => path)).to.have.members([
-      '/markets/{cbsa}/history',
-      '/markets/{cbsa}/forecast-track',
-      '/observations',
-      '/forecasts',
-      '/forecasts/{cbsa}/history',
-      '/signals',
-    ]);
+    const others = ['/status', '/health', '/openapi.json'];
+    expect(withVintages.map(({ path }) => path)).to.have.members(
+      Object.keys(document.paths).filter((path) => !others.includes(path)),
+    );
   });
 
   it('links the answers that name markets and series to the operations that take them', () => {
@@ -190,7 +189,9 @@ describe('GET /openapi.json', () => {
       'listSignals',
       'listMovers',
       'listSeries',
+      'listAreas',
     ]);
+    expect(links['listAreas']).to.deep.equal(['getArea']);
     expect(links['getMarket']).to.have.members(ofMarket);
     expect(links['listSeries']).to.deep.equal(['listObservations']);
     for (const name of ['listMarkets', 'listForecasts', 'listSignals', 'listMovers']) {

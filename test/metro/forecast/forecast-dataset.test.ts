@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Document, Manifest } from '../../../core/contracts/dataset.js';
 import { memoryDataset } from '../../../core/dataset/memory-dataset.js';
-import { forecastDataset } from '../../../metro/forecast/forecast-dataset.js';
+import { type ForecastDataset, forecastDataset } from '../../../metro/forecast/forecast-dataset.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
 import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
 import { defaultRules } from '../../../metro/forecast/rules.js';
@@ -33,6 +33,31 @@ describe('forecastDataset(dataset, input)', () => {
       null,
     ]);
     expect(counts.at(-1)).to.equal(rows['hpi']?.length);
+  });
+
+  it('adds runs where there are none, replaces with recompute, and keeps what an earlier vintage published', async () => {
+    const rows = rowsOfPanel();
+    const of = (forecasts: ForecastDataset) => ({ ...rows, ...forecasts.replaced }) as Record<string, Document[]>;
+    const ids = ({ made }: ForecastDataset) => made.runs.map(({ id }) => id);
+
+    const first = await forecastDataset(memoryDataset(manifest, rows), { ...input, span: { last: 4 } });
+    const more = await forecastDataset(memoryDataset(manifest, of(first)), input);
+    expect(more.made.added).to.deep.equal([20131, 20132, 20133, 20134]);
+    expect(more.replacedRuns).to.deep.equal([]);
+    const again = await forecastDataset(memoryDataset(manifest, of(more)), input);
+    expect(again.made.added).to.deep.equal([]);
+    expect(again.replaced).to.deep.equal(more.replaced);
+
+    const anew = { ...input, recompute: true, span: { last: 2 } };
+    const replaced = await forecastDataset(memoryDataset(manifest, of(more)), anew);
+    expect(replaced.replacedRuns).to.deep.equal(ids(more));
+    expect(ids(replaced)).to.deep.equal([20143, 20144]);
+
+    const later = { ...manifest, vintage: '2015-06-30' };
+    const kept = await forecastDataset(memoryDataset(later, of(more)), anew);
+    expect(kept.replacedRuns).to.deep.equal(ids(more).slice(0, -1));
+    expect(kept.made.runs.at(-1)).to.deep.equal(more.made.runs.at(-1));
+    expect(kept.made.added).to.deep.equal([20143]);
   });
 
   it('has no backtest row while there is none', async () => {

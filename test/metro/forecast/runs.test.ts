@@ -151,7 +151,7 @@ describe('makeRuns(input)', () => {
       for (const run of runs) expect(validRun(run), JSON.stringify(validRun.errors)).to.equal(true);
       for (const row of rows) {
         expect(validRow(row), JSON.stringify(validRow.errors)).to.equal(true);
-        expect(forecasts.check?.(row)).to.equal(undefined);
+        expect(forecasts.check?.(row, { created: '2015-05-26T14:00:00Z' })).to.equal(undefined);
       }
       const valid = compileSchema(backtests.schema);
       expect(valid(backtest), JSON.stringify(valid.errors)).to.equal(true);
