@@ -1,5 +1,7 @@
 /** Forecasts: what the model says now, what it said at each past run, and how well that came true. */
+import { join } from 'node:path';
 import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
+import { packageRoot } from '../core/package-root.js';
 import {
   backtests,
   coefficients,
@@ -22,6 +24,7 @@ import {
 } from '../metro/collections.js';
 import { BREAKDOWN_KEYS, type BreakdownKey, breakdownOf } from '../metro/forecast/breakdown.js';
 import { marketExample, marketSchema } from './markets.js';
+import { asset, filesIn, pageMount } from './pages/page-mount.js';
 import {
   cbsaParameter,
   checkSpan,
@@ -166,12 +169,24 @@ const groupProperties = {
 };
 const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
 
+/** The text of the documents, with the figures of the served snapshot in the place of those that it was written with. */
+const methodology = () =>
+  pageMount({
+    path: '/docs/methodology',
+    summary: 'Methodology',
+    files: {
+      ...filesIn(asset('methodology', 'assets')),
+      'methodology.md': join(packageRoot, 'docs', 'methodology.md'),
+    },
+  });
+
 export default definePlugin({
   name: 'forecasts',
   version: PLUGIN_VERSION,
   description: 'The 12-month forecasts: the newest, all past ones, the runs that made them and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
+  mounts: () => [methodology()],
   routes: () => [
     dataRoute({
       path: '/forecasts',

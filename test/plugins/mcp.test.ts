@@ -77,9 +77,8 @@ describe('the plugin mcp', () => {
         expect(description, name).to.be.a('string').that.is.not.empty;
         const [path] = paths.find(([, { get }]) => toolName(get.operationId) === name)!;
         const given: Record<string, unknown> = {};
-        for (const required of inputSchema.required ?? []) {
-          given[required] = required === 'cbsa' ? fixture.HOUSTON : 'UNRATE';
-        }
+        const values: Record<string, string> = { cbsa: fixture.HOUSTON, series_id: 'UNRATE', by: 'year' };
+        for (const required of inputSchema.required ?? []) given[required] = values[required];
         const answered = await call(client, name, given);
         const { cbsa, ...query } = given as Record<string, string>;
         const target = `${path.replace('{cbsa}', cbsa ?? '')}?${new URLSearchParams(query)}`;
