@@ -1,10 +1,11 @@
 /** What the options of `metro-forecast forecast` mean: all faults at once. */
 import { OperatorError } from '../core/errors.js';
+import { defaultRules } from '../metro/forecast/default-rules.js';
 import type { ForecastInput } from '../metro/forecast/forecast-dataset.js';
 import { defaultForecastOptions } from '../metro/forecast/model.js';
 import { findModel } from '../metro/forecast/models/index.js';
 import { parseQuarter, quarterName } from '../metro/forecast/quarter-names.js';
-import { checkRules, defaultRules, type Rules } from '../metro/forecast/rules.js';
+import { checkRules, type Rules } from '../metro/forecast/rules.js';
 import { defaultSpan, type Span } from '../metro/forecast/runs.js';
 
 /** As given on the command line. */

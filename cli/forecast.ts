@@ -1,9 +1,9 @@
 /** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
 import { type Command, Option } from 'commander';
+import { defaultRules } from '../metro/forecast/default-rules.js';
 import { forecastDirectory } from '../metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../metro/forecast/model.js';
 import { defaultModel, fallbackModel, models } from '../metro/forecast/models/index.js';
-import { defaultRules } from '../metro/forecast/rules.js';
 import { defaultSpan } from '../metro/forecast/runs.js';
 import { createdOption } from './created-option.js';
 import { type ForecastArguments, parseForecastArguments } from './forecast-options.js';

@@ -120,7 +120,7 @@ export type ForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. */
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -173,7 +173,7 @@ export type ForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. */
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -182,7 +182,9 @@ export type ForecastTrack = {
   /** Date up to which the data that it was computed from was known. */
   readonly vintage: string | null;
   readonly run_id: number;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -222,13 +224,13 @@ export type Market = {
   readonly cbsa: string;
   /** Name of the metro. */
   readonly name: string;
-  /** Signal of the newest run. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Risk grade of the newest run, from A (low) to F. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Trailing 12-month change of the index, in percent. */
   readonly yoy_price: number | null;
-  /** Forecast 12-month return, in percent. */
+  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
   readonly forecast_12m: number | null;
 };
 
@@ -236,13 +238,15 @@ export type MarketSignal = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
   readonly name: string;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** In percent. */
+  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
   readonly forecast_12m: number;
-  /** In percent. */
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
-  /** In percent. */
+  /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
   readonly run_id: number;
   readonly run_at: string;
@@ -259,7 +263,9 @@ export type Mover = {
   readonly prior_forecast_12m: number;
   /** Current - prior, in percentage points, signed. */
   readonly delta_pp: number;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly prior_signal: 'expand' | 'hold' | 'contract' | null;
   readonly run_at: string;
   readonly prior_run_at: string;

@@ -1,6 +1,7 @@
 /** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
 import type { Cadence } from '../core/contracts/dataset.js';
 import { collection } from '../core/contracts/plugin.js';
+import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 import { lookAhead } from './periods.js';
 
 export const SIGNALS = ['expand', 'hold', 'contract'] as const;
@@ -149,11 +150,14 @@ export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fr
 const count = { type: 'integer', minimum: 1 };
 const tally = { type: 'integer', minimum: 0 };
 const size = { type: 'number', minimum: 0, description: 'In percentage points.' };
-export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null] };
-export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null] };
+export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning };
+export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning };
+export const forecast12m = { ...percent, description: forecastMeaning };
+export const lower80 = { ...percent, description: lowerMeaning };
+export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' };
 
 /** The same schema, also allowing null. */
-export const nullable = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'] });
+export const nullable = <T extends { type: string }>(schema: T) => ({ ...schema, type: [schema.type, 'null'] });
 
 /** An object schema in which no other properties are allowed. */
 export const record = (required: Record<string, object>, optional: Record<string, object> = {}) => ({
@@ -207,10 +211,10 @@ export const markets = collection<Market>({
     id: { type: 'integer' },
     cbsa,
     name: { ...text, description: 'Name of the metro.' },
-    signal: { ...signal, description: 'Signal of the newest run.' },
-    risk_score: { ...riskScore, description: 'Risk grade of the newest run, from A (low) to F.' },
+    signal,
+    risk_score: riskScore,
     yoy_price: { ...nullable(percent), description: 'Trailing 12-month change of the index, in percent.' },
-    forecast_12m: { ...nullable(percent), description: 'Forecast 12-month return, in percent.' },
+    forecast_12m: nullable(forecast12m),
   }),
 });
 
@@ -285,8 +289,8 @@ export const forecasts = collection<Forecast>({
       horizon_months: { type: 'integer', minimum: 1 },
       target_period: date,
       point: percent,
-      lower_80: nullable(percent),
-      upper_80: nullable(percent),
+      lower_80: nullable(lower80),
+      upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
       realized: nullable(percent),

@@ -11,6 +11,7 @@ import {
   type ForecastRun,
   forecastRuns,
   forecasts,
+  lower80,
   markets,
   nullable,
   percent,
@@ -21,6 +22,7 @@ import {
   runRules,
   signal,
   text,
+  upper80,
 } from '../metro/collections.js';
 import { BREAKDOWN_KEYS, type BreakdownKey, breakdownOf } from '../metro/forecast/breakdown.js';
 import { marketExample, marketSchema } from './markets.js';
@@ -44,8 +46,8 @@ const historyProperties = {
   horizon_months: { type: 'integer', minimum: 1, description: 'Forecast horizon in months.' },
   target_period: { ...date, description: 'First day of the quarter whose 12-month change is forecast.' },
   point: { ...percent, description: 'Point forecast, in percent.' },
-  lower_80: { ...nullable(percent), description: 'Lower bound of the 80% interval, in percent.' },
-  upper_80: { ...nullable(percent), description: 'Upper bound of the 80% interval, in percent.' },
+  lower_80: nullable(lower80),
+  upper_80: nullable(upper80),
 };
 
 /** Where the run of a row comes from. */

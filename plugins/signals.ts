@@ -5,8 +5,10 @@ import {
   dateTime,
   type Forecast,
   type ForecastRun,
+  forecast12m,
   forecastRuns,
   forecasts,
+  lower80,
   markets,
   nullable,
   percent,
@@ -14,6 +16,7 @@ import {
   riskScore,
   signal,
   text,
+  upper80,
 } from '../metro/collections.js';
 import { completedRuns, difference, listOf, PLUGIN_VERSION } from './shared.js';
 
@@ -56,9 +59,9 @@ export default definePlugin({
             name: text,
             signal,
             risk_score: riskScore,
-            forecast_12m: percent,
-            lower_80: nullable(percent),
-            upper_80: nullable(percent),
+            forecast_12m: forecast12m,
+            lower_80: nullable(lower80),
+            upper_80: nullable(upper80),
             run_id: { type: 'integer' },
             run_at: dateTime,
             model_version: text,

@@ -17,13 +17,6 @@ export interface Rules {
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
-export const defaultRules: Rules = {
-  expandPoint: 4,
-  expandLower: 0,
-  contractPoint: 0,
-  grades: [0.1, 0.2, 0.35, 0.5],
-};
-
 /** A forecast in percent. Bounds are null where the model gave none. */
 export interface Outlook {
   readonly point: number;

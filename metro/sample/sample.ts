@@ -2,9 +2,9 @@
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import { compareScalars } from '../../core/storage/compare.js';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
+import { defaultRules } from '../forecast/default-rules.js';
 import { defaultForecastOptions } from '../forecast/model.js';
 import { createPanel, macroSeries } from '../forecast/panel.js';
-import { defaultRules } from '../forecast/rules.js';
 import { makeRuns, withNewestRun } from '../forecast/runs.js';
 import { toHpi, toMarket, toObservations, toSource } from '../import/documents.js';
 import { quarterStart } from '../periods.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { parseForecastArguments } from '../../cli/forecast-options.js';
 import { OperatorError } from '../../core/errors.js';
+import { defaultRules } from '../../metro/forecast/default-rules.js';
 import { defaultForecastOptions } from '../../metro/forecast/model.js';
-import { defaultRules } from '../../metro/forecast/rules.js';
 import { quarterIndex } from '../../metro/periods.js';
 
 describe('parseForecastArguments(given)', () => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/package-root.js';
-import { defaultRules } from '../../metro/forecast/rules.js';
+import { defaultRules } from '../../metro/forecast/default-rules.js';
 import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
 import { request } from '../support/http-client.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';

@@ -163,6 +163,23 @@ describe('GET /openapi.json', () => {
     }
   });
 
+  it('says the thresholds of signals and grades wherever they are described', () => {
+    const properties = (path: string): Json =>
+      dereferenced(
+        dereferenced(document.paths[path].get.responses[200].content['application/json'].schema.properties.data.items),
+      ).properties;
+    for (const path of ['/markets', '/signals']) {
+      const { signal, risk_score, forecast_12m } = properties(path);
+      expect(signal.description, path).to.include('of 4% or more').and.include('above 0%');
+      expect(risk_score.description, path).to.include(
+        'A below 10%, B below 20%, C below 35%, D below 50%, F from there on',
+      );
+      expect(forecast_12m.description, path).to.include('`expand` needs 4 or more');
+    }
+    for (const path of ['/signals', '/forecasts/{cbsa}/history', '/markets/{cbsa}/forecast-track'])
+      expect(properties(path).lower_80.description, path).to.include('`expand` needs it above 0');
+  });
+
   it('has the parameter `as_of` for every endpoint of data', () => {
     const withVintages = operations().filter(({ operation }) =>
       (operation.parameters ?? []).some(({ name }: Json) => name === 'as_of'),

@@ -8,10 +8,10 @@ import { validateDataset } from '../../../core/dataset/validate.js';
 import { writeDirectory } from '../../../core/dataset/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
 import { collections } from '../../../metro/collections.js';
+import { defaultRules } from '../../../metro/forecast/default-rules.js';
 import { forecastDirectory } from '../../../metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
 import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
-import { defaultRules } from '../../../metro/forecast/rules.js';
 import { rowsOfPanel } from './panels.js';
 
 const time = new Date('2015-04-02T00:00:00Z');

@@ -2,14 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { OperatorError } from '../../../core/errors.js';
 import { RISK_GRADES } from '../../../metro/collections.js';
-import {
-  checkRules,
-  declineProbability,
-  defaultRules,
-  type Outlook,
-  riskGradeOf,
-  signalOf,
-} from '../../../metro/forecast/rules.js';
+import { defaultRules } from '../../../metro/forecast/default-rules.js';
+import { checkRules, declineProbability, type Outlook, riskGradeOf, signalOf } from '../../../metro/forecast/rules.js';
 
 const outlook = (point: number, lower_80: number | null = null, upper_80: number | null = null): Outlook => ({
   point,

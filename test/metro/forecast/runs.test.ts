@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { compileSchema } from '../../../core/schema.js';
 import { backtests, type Forecast, forecastRuns, forecasts, type Market } from '../../../metro/collections.js';
+import { defaultRules } from '../../../metro/forecast/default-rules.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
 import { models } from '../../../metro/forecast/models/index.js';
 import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
 import { parseQuarter, quarterName } from '../../../metro/forecast/quarter-names.js';
-import { defaultRules, riskGradeOf } from '../../../metro/forecast/rules.js';
+import { riskGradeOf } from '../../../metro/forecast/rules.js';
 import { makeRuns, type RunsInput, withNewestRun } from '../../../metro/forecast/runs.js';
 import { realizedChange } from '../../../metro/forecast/walk.js';
 import { quarterIndex } from '../../../metro/periods.js';
