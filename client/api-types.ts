@@ -155,11 +155,11 @@ export type ForecastRun = {
     /** Probabilities of a decline below which the grade is A, B, C and D; F from the last one on. */
     readonly grades: readonly number[];
   } | null;
-  /** Coefficients of the fit at the run. */
+  /** Coefficients of the fit at the run; empty where it published none. */
   readonly coefficients: readonly {
     readonly name: string;
     readonly value: number;
-  }[] | null;
+  }[];
 };
 
 export type ForecastTrack = {

@@ -96,7 +96,7 @@ const runProperties = {
   ...originProperties,
   published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
   rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades in force at the run.' },
-  coefficients: { anyOf: [coefficients, { type: 'null' }], description: coefficients.description },
+  coefficients: { ...coefficients, description: 'Coefficients of the fit at the run; empty where it published none.' },
 };
 
 const asHistory = (
@@ -294,7 +294,7 @@ export default definePlugin({
           ...originOf(run),
           published_at: run.published_at ?? null,
           rules: run.rules ?? null,
-          coefficients: run.coefficients ?? null,
+          coefficients: run.coefficients ?? [],
         })),
       }),
     }),
