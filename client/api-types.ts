@@ -20,6 +20,67 @@ export type Area = {
   readonly has_index: boolean;
 };
 
+export type AreaForecastHistory = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** When the run was made. */
+  readonly run_at: string;
+  /** Identifier of the model version. */
+  readonly model_version: string;
+  /** Forecast horizon in months. */
+  readonly horizon_months: number;
+  /** First day of the quarter whose 12-month change is forecast. */
+  readonly target_period: string;
+  /** Point forecast, in percent. */
+  readonly point: number;
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  readonly lower_80: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
+};
+
+export type AreaForecastTrack = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** When the run was made. */
+  readonly run_at: string;
+  /** Identifier of the model version. */
+  readonly model_version: string;
+  /** Forecast horizon in months. */
+  readonly horizon_months: number;
+  /** First day of the quarter whose 12-month change is forecast. */
+  readonly target_period: string;
+  /** Point forecast, in percent. */
+  readonly point: number;
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  readonly lower_80: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
+  readonly run_id: number;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  /** The published 12-month change at `target_period`, in percent. */
+  readonly realized: number | null;
+  /** `realized` - `point`, in percentage points. */
+  readonly error_pp: number | null;
+  /** Whether `realized` lies in the 80% interval. */
+  readonly within_80: boolean | null;
+  /** The vintage that `realized` was read from. */
+  readonly realized_as_of: string | null;
+  /** Probability of a decline that `risk_score` grades. */
+  readonly decline_probability: number | null;
+};
+
 export type Backtest = {
   /** When the backtest was computed. */
   readonly as_of: string;
@@ -321,6 +382,14 @@ export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      readonly risk_score?: string;
+      /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -383,6 +452,14 @@ export interface Paths {
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      readonly risk_score?: string;
+      /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -426,6 +503,38 @@ export interface Paths {
     };
     readonly output: {
       readonly data: readonly ForecastTrack[];
+    };
+  };
+  /** What the model says of every market at each past quarter */
+  readonly '/forecast-history': {
+    readonly input: {
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly AreaForecastHistory[];
+    };
+  };
+  /** Each past forecast of every market beside what came true */
+  readonly '/forecast-track': {
+    readonly input: {
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly AreaForecastTrack[];
     };
   };
   /** Every completed model run */
@@ -499,6 +608,14 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      readonly risk_score?: string;
+      /** What to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -511,6 +628,12 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** What to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** How many at most. */
       readonly limit?: number;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */

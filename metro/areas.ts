@@ -459,7 +459,7 @@ const DIVISIONS: readonly (readonly [cbsa: string, name: string, parent: string]
 ];
 
 /** Postal codes of a title: NY and NJ of "New York-Newark-Jersey City, NY-NJ". */
-const statesOf = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
+export const statesOf = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
 const metropolitan: MetroArea[] = METROPOLITAN.map(([cbsa, name, latitude, longitude]) => ({
   cbsa,

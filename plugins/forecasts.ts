@@ -4,6 +4,7 @@ import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/
 import { packageRoot } from '../core/package-root.js';
 import {
   backtests,
+  cbsa,
   coefficients,
   date,
   dateTime,
@@ -25,7 +26,8 @@ import {
   upper80,
 } from '../metro/collections.js';
 import { BREAKDOWN_KEYS, type BreakdownKey, breakdownOf } from '../metro/forecast/breakdown.js';
-import { marketExample, marketSchema } from './markets.js';
+import type { Selection } from './list-parameters.js';
+import { marketExample, marketList, marketSchema } from './markets.js';
 import { asset, filesIn, pageMount } from './pages/page-mount.js';
 import {
   cbsaParameter,
@@ -56,7 +58,7 @@ const originProperties = {
   vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
 };
 
-const originOf = ({ basis, vintage }: Partial<ForecastRun> = {}) => ({
+const originOf = ({ basis, vintage }: ForecastRun) => ({
   basis: basis ?? 'reconstructed',
   vintage: vintage ?? null,
 });
@@ -86,6 +88,18 @@ const trackProperties = {
   decline_probability: { ...nullable(rate), description: 'Probability of a decline that `risk_score` grades.' },
 };
 
+const trackExample = {
+  ...historyExample,
+  run_id: 20243,
+  signal: 'hold',
+  risk_score: 'B',
+  realized: 2.31,
+  error_pp: -0.74,
+  within_80: true,
+  realized_as_of: '2025-12-31',
+  decline_probability: 0.14,
+};
+
 const runProperties = {
   id: { type: 'integer' },
   model_version: text,
@@ -101,7 +115,7 @@ const runProperties = {
 
 const asHistory = (
   { run_at, model_version, horizon_months, target_period, point, lower_80, upper_80 }: Forecast,
-  run: ForecastRun | undefined,
+  run: ForecastRun,
 ) => ({
   run_at,
   model_version,
@@ -113,7 +127,7 @@ const asHistory = (
   ...originOf(run),
 });
 
-const asTrack = (forecast: Forecast, run: ForecastRun | undefined) => {
+const asTrack = (forecast: Forecast, run: ForecastRun) => {
   const { run_id, signal, risk_score, point, lower_80, upper_80, realized, realized_as_of } = forecast;
   const judged = realized !== null && lower_80 !== null && upper_80 !== null;
   return {
@@ -129,21 +143,33 @@ const asTrack = (forecast: Forecast, run: ForecastRun | undefined) => {
   };
 };
 
-/** Each of the market's forecasts of completed runs, oldest first, with its run. Throws `market_not_found`. */
-const eachForecast = async <T>(
-  snapshot: SnapshotReader,
-  cbsa: string,
-  { since, until }: Span,
-  map: (forecast: Forecast, run: ForecastRun | undefined) => T,
-): Promise<T[]> => {
-  await requireMarket(snapshot, cbsa);
+type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
+
+/** From forecasts to rows: of completed runs, with targets in the span. */
+const rowsIn = async <T>(snapshot: SnapshotReader, { since = '', until = '9999' }: Span, asRow: AsRow<T>) => {
   const completed = new Map((await completedRuns(snapshot)).map((run) => [run.id, run]));
-  const rows = await snapshot.find(forecasts, { order: ['cbsa', 'run_at', 'run_id'], equal: { cbsa } });
-  return rows
-    .filter(({ run_id }) => completed.has(run_id))
-    .filter(({ target_period }) => (since ?? '') <= target_period && target_period <= (until ?? '9999'))
-    .map((row) => map(row, completed.get(row.run_id)));
+  return (batch: readonly Forecast[]): T[] =>
+    batch.flatMap((forecast) => {
+      const run = completed.get(forecast.run_id);
+      const { target_period: target } = forecast;
+      return run && since <= target && target <= until ? [asRow(forecast, run)] : [];
+    });
 };
+
+const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
+
+/** The market's rows, oldest first. Throws `market_not_found`. */
+const rowsOfMarket = async <T>(snapshot: SnapshotReader, cbsa: string, span: Span, asRow: AsRow<T>): Promise<T[]> => {
+  await requireMarket(snapshot, cbsa);
+  const rows = await rowsIn(snapshot, span, asRow);
+  return rows(await snapshot.find(forecasts, { order: BY_MARKET, equal: { cbsa } }));
+};
+
+/** Every market's rows, by code, each oldest first. */
+async function* rowsOfAll<T extends object>(snapshot: SnapshotReader, span: Span, asRow: AsRow<T>) {
+  const rows = await rowsIn(snapshot, span, (forecast, run) => ({ cbsa: forecast.cbsa, ...asRow(forecast, run) }));
+  for await (const batch of snapshot.stream(forecasts, { order: BY_MARKET })) yield rows(batch);
+}
 
 const groupProperties = {
   group: { ...text, description: 'The year, quarter, grade, signal, state or size of forecast.' },
@@ -190,20 +216,22 @@ export default definePlugin({
   collections: [markets, forecastRuns, forecasts, backtests],
   mounts: () => [methodology()],
   routes: () => [
-    dataRoute({
+    dataRoute<Selection>({
       path: '/forecasts',
       operationId: 'listForecasts',
       vintages: true,
       summary: 'The markets that have a scored forecast',
       description: 'As `/markets`, restricted to markets whose `forecast_12m` is not null.',
+      parameters: { query: marketList.parameters },
+      check: marketList.check,
       response: {
         description: 'Markets with a forecast.',
         schema: listOf(marketSchema),
         example: { data: [marketExample] },
       },
-      handler: async (_input, { snapshot }) => {
-        const all = await snapshot.find(markets);
-        return { data: all.filter(({ forecast_12m }) => forecast_12m !== null) };
+      handler: async (input, { snapshot }) => {
+        const scored = (await snapshot.find(markets)).filter(({ forecast_12m }) => forecast_12m !== null);
+        return { data: marketList.select(scored, input) };
       },
     }),
     dataRoute<{ cbsa: string } & Span>({
@@ -223,7 +251,7 @@ export default definePlugin({
         example: { data: [historyExample] },
       },
       handler: async ({ cbsa, ...span }, { snapshot }) => ({
-        data: await eachForecast(snapshot, cbsa, span, asHistory),
+        data: await rowsOfMarket(snapshot, cbsa, span, asHistory),
       }),
     }),
     dataRoute<{ cbsa: string } & Span>({
@@ -239,22 +267,43 @@ export default definePlugin({
         description: 'One row a run.',
         schema: listOf({ title: 'ForecastTrack', ...record(trackProperties) }),
         example: {
-          data: [
-            {
-              ...historyExample,
-              run_id: 20243,
-              signal: 'hold',
-              risk_score: 'B',
-              realized: 2.31,
-              error_pp: -0.74,
-              within_80: true,
-              realized_as_of: '2025-12-31',
-              decline_probability: 0.14,
-            },
-          ],
+          data: [trackExample],
         },
       },
-      handler: async ({ cbsa, ...span }, { snapshot }) => ({ data: await eachForecast(snapshot, cbsa, span, asTrack) }),
+      handler: async ({ cbsa, ...span }, { snapshot }) => ({ data: await rowsOfMarket(snapshot, cbsa, span, asTrack) }),
+    }),
+    dataRoute<Span>({
+      path: '/forecast-history',
+      operationId: 'listForecastHistories',
+      vintages: true,
+      summary: 'What the model says of every market at each past quarter',
+      description: 'The rows of `/forecasts/{cbsa}/history` of all areas, by CBSA code, then oldest first.',
+      parameters: { query: spanParameters },
+      check: checkSpan,
+      response: {
+        description: 'One row a market and run.',
+        schema: listOf({
+          title: 'AreaForecastHistory',
+          ...record({ cbsa, ...historyProperties, ...originProperties }),
+        }),
+        example: { data: [{ cbsa: '26420', ...historyExample }] },
+      },
+      handler: async (span, { snapshot }) => ({ data: rowsOfAll(snapshot, span, asHistory) }),
+    }),
+    dataRoute<Span>({
+      path: '/forecast-track',
+      operationId: 'listForecastTracks',
+      vintages: true,
+      summary: 'Each past forecast of every market beside what came true',
+      description: 'The rows of `/markets/{cbsa}/forecast-track` of all areas, by CBSA code, then oldest first.',
+      parameters: { query: spanParameters },
+      check: checkSpan,
+      response: {
+        description: 'One row a market and run.',
+        schema: listOf({ title: 'AreaForecastTrack', ...record({ cbsa, ...trackProperties }) }),
+        example: { data: [{ cbsa: '26420', ...trackExample }] },
+      },
+      handler: async (span, { snapshot }) => ({ data: rowsOfAll(snapshot, span, asTrack) }),
     }),
     dataRoute({
       path: '/forecast-runs',

@@ -3,6 +3,7 @@ import { dataRoute, definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, defineError } from '../core/errors.js';
 import { metroAreas } from '../metro/areas.js';
 import { cbsa, date, hpi, type Market, markets, nullable, record, text } from '../metro/collections.js';
+import { listParameters, type Selection } from './list-parameters.js';
 import {
   cbsaParameter,
   checkSpan,
@@ -16,6 +17,9 @@ import {
 } from './shared.js';
 
 export const marketSchema = { title: 'Market', ...markets.schema };
+
+/** Parameters of lists of markets. */
+export const marketList = listParameters(marketSchema);
 
 export const marketExample: Market = {
   id: 26420,
@@ -89,18 +93,20 @@ export default definePlugin({
     'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
   collections: [markets, hpi],
   routes: () => [
-    dataRoute({
+    dataRoute<Selection>({
       path: '/markets',
       operationId: 'listMarkets',
       vintages: true,
       summary: 'Every market with its latest signal, risk grade and 12-month forecast',
-      description: 'Every market of the current snapshot, ordered by CBSA code.',
+      description: 'Every market of the snapshot, ordered by CBSA code unless `sort` says otherwise.',
+      parameters: { query: marketList.parameters },
+      check: marketList.check,
       response: {
         description: 'All markets.',
         schema: listOf(marketSchema),
         example: { data: [marketExample] },
       },
-      handler: async (_input, { snapshot }) => ({ data: await snapshot.find(markets) }),
+      handler: async (input, { snapshot }) => ({ data: marketList.select(await snapshot.find(markets), input) }),
     }),
     dataRoute<{ cbsa: string }>({
       path: '/markets/{cbsa}',

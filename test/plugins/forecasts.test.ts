@@ -111,6 +111,24 @@ describe('plugin forecasts', () => {
     });
   }
 
+  for (const [all, one] of [
+    ['/forecast-history', (cbsa: string) => `/forecasts/${cbsa}/history`],
+    ['/forecast-track', (cbsa: string) => `/markets/${cbsa}/forecast-track`],
+  ] as const) {
+    it(`GET ${all} has the rows of every market, each with its code, also of a span`, async () => {
+      for (const query of ['', '?since=2026-01-01', '?until=2025-10-01']) {
+        const expected: object[] = [];
+        for (const cbsa of [ATLANTA, DETROIT, HOUSTON, TUCSON]) {
+          const { data } = (await service.get(one(cbsa) + query)).json;
+          expected.push(...data.map((row: object) => ({ cbsa, ...row })));
+        }
+        expect(expected).to.have.length.above(1);
+        expect((await service.get(all + query)).json, query).to.deep.equal({ data: expected });
+      }
+      expect((await service.get(`${all}?since=2026-01-02&until=2026-01-01`)).json.code).to.equal('invalid_parameter');
+    });
+  }
+
   it('GET /forecast-backtest/breakdown?by=grade is what one gets by hand', async () => {
     const { json } = await service.get('/forecast-backtest/breakdown?by=grade');
     expect(json.data).to.deep.equal([

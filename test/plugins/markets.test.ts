@@ -114,7 +114,7 @@ describe('plugin markets', () => {
   });
 
   for (const [target, advice] of [
-    ['/markets?limit=5', 'It has: format, as_of.'],
+    ['/markets?limit=5', 'It has: state, signal, risk_score, sort, format, as_of.'],
     ['/markets/12060?limit=5', 'It has: as_of.'],
   ] as const) {
     it(`GET ${target} is a 400 unknown_parameter`, async () => {

@@ -57,6 +57,8 @@ describe('the plugin mcp', () => {
         'list_areas',
         'get_area',
         'get_forecast_backtest_breakdown',
+        'list_forecast_histories',
+        'list_forecast_tracks',
         'get_market_history',
         'get_forecast_track',
         'list_forecasts',

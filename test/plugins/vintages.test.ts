@@ -19,6 +19,8 @@ const TARGETS = [
   `/markets/${HOUSTON}`,
   '/movers',
   '/forecast-runs',
+  '/forecast-track',
+  '/forecast-history',
   '/forecast-backtest',
   '/forecast-backtest/breakdown?by=year',
   '/series',

@@ -50,6 +50,8 @@ describe('GET /openapi.json', () => {
       '/areas',
       '/areas/{cbsa}',
       '/forecast-backtest/breakdown',
+      '/forecast-history',
+      '/forecast-track',
       '/movers',
       '/forecast-backtest',
       '/forecasts',
