@@ -1,16 +1,17 @@
 /** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
-import type { Cadence } from '../core/contracts/dataset.js';
+import { CADENCES, type Cadence } from '../core/contracts/dataset.js';
+import { date, dateTime, nullable, record, text } from '../core/contracts/json-schema.js';
 import { collection } from '../core/contracts/plugin.js';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 import { lookAhead } from './periods.js';
+
+export { CADENCES, date, dateTime, nullable, record, text };
 
 export const SIGNALS = ['expand', 'hold', 'contract'] as const;
 export type Signal = (typeof SIGNALS)[number];
 
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
-
-export const CADENCES: readonly Cadence[] = ['daily', 'weekly', 'monthly', 'quarterly', 'annual'];
 
 /** A metro area with its latest figures. Returns and changes in percent. */
 export interface Market {
@@ -142,9 +143,6 @@ export const METRO_HPI = 'metro_hpi';
 
 // Building blocks of the schemas below; routes use them too.
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' };
-export const date = { type: 'string', format: 'date' };
-export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' };
-export const text = { type: 'string', minLength: 1 };
 export const percent = { type: 'number', description: 'In percent.' };
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' };
 const count = { type: 'integer', minimum: 1 };
@@ -155,17 +153,6 @@ export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null
 export const forecast12m = { ...percent, description: forecastMeaning };
 export const lower80 = { ...percent, description: lowerMeaning };
 export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' };
-
-/** The same schema, also allowing null. */
-export const nullable = <T extends { type: string }>(schema: T) => ({ ...schema, type: [schema.type, 'null'] });
-
-/** An object schema in which no other properties are allowed. */
-export const record = (required: Record<string, object>, optional: Record<string, object> = {}) => ({
-  type: 'object',
-  properties: { ...required, ...optional },
-  required: Object.keys(required),
-  additionalProperties: false,
-});
 
 /** What a run says of where it comes from, beside its forecasts. */
 export const runOrigin = {

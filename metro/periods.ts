@@ -1,5 +1,6 @@
 /** Calendar arithmetic of periods. Days are `YYYY-MM-DD`; quarters are counted from year 0, so that they subtract. */
 import type { Cadence } from '../core/contracts/dataset.js';
+import { nextPeriod } from '../core/dataset/period.js';
 
 const DAY_MS = 86_400_000;
 
@@ -29,17 +30,6 @@ export const quarterStart = (index: number): string => {
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
 
-const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
-
-/** The first day of the period after the one that begins at `start`. */
-export const nextPeriod = (start: string, cadence: Cadence): string => {
-  const next = new Date(`${start}T00:00:00Z`);
-  const months = MONTHS[cadence];
-  if (months !== undefined) next.setUTCMonth(next.getUTCMonth() + months);
-  else next.setUTCDate(next.getUTCDate() + (cadence === 'weekly' ? 7 : 1));
-  return toDay(next.getTime());
-};
-
 /** The last day of the period that begins at `start`. */
 export const periodEnd = (start: string, cadence: Cadence): string =>
   toDay((dayNumber(nextPeriod(start, cadence)) - 1) * DAY_MS);
@@ -49,7 +39,7 @@ export const periodEnd = (start: string, cadence: Cadence): string =>
  * by their last day, longer periods by their first.
  */
 export const lastDay = (day: string, cadence: Cadence): string =>
-  MONTHS[cadence] === undefined ? day : periodEnd(day, cadence);
+  cadence === 'daily' || cadence === 'weekly' ? day : periodEnd(day, cadence);
 
 /** What is wrong with a value that a dataset made at `created` (RFC 3339, UTC) cannot have known; nothing otherwise. */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {

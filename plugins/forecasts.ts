@@ -26,6 +26,7 @@ import {
   upper80,
 } from '../metro/collections.js';
 import { BREAKDOWN_KEYS, type BreakdownKey, breakdownOf } from '../metro/forecast/breakdown.js';
+import { components } from './forecast-status.js';
 import type { Selection } from './list-parameters.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
 import { asset, filesIn, pageMount } from './pages/page-mount.js';
@@ -215,6 +216,7 @@ export default definePlugin({
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
   mounts: () => [methodology()],
+  components,
   routes: () => [
     dataRoute<Selection>({
       path: '/forecasts',

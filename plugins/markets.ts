@@ -3,6 +3,7 @@ import { dataRoute, definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, defineError } from '../core/errors.js';
 import { metroAreas } from '../metro/areas.js';
 import { cbsa, date, hpi, type Market, markets, nullable, record, text } from '../metro/collections.js';
+import { metroService } from '../metro/service.js';
 import { listParameters, type Selection } from './list-parameters.js';
 import {
   cbsaParameter,
@@ -92,6 +93,7 @@ export default definePlugin({
   description:
     'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
   collections: [markets, hpi],
+  service: metroService,
   routes: () => [
     dataRoute<Selection>({
       path: '/markets',
