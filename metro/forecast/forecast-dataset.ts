@@ -36,11 +36,16 @@ export interface ForecastDataset {
 export const isRecord = (run: ForecastRun, vintage: string): boolean =>
   run.basis === 'published' && run.vintage !== vintage;
 
-/** The runs that stay, and their forecasts. A run that did not complete never does. */
+/**
+ * The runs that stay, and their forecasts. Never those that did not complete, and those of version 1.0, which say neither
+ * where they come from nor what the benchmark was.
+ */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));
   const { vintage } = dataset.manifest;
-  const runs = old.filter((run) => run.status === 'completed' && (!recompute || isRecord(run, vintage)));
+  const runs = old.filter(
+    (run) => run.status === 'completed' && run.basis !== undefined && (!recompute || isRecord(run, vintage)),
+  );
   const ids = new Set(runs.map(({ id }) => id));
   const rows = (await readAll<Forecast>(dataset.read(forecasts.name))).filter(({ run_id }) => ids.has(run_id));
   return { kept: { runs, forecasts: rows }, replacedRuns: old.map(({ id }) => id).filter((id) => !ids.has(id)) };

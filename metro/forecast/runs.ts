@@ -189,7 +189,7 @@ const runOf = ({ quarter, coefficients }: Origin, markets: number, input: Making
 };
 
 /** The quarter of a run's number, as counted by `quarterIndex`. */
-const quarterOfRun = (id: number): number => quarterIndex(Math.floor(id / 10), id % 10);
+export const quarterOfRun = (id: number): number => quarterIndex(Math.floor(id / 10), id % 10);
 
 /** Kept forecasts as they were made, beside what has come true since. */
 const withRealized = (forecasts: readonly Forecast[], { panel, vintage }: RunsInput): Forecast[] => {

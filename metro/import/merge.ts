@@ -16,9 +16,10 @@ import {
   type Series,
   series,
 } from '../collections.js';
-import { withNewestRun } from '../forecast/runs.js';
+import { quarterOfRun, withNewestRun } from '../forecast/runs.js';
 import { inOneBatch, type Rows, readAll } from '../rows.js';
 import { type Entry, macroEntry, metroEntry, toHpi, toMarket, toObservations } from './documents.js';
+import type { MetroIndex } from './fhfa.js';
 import type { MacroSeries } from './fred.js';
 import type { Imported } from './read.js';
 
@@ -39,11 +40,21 @@ export interface OldDataset {
   readonly collections: readonly string[];
 }
 
-/** What was published by completed runs, apart from all else that was computed from the index. */
-const recordOf = async (readOld: (name: string) => Rows) => {
+/**
+ * What was published by completed runs, apart from all else that was computed from the index. Runs later than the new
+ * index, or than its import, are no record of the time that the dataset then has.
+ */
+const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
+  const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
   const runs = await readAll<ForecastRun>(readOld(forecastRuns.name));
   const rows = await readAll<Forecast>(readOld(forecasts.name));
-  const published = runs.filter(({ status, basis }) => status === 'completed' && basis === 'published');
+  const published = runs.filter(
+    ({ id, status, basis, published_at = '' }) =>
+      status === 'completed' &&
+      basis === 'published' &&
+      quarterOfRun(id) <= newest &&
+      Date.parse(published_at) <= Date.parse(loadedAt),
+  );
   const ids = new Set(published.map(({ id }) => id));
   const kept = { runs: published, forecasts: rows.filter(({ run_id }) => ids.has(run_id)) };
   const dropped = {
@@ -114,7 +125,7 @@ export const merge = async (
   if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));
   if (index === undefined) return { sources, collections: written, droppedMarkets: [], droppedRows: {} };
 
-  const { kept, dropped } = await recordOf(readOld);
+  const { kept, dropped } = await recordOf(readOld, index, loadedAt);
   written.set(markets.name, () => inOneBatch(withNewestRun(index.map(toMarket), kept)));
   written.set(hpi.name, async function* () {
     for (const area of index) yield toHpi(area);

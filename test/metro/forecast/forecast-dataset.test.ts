@@ -60,6 +60,15 @@ describe('forecastDataset(dataset, input)', () => {
     expect(kept.made.added).to.deep.equal([20143]);
   });
 
+  it('makes runs of version 1.0 anew, which do not say where they come from', async () => {
+    const made = await forecastDataset(memoryDataset(manifest, rowsOfPanel()), input);
+    const old = made.made.runs.map(({ basis: _, vintage: __, published_at: ___, rules: ____, ...run }) => run);
+    const rows = { ...rowsOfPanel(), ...made.replaced, forecast_runs: old } as unknown as Record<string, Document[]>;
+    const again = await forecastDataset(memoryDataset(manifest, rows), input);
+    expect(again.replacedRuns).to.deep.equal(old.map(({ id }) => id));
+    expect(again.replaced).to.deep.equal(made.replaced);
+  });
+
   it('has no backtest row while there is none', async () => {
     const few = { ...input, span: { last: 2 } };
     expect((await forecastDataset(memoryDataset(manifest, rowsOfPanel()), few)).replaced['backtests']).to.deep.equal(

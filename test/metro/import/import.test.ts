@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { openDirectory } from '../../../core/dataset/directory.js';
 import { validateDataset } from '../../../core/dataset/validate.js';
 import { writeDirectory } from '../../../core/dataset/write-directory.js';
-import { collections } from '../../../metro/collections.js';
+import { collections, type ForecastRun } from '../../../metro/collections.js';
 import { type ImportOptions, importInto } from '../../../metro/import/import.js';
 import { operatorFailure } from '../../support/operator-failure.js';
 import { needSharedData } from '../../support/shared-data.js';
@@ -199,6 +199,17 @@ describe('metro/import', () => {
     expect(rows['markets']?.map(({ forecast_12m }) => forecast_12m)).to.deep.equal([1, null]);
   });
 
+  it('drops published runs that are later than the index, or than the time, that is gone back to', async () => {
+    const origin = { basis: 'published', vintage: '2025-03-31', published_at: TIME.toISOString() } as const;
+    const older = await put('older.csv', METRO.replaceAll(/^.*,2025,1,.*\r\n/gm, ''));
+    await run([await put('hpi.csv', METRO)]);
+    await addRun(to, { ...origin, id: 20251 });
+    expect((await run([older])).dropped.rows).to.deep.equal({ forecast_runs: 1, forecasts: 2 });
+    await addRun(to, { ...origin, id: 20244 });
+    const before = { time: new Date('2025-03-01T00:00:00Z') };
+    expect((await run([older], before)).dropped.rows).to.deep.equal({ forecast_runs: 1, forecasts: 2 });
+  });
+
   it('refuses what ends after --created, naming the first period of each series, and changes nothing', async () => {
     const hpi = await put('hpi.csv', METRO);
     const unrate = await put('unrate.csv', UNRATE);
@@ -257,11 +268,18 @@ describe('metro/import', () => {
 });
 
 /** One run over both markets, as `forecast` would add it. */
-const addRun = async (directory: string, origin: object = {}): Promise<void> => {
+const addRun = async (directory: string, origin: Partial<ForecastRun> = {}): Promise<void> => {
   const { manifest, rows } = await load(directory);
   const { collections: _files, ...description } = manifest;
   const run = { model_version: 'm', run_at: TIME.toISOString(), horizon_months: 12 };
-  const forecast = { ...run, run_id: 1, target_period: '2026-01-01', point: 1, lower_80: null, upper_80: null };
+  const forecast = {
+    ...run,
+    run_id: origin.id ?? 1,
+    target_period: '2026-01-01',
+    point: 1,
+    lower_80: null,
+    upper_80: null,
+  };
   const rest = { signal: null, risk_score: null, realized: null, realized_as_of: null };
   await writeDirectory(
     directory,
