@@ -194,31 +194,35 @@ export const rows: Rows = inKeyOrder({
   crowd: [],
 });
 
-let crowded: Rows | undefined;
-
-/** The same with `crowd` filled; made when first asked for. */
-export const rowsWithCrowd = (): Rows => {
-  crowded ??= { ...rows, crowd: crowdRows() };
-  return crowded;
-};
-
-let everything: Rows | undefined;
-
-/** The rows of `allCollections`, `crowd` filled. */
-export const allRows = (): Rows => {
-  everything ??= {
-    ...rowsWithCrowd(),
-    ...inKeyOrder({
-      numbers: numberValues.map((value) => ({ value, label: String(value) })),
-      words: wordValues.map((word) => ({ word, units: word.length })),
-      pairs: pairRows,
-      spots: spotRows,
-      shapes: shapeValues.map(({ document }) => document),
-      records: typedRows,
-    }),
+/** What `make` gives, made when first asked for. */
+const once = (make: () => Rows): (() => Rows) => {
+  let made: Rows | undefined;
+  return () => {
+    made ??= make();
+    return made;
   };
-  return everything;
 };
+
+const crowded = once(() => ({ crowd: crowdRows() }));
+
+/** The rows of `collections`, `crowd` filled. */
+export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
+
+/** The rows of `allCollections`, in key order; `crowd` has none. */
+export const allRows = once(() => ({
+  ...rows,
+  ...inKeyOrder({
+    numbers: numberValues.map((value) => ({ value, label: String(value) })),
+    words: wordValues.map((word) => ({ word, units: word.length })),
+    pairs: pairRows,
+    spots: spotRows,
+    shapes: shapeValues.map(({ document }) => document),
+    records: typedRows,
+  }),
+}));
+
+/** The same with `crowd` filled. */
+export const allRowsWithCrowd = once(() => ({ ...allRows(), ...crowded() }));
 
 /** Every field has a value that nothing else tells. */
 export const manifestOf = (version: string, created: string): Manifest => ({

@@ -27,7 +27,7 @@
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { describeCancelling } from './cancelling.js';
 import { describeFind } from './find.js';
-import { allCollections, allRows, datasetOf, FIRST, FIRST_CREATED } from './fixture.js';
+import { allCollections, allRows, allRowsWithCrowd, datasetOf, FIRST, FIRST_CREATED, type Rows } from './fixture.js';
 import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
 import { describeGet } from './get.js';
 import { type Instance, startInstance } from './instance.js';
@@ -44,16 +44,22 @@ import { describeVersions } from './versions.js';
 
 export type { AdapterUnderTest } from './adapter-under-test.js';
 
-/** Each over one adapter with a large dataset, which is published once. */
-const READING = [
-  describeGet,
-  describeFind,
-  describeValues,
-  describeMany,
-  describeSharing,
-  describeCancelling,
-  describeGeneratedQueries,
-];
+/** Each over one adapter, whose dataset is published once. */
+const READING = [describeGet, describeFind, describeValues, describeSharing, describeGeneratedQueries];
+const READING_MUCH = [describeMany, describeCancelling];
+
+const describeReading = (target: AdapterUnderTest, title: string, content: Rows, reads: typeof READING): void => {
+  describe(title, () => {
+    let instance: Instance;
+    before(async function () {
+      this.timeout(60_000);
+      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content), allCollections);
+    });
+    after(() => instance?.stop());
+
+    for (const describeReads of reads) describeReads(() => instance);
+  });
+};
 
 /** Defines the tests of one adapter, by mocha's global `describe` and `it`. */
 export const describeAdapter = (target: AdapterUnderTest): void => {
@@ -65,17 +71,8 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     describeIsolation(target);
     describeLifecycle(target);
 
-    describe('reading', () => {
-      let instance: Instance;
-      before(async function () {
-        this.timeout(60_000);
-        instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, allRows()), allCollections);
-      });
-      after(() => instance?.stop());
-
-      for (const describeReads of READING) describeReads(() => instance);
-    });
-
+    describeReading(target, 'reading', allRows(), READING);
+    describeReading(target, 'reading from a large dataset', allRowsWithCrowd(), READING_MUCH);
     describeHandingOver(target);
     describePublishing(target);
     describeGeneratedDatasets(target);

@@ -168,7 +168,7 @@ export const withSnapshot = async <T>(
 };
 
 /** How long a change of the store may take to be noticed. */
-export const FOLLOW_MS = 10_000;
+export const FOLLOW_MS = 5000;
 
 /** Resolves once this version is the current one. */
 export const isCurrent = ({ adapter }: Pick<Instance, 'adapter'>, version: string): Promise<void> =>

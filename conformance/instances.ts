@@ -144,6 +144,11 @@ export const describeInstances = (target: AdapterUnderTest): void => {
         await serves(other, THIRD, THIRD_CREATED);
         await isCurrent(instance, THIRD);
         await serves(instance, THIRD, THIRD_CREATED);
+        if (!versions) return;
+        for (const { adapter } of [instance, other]) {
+          const listed = (await adapter.versions!.list()).map(({ version }) => version);
+          sameList(listed, [THIRD, SECOND, FIRST], 'list() to tell of what both have published');
+        }
       }),
     );
 

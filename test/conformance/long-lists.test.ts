@@ -24,7 +24,7 @@ describe('the conformance suite, of an adapter that answers long lists wrongly',
   it('fails one that loses rows by the tests of long lists, and shows the first row that is lost', () => {
     expect(losing.map(([title]) => title)).to.deep.equal([
       'snapshot() lets a find() that began before the change end as it began',
-      'reading a collection of 50,000 documents is found whole, each document once and in order',
+      'reading from a large dataset a collection of 50,000 documents is found whole, each document once and in order',
     ]);
     const [, [, message] = []] = losing;
     expect(message).to.equal(
