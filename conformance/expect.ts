@@ -96,7 +96,7 @@ const sameKeys = (
   sameList(keysOf(collection, found), keysOf(collection, expected), rule);
 };
 
-const forQuery = (query: object | undefined): string => (query ? ` for ${JSON.stringify(query)}` : '');
+const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 ? ` for ${JSON.stringify(query)}` : '');
 
 /**
  * The same documents in the same order.

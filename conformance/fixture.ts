@@ -33,8 +33,8 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/** The same keys as those of `items`, of other documents. */
-export const twins: Collection = { ...items, name: 'twins' };
+/** The same keys as those of `items`, of other documents, under a name that begins with theirs. */
+export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
 
@@ -157,9 +157,9 @@ const sizes = [
   16_777_217,
   16_777_216,
 ];
-// Three of each name in a row, sizes in steps of 5 of 13: each name has several sizes, and each size several names.
+// Four of each name in a row, and sizes in steps of 5 of 13: each name has several sizes, and each size several names.
 const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
-  id: ((i * 29) % (names.length * 4)) - 20,
+  id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
   name: names[Math.floor(i / 4)],
   size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
 }));
@@ -189,7 +189,7 @@ const inKeyOrder = (rows: Rows): Rows =>
 export const rows: Rows = inKeyOrder({
   items: itemRows,
   readings: readingRows,
-  twins: itemRows.map((item) => ({ ...item, label: `Twin of ${item.id}` })),
+  items_twins: itemRows.map((item) => ({ ...item, label: `Twin of ${item.id}` })),
   nothing: [],
   crowd: [],
 });

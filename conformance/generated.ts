@@ -34,6 +34,8 @@ const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
 const typeOf = (collection: Collection, field: string): string =>
   (collection.schema['properties'] as Record<string, { type: string }>)[field]!.type;
 
+const WITHOUT = !fc && 'fast-check is not installed: npm install --save-dev fast-check';
+
 type Check = typeof FastCheck;
 
 /** Values that a query may name: those that documents have, and neighbours of them. */
@@ -198,11 +200,9 @@ const holds = async <T>(
 
 /** By queries of the suite's own documents. */
 export const describeGeneratedQueries = (instance: () => Instance): void => {
-  const obstacle = !fc && 'fast-check is not installed: npm install --save-dev fast-check';
-
   describe('generated queries', () => {
     for (const collection of [items, readings, pairs, spots, words, numbers]) {
-      itUnless(obstacle, `of "${collection.name}" are answered as the reference answers them`, async function () {
+      itUnless(WITHOUT, `of "${collection.name}" are answered as the reference answers them`, async function () {
         this.timeout(60_000);
         const documents = allRows()[collection.name]!;
         await holds(
@@ -219,43 +219,41 @@ export const describeGeneratedQueries = (instance: () => Instance): void => {
 
 /** By datasets that are made up, published and read. */
 export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
-  const obstacle = (!fc && 'fast-check is not installed: npm install --save-dev fast-check') || cannotChange(target);
+  const obstacle = WITHOUT || cannotChange(target);
+  const named = new Map([[generated.name, generated]]);
+  const datasetOf = (version: number, documents: readonly Document[]) => ({
+    manifest: manifestOf(`generated-${version}`, new Date(Date.UTC(2024, 0, 1) + version).toISOString()),
+    read: () => inBatches(documents, 3),
+  });
 
-  itUnless(
-    obstacle,
-    'generated datasets come back as they were published, and are found by any query',
-    async function () {
-      this.timeout(60_000);
-      const named = new Map([[generated.name, generated]]);
-      const datasetOf = (version: number, documents: readonly Document[]) => ({
-        manifest: manifestOf(`generated-${version}`, new Date(Date.UTC(2024, 0, 1) + version).toISOString()),
-        read: () => inBatches(documents, 3),
-      });
+  describe('generated datasets', function () {
+    this.timeout(60_000);
+
+    itUnless(obstacle, 'come back as they were published, and are found by any query', async () => {
       let version = 0;
       const instance = await startInstance(target, datasetOf(version, []), named);
+      const isRight = async ([documents, queries]: readonly [readonly Document[], readonly Query[]]): Promise<void> => {
+        await makeCurrent(target, instance, datasetOf(++version, documents));
+        await withSnapshot(instance, async (snapshot) => {
+          const found = plain(await find(snapshot, generated));
+          for (const [i, document] of documents.entries()) {
+            const key = generated.key.map((field) => document[field] as Scalar);
+            sameValue(found[i], plain(document), 'find() to answer with the published document');
+            const got = await snapshot.get(generated.name, key);
+            sameValue(got && plain(got), plain(document), 'get() to answer with the published document');
+          }
+        });
+        for (const query of queries) await answersRightly(instance, generated, documents, query);
+      };
+      const shown = ([documents, queries]: readonly [readonly Document[], readonly Query[]]): string => {
+        const asked = queries.map((query) => JSON.stringify(query)).join(' ');
+        return `  published: ${JSON.stringify(documents)}\n  asked: ${asked}`;
+      };
       try {
-        await holds(
-          fc!,
-          datasetAnd(fc!),
-          DATASETS,
-          async ([documents, queries]) => {
-            await makeCurrent(target, instance, datasetOf(++version, documents));
-            await withSnapshot(instance, async (snapshot) => {
-              const found = plain(await find(snapshot, generated));
-              for (const [i, document] of documents.entries()) {
-                const key = generated.key.map((field) => document[field] as Scalar);
-                sameValue(found[i], plain(document), 'find() to answer with the published document');
-                sameValue(plain(await snapshot.get(generated.name, key)), plain(document), 'get() to answer with it');
-              }
-            });
-            for (const query of queries) await answersRightly(instance, generated, documents, query);
-          },
-          ([documents, queries]) =>
-            `  published: ${JSON.stringify(documents)}\n  asked: ${queries.map((query) => JSON.stringify(query)).join(' ')}`,
-        );
+        await holds(fc!, datasetAnd(fc!), DATASETS, isRight, shown);
       } finally {
         await instance.stop();
       }
-    },
-  );
+    });
+  });
 };

@@ -75,8 +75,8 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     describeReading(target, 'reading from a large dataset', allRowsWithCrowd(), READING_MUCH);
     describeHandingOver(target);
     describePublishing(target);
-    describeGeneratedDatasets(target);
     describeVersions(target);
+    describeGeneratedDatasets(target);
     describeInstances(target);
     describeOtherProcess(target, this.file);
   });

@@ -45,7 +45,11 @@ const OTHERWISE: Rows = {
     i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },
   ),
   readings: [],
-  twins: rows['twins']!.slice(5).map(({ label, ...twin }) => ({ ...twin, label: 'x', note: String(label) })),
+  items_twins: rows['items_twins']!.slice(5).map(({ label, ...twin }) => ({
+    ...twin,
+    label: 'x',
+    note: String(label),
+  })),
   nothing: [{ id: 'something' }],
   crowd: [],
 };
@@ -111,7 +115,9 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
       obstacle,
       'has its publication time to the millisecond',
       withInstance(target, async (instance) => {
-        for (const created of ['2024-02-01T12:34:56.001Z', '2024-02-01T12:34:56.999Z', '2024-02-01T12:34:57.5Z']) {
+        // Compared as text, a time with a fraction comes before the same time without.
+        const times = ['56Z', '56.001Z', '56.999Z', '57.5Z', '58Z', '58.5Z'];
+        for (const created of times.map((seconds) => `2024-02-01T12:34:${seconds}`)) {
           await makeCurrent(target, instance, anotherDataset(`at-${Date.parse(created)}`, created));
           await withSnapshot(instance, async ({ publishedAt }) => {
             sameValue(

@@ -240,13 +240,15 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       'tells its progress to the last row of each collection',
       withInstance(target, async ({ adapter }) => {
         const written = new Map<string, number>();
-        await adapter.publish!(anotherDataset(), {
+        const content = { ...rows, items: itemsOf(SECOND) };
+        // In batches of a few documents, so that each collection has several.
+        await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
           onProgress: (progress) => {
             assert(progress.written >= (written.get(progress.collection) ?? 0), 'progress does not go back');
             written.set(progress.collection, progress.written);
           },
         });
-        const counts = Object.entries({ ...rows, items: itemsOf(SECOND) }).map(([name, { length }]) => [name, length]);
+        const counts = Object.entries(content).map(([name, { length }]) => [name, length]);
         // Of an empty collection there is nothing to tell.
         const told = counts.map(([name]) => [name, written.get(name as string) ?? 0]);
         sameList(told, counts, 'progress to the last row of each collection');

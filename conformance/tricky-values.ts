@@ -5,6 +5,7 @@ const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from
 
 /** Long enough to differ only behind what an index entry of 255 bytes holds. */
 const PREFIX = 'x'.repeat(300);
+const LONG = 'y'.repeat(1500);
 
 /** Keys that some store takes for one another, for something else, or for out of order. By their code points. */
 export const words: readonly string[] = [
@@ -96,6 +97,8 @@ export const words: readonly string[] = [
   PREFIX,
   `${PREFIX}a`,
   `${PREFIX}b`,
+  `${LONG}a`,
+  `${LONG}b`,
 ].sort(byCodePoint);
 
 /** Strings that are not among `words`, each near to one that is. */

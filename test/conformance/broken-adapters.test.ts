@@ -32,3 +32,22 @@ describe('the conformance suite', () => {
     }).timeout(60_000);
   }
 });
+
+describe('the generated rules of the conformance suite', () => {
+  const DATASETS = 'generated datasets come back as they were published, and are found by any query';
+
+  for (const [that, documents] of [
+    ['excludes its upper bound', 1],
+    ['trims strings', 1],
+    ['turns only the last field of an order round', 2],
+    ['cuts before it turns round', 2],
+  ] as const) {
+    it(`fail an adapter that ${that}, and show the smallest dataset that does`, async () => {
+      const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
+      const { failed } = await runSuite(targetOf(that, breakage), [DATASETS]);
+      const message = failed.get(DATASETS)?.message ?? '';
+      const [, published = 'null'] = /^ {2}published: (.*)$/m.exec(message) ?? [];
+      expect(JSON.parse(published), message).to.have.lengthOf(documents);
+    }).timeout(60_000);
+  }
+});

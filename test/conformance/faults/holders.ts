@@ -221,7 +221,7 @@ export const sharingFaults: readonly BrokenAdapter[] = [
             ...snapshot,
             async get(collection, key, signal) {
               const found = await snapshot.get(collection, key, signal);
-              if (collection !== 'items' && collection !== 'twins') return found;
+              if (collection !== 'items' && collection !== 'items_twins') return found;
               const name = `${snapshot.version} ${key}`;
               if (found && !documents.has(name)) documents.set(name, found);
               return found && documents.get(name);
