@@ -1,4 +1,5 @@
 /** The log on standard error: one JSON object a line, or text for people. */
+import cluster from 'node:cluster';
 import { pino } from 'pino';
 import type { LogConfig } from '../core/config/schema.js';
 import type { Logger } from '../core/contracts/runtime.js';
@@ -23,8 +24,8 @@ const forPeople = () => {
   return build({ destination: STDERR, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l' });
 };
 
-/** Pipes take so much whole: several workers do not write into each other's lines. */
-const WRITTEN_AT_ONCE = 4096;
+/** Pipes take 4 KiB whole, so that workers, who share one, do not write into each other's lines. */
+const WRITTEN_AT_ONCE = cluster.isWorker ? 4096 : 32 * 1024;
 const WRITTEN_AFTER_MS = 250;
 
 /**

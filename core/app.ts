@@ -1,6 +1,7 @@
 /**
- * What happens to every request. On the way in, the middleware run from top to bottom; what follows their `next()` runs
- * from bottom to top.
+ * What happens to every request: middleware run from top to bottom, and what follows their `next()` from bottom to top.
+ * A refusal is thrown and becomes a response in `errors`, so all above it act on refusals too. Limits come before keys
+ * and keys before faults, so that nobody learns or causes anything without being counted.
  */
 import type { Middleware } from 'koa';
 import type { CommonHeaders } from './http/headers.js';
@@ -21,10 +22,13 @@ export interface KoaDependencies
     FindEndpointDependencies,
     IdentifyDependencies,
     LimitDependencies {
+  /** The lines that every response has. */
   readonly headers: CommonHeaders;
+  /** Of all plugins: runs for every request, unlike a plugin's `middleware`, which runs for its own endpoints. */
   readonly serviceMiddleware: readonly Middleware[];
-  /** Of `WWW-Authenticate`. */
+  /** Named in the `WWW-Authenticate` header of a 401. */
   readonly realm: string;
+  /** Whether responses are compressed. */
   readonly compression: boolean;
   /** How many proxies stand before the service. */
   readonly trustProxy: number;
@@ -33,17 +37,17 @@ export interface KoaDependencies
 export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   const app = new ServiceKoa(deps);
 
-  app.use(observe(deps)); // tells log, metrics and plugins' observers of the response, once it is written
-  app.use(respond(deps)); // writes the response to the socket: in an encoding that the client takes, or as a 304
-  app.use(commonHeaders(deps)); // sets request id, security headers and CORS
-  app.use(app.around(errors(deps), deps.serviceMiddleware)); // runs plugins' `serviceMiddleware`, then `koa.use()`'s
-  app.use(errors(deps)); // makes an ordinary response of what the middleware below throw
-  app.use(findEndpoint(deps)); // finds the endpoint and parses its input; a fault waits for checkRequest
-  app.use(identify(deps)); // finds the caller: whose key it is or, without a valid one, which address
-  app.use(limit(deps)); // counts the request for its caller; 429 past the limit
-  app.use(authorize(deps)); // 401 without a valid key, where the endpoint needs one
-  app.use(checkRequest(deps)); // 400, 404, 405 or 406
-  app.use(answer()); // runs the `middleware` of the endpoint's plugin, then the endpoint: a route or a mount
+  app.use(observe(deps)); // reports the response, once it is written, to log, metrics and plugins' observers
+  app.use(respond(deps)); // writes the response itself, in place of Koa: compressed, or as a 304, where that is right
+  app.use(commonHeaders(deps)); // sets what every response has, before anything else runs: request id, security, CORS
+  app.use(app.around(errors(deps), deps.serviceMiddleware)); // plugins' `serviceMiddleware`; what they throw: `errors`
+  app.use(errors(deps)); // makes a response of what the middleware below throw, and keeps the headers set above
+  app.use(findEndpoint(deps)); // finds the route or mount and parses its parameters; checkRequest reports what is wrong
+  app.use(identify(deps)); // finds the caller: the owner of a valid key, otherwise the client's address; refuses nobody
+  app.use(limit(deps)); // counts the request against its caller's limit; past it 429
+  app.use(authorize(deps)); // 401 without a valid key, if the endpoint needs one; others ignore a wrong key
+  app.use(checkRequest(deps)); // 400, 404, 405 or 406, for what findEndpoint has found wrong
+  app.use(answer()); // runs the `middleware` of the endpoint's plugin, then the route or mount
 
-  return app.complete(); // from now on, `use` adds to the middleware around the service
+  return app.complete(); // the list above is complete: `use` from now on adds middleware behind `serviceMiddleware`
 };

@@ -190,7 +190,7 @@ export const admitting = (
   const leave = () => admission.leave();
   return (request, response) => {
     if (always.has(request.url ?? '')) return handle(request, response);
-    if (admission.enter() === undefined) return handle(request, response).then(leave);
+    if (admission.enter() === undefined) return handle(request, response, leave);
     toRequest(request, response);
     return REFUSED;
   };

@@ -1,5 +1,6 @@
 /** Header fields that do not depend on the answer. */
 import { type Decision, WINDOW_MS } from '../contracts/limiter.js';
+import { digits } from './digits.js';
 import { linesOf } from './head.js';
 
 /** The value of `Allow` for an address with these methods. */
@@ -92,19 +93,21 @@ const readableBy = (cors: CorsOptions | null): ((origin: string | undefined) => 
   return (origin) => (origin === undefined ? undefined : allowed.get(origin)) ?? denied;
 };
 
-/** `Date` has a resolution of one second, so it is formatted once a second. */
+/** `Date` has a resolution of one second: it is formatted once a second, and reading the clock is left to a timer. */
 const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionLines'] => {
   const connection = linesOf({
     Connection: 'keep-alive',
     'Keep-Alive': `timeout=${Math.floor(keepAliveTimeoutMs / 1000)}`,
   });
-  let second = 0;
-  let lines = '';
+  let lines: string | undefined;
+  const forget = () => {
+    lines = undefined;
+  };
   return () => {
-    const now = Math.floor(Date.now() / 1000);
-    if (now !== second) {
-      second = now;
-      lines = linesOf({ Date: new Date(now * 1000).toUTCString() }) + connection;
+    if (lines === undefined) {
+      const now = new Date();
+      lines = linesOf({ Date: now.toUTCString() }) + connection;
+      setTimeout(forget, 1000 - now.getMilliseconds()).unref();
     }
     return lines;
   };
@@ -115,13 +118,3 @@ const windowSeconds = WINDOW_MS / 1000;
 /** `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651) of the IETF draft on rate limit headers. */
 export const limitLines = ({ limit, remaining, resetMs }: Decision): string =>
   `RateLimit-Policy: "default";q=${limit};w=${windowSeconds}\r\nRateLimit: "default";r=${digits(remaining)};t=${Math.ceil(resetMs / 1000)}\r\n`;
-
-const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
-
-/**
- * A whole number, of those that are another one in each response. V8 would make a text for it and keep thousands of
- * those for when they are asked for again: most of what is alive when the young generation is collected, and half of
- * the time that this takes.
- */
-const digits = (count: number): string =>
-  count < 1000 ? String(count) : `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}`;

@@ -91,6 +91,7 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     const written = (error?: Error | null): void => {
       if (error) return;
       this.#sent = 'finished';
+      releaseRequest(this.req);
       this.emit('finish');
       dropFinishedResponse(socket);
     };
@@ -175,6 +176,26 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 }
+
+/** What Node's types lack. */
+interface Insides {
+  /** Whether somebody reads the body, so that Node need not. */
+  _consuming: boolean;
+  readonly socket: { readonly parser?: { incoming: unknown } | null };
+}
+
+/**
+ * Releases a request that was received whole, whose stream holds no data and whose end nobody listens for. Node would
+ * read the stream to its end first: four ticks, and a sixth of a request's garbage. A Node without these insides does.
+ */
+const releaseRequest = (request: IncomingMessage): void => {
+  if (!request.complete || request.readableLength > 0) return;
+  if (request.listenerCount('end') > 0 || request.listenerCount('close') > 0) return;
+  const insides = request as unknown as Insides;
+  insides._consuming = true;
+  const { parser } = insides.socket;
+  if (parser?.incoming === request) parser.incoming = null;
+};
 
 /**
  * Gives a response of any kind its header lines. A later line replaces an earlier one of its name, but for `Vary`, which

@@ -48,8 +48,7 @@ export const openObservers = (
 };
 
 const finishedRequest = ({ req: request, res, state }: ServiceContext, now: number): FinishedRequest => {
-  const { id, match, caller, snapshotVersion, cacheHit, startedAt } = state;
-  const durationMs = performance.now() - startedAt;
+  const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   return {
     id,
     method: request.method ?? '',

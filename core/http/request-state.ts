@@ -17,6 +17,8 @@ export interface Caller {
 export class RequestState {
   /** Milliseconds since the process began. */
   readonly startedAt = performance.now();
+  /** From `startedAt` to the response being written, for observers. */
+  durationMs = 0;
   /** What the URL stands for; undefined where middleware around the service have answered. */
   match: Match | undefined;
   caller: Caller | undefined;

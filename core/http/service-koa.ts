@@ -10,8 +10,8 @@ import { sendBody } from './prepared-response.js';
 import { requestId } from './request-id.js';
 import { RequestState, type ServiceContext, type ServiceMiddleware } from './request-state.js';
 
-/** Answers a request; the promise never rejects. */
-export type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** Answers a request, then calls `ended`; the promise never rejects. */
+export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
 
 export class ServiceKoa extends Koa<RequestState> {
   readonly #logger: Logger;
@@ -75,17 +75,19 @@ export class ServiceKoa extends Koa<RequestState> {
   }
 
   override callback(): ReturnType<Koa['callback']> {
-    const handle: Handle = (request, response) => this.handle(this.createContext<RequestState>(request, response));
+    const handle: Handle = (request, response, ended) =>
+      this.handle(this.createContext<RequestState>(request, response), ended);
     return handle as ReturnType<Koa['callback']>;
   }
 
-  /** Runs all middleware. Never rejects. */
-  handle(ctx: ServiceContext): Promise<void> {
+  /** Runs all middleware, then calls `ended`. Never rejects. */
+  handle(ctx: ServiceContext, ended?: () => void): Promise<void> {
     this.#run ??= compose(this.middleware) as (ctx: ServiceContext) => Promise<void>;
     ctx.res.statusCode = 404;
-    return this.#run(ctx).catch((error: unknown) => {
+    return this.#run(ctx).then(ended, (error: unknown) => {
       this.#logger.error({ err: error, requestId: ctx.state.id }, 'a response could not be written');
       ctx.res.destroy();
+      ended?.();
     });
   }
 }

@@ -29,8 +29,8 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#cache, this.#limiter, this.#credentials];
 
   readonly observe = ({ res, state }: ServiceContext): void => {
-    const { match, decision, caller, cacheHit, snapshotVersion, startedAt } = state;
-    this.#distribution(match?.address, res.statusCode).observe((performance.now() - startedAt) / 1000);
+    const { match, decision, caller, cacheHit, snapshotVersion, durationMs } = state;
+    this.#distribution(match?.address, res.statusCode).observe(durationMs / 1000);
     if (decision) (decision.allowed ? this.#allowed : this.#refused).add();
     (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).add();
     if (snapshotVersion !== undefined) (cacheHit ? this.#hits : this.#misses).add();

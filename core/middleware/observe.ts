@@ -9,6 +9,8 @@ export const observe =
   ({ observers }: ObserveDependencies): ServiceMiddleware =>
   (ctx, next) =>
     next().then(() => {
-      if (ctx.state.isInner) return;
+      const { state } = ctx;
+      if (state.isInner) return;
+      state.durationMs = performance.now() - state.startedAt;
       for (const tell of observers) tell(ctx);
     });

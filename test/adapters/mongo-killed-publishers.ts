@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { anotherDataset, datasetOf, itemsOf, rowsWithCrowd } from '../../conformance/fixture.js';
+import { anotherDataset, datasetOf, itemsOf } from '../../conformance/fixture.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
-import { Replicas } from './mongo-replica.js';
+import { Replicas, rowsToPublish } from './mongo-replica.js';
 
 const publisher = fileURLToPath(new URL('./mongo-publisher.js', import.meta.url));
 
@@ -24,7 +24,7 @@ export const describeKilledPublishers = (moments: readonly number[]): void => {
       this.timeout(30_000 + 10_000 * moments.length);
       const observer = await replicas.open();
       await observer.adapter.publish(datasetOf());
-      const content = { ...rowsWithCrowd() };
+      const content = rowsToPublish();
       const startedAt = performance.now();
       await observer.adapter.publish(
         datasetOf('measured', new Date().toISOString(), { ...content, items: itemsOf('measured') }),

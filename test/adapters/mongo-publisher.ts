@@ -1,11 +1,11 @@
 /** A process that publishes, to be killed: `node mongo-publisher.js URI DATABASE VERSION`. Says `begun` when it begins. */
-import { datasetOf, itemsOf, rowsWithCrowd } from '../../conformance/fixture.js';
-import { Replicas, SHORT_LOCK } from './mongo-replica.js';
+import { datasetOf, itemsOf } from '../../conformance/fixture.js';
+import { Replicas, rowsToPublish, SHORT_LOCK } from './mongo-replica.js';
 
 const [uri = '', database = '', version = ''] = process.argv.slice(2);
 
 const { adapter } = await new Replicas(uri, database).open(SHORT_LOCK);
-const content = { ...rowsWithCrowd(), items: itemsOf(version) };
+const content = { ...rowsToPublish(), items: itemsOf(version) };
 process.stdout.write('begun\n');
 await adapter.publish(datasetOf(version, new Date().toISOString(), content));
 await adapter.close();

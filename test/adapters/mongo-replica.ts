@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import mongo from '../../adapters/mongo/index.js';
 import type { MongoOptions } from '../../adapters/mongo/options.js';
-import { collections, items } from '../../conformance/fixture.js';
+import { collections, items, type Rows, rowsWithCrowd } from '../../conformance/fixture.js';
 import { find } from '../../conformance/instance.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
@@ -26,6 +26,12 @@ const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /** For publishers that are going to hang or die; others could lose so short a lock to a machine that stalls. */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
+
+/** Rows of every collection that take a publisher many batches, and so long that it can be killed between any two. */
+export const rowsToPublish = (): Rows => {
+  const { crowd = [], ...others } = rowsWithCrowd();
+  return { ...others, crowd: crowd.slice(0, 10_000) };
+};
 
 export class Replicas {
   readonly #running: Replica[] = [];

@@ -25,6 +25,7 @@ describe('the reference page', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     describe(`in Chromium, ${colorScheme}`, () => {
       let browser: TestBrowser;
+      let loads = 0;
       before(async function () {
         this.timeout(60_000);
         browser = await openBrowser(this, {
@@ -36,8 +37,7 @@ describe('the reference page', () => {
       beforeEach(async () => {
         const { page, complaints } = browser;
         complaints.length = 0;
-        await page.goto('about:blank');
-        await page.goto(`${app.origin}/docs`);
+        await page.goto(`${app.origin}/docs?load=${loads++}`);
         await page.waitForSelector('main h1');
       });
       after(() => browser?.close());

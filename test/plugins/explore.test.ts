@@ -62,9 +62,10 @@ const collections = {
 describe('the explorer in Chromium', () => {
   let app: TestApp;
   let browser: TestBrowser;
+  let views = 0;
+  /** Loads the page anew: another query makes it another document, where another fragment alone would not. */
   const view = async (name: string) => {
-    await browser.page.goto('about:blank');
-    await browser.page.goto(`${app.origin}/explore#/${name}`);
+    await browser.page.goto(`${app.origin}/explore?view=${views++}#/${name}`);
     await browser.page.waitForSelector('main:not([aria-busy]) h1');
   };
   const giveKey = async (key: string) => {
@@ -77,9 +78,9 @@ describe('the explorer in Chromium', () => {
     this.timeout(60_000);
     app = await startTestApp({ collections, config: CONFIG });
     browser = await openBrowser(this, { origin: app.origin });
+    await view('status');
   });
   beforeEach(async () => {
-    await view('status');
     await browser.page.evaluate(`sessionStorage.setItem('metro-forecast-key', '${app.key}')`);
     browser.complaints.length = 0;
   });

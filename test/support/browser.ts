@@ -93,7 +93,7 @@ export const accessibilityFaults = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe());
   return page.evaluate(async () => {
     // biome-ignore lint/suspicious/noExplicitAny: defined by the script above, in the browser
-    const { violations } = await (globalThis as any).axe.run();
+    const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
     return violations
       .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }: { id: string; nodes: { target: string[]; failureSummary: string }[] }) =>

@@ -5,7 +5,8 @@ import { startReplicas } from './replicas.js';
 
 const dataset = process.argv[2] ?? join(packageRoot, 'dataset');
 process.stderr.write(`Starting MongoDB, Redis, three replicas and nginx over ${dataset} ...\n`);
-const service = await startReplicas({ dataset });
+const service = await startReplicas();
+await service.command('publish', dataset);
 const { key } = await service.createKey();
 const { redis, mongo, replicas, url, env } = service;
 const rows = [

@@ -1,8 +1,14 @@
 /** Three replicas as `config/replicas.json` has them, behind nginx, on one machine and without containers. */
 import { join } from 'node:path';
+import { pino } from 'pino';
+import { createContainer, resolve } from '../../app/container.js';
+import { loadConfig } from '../../app/load-config.js';
+import { loadModules } from '../../app/load-modules.js';
+import { openDirectory } from '../../core/dataset/directory.js';
 import { packageRoot } from '../../core/package-root.js';
 import { commandArgs, runProcess } from './command-process.js';
 import { request } from './http-client.js';
+import { newKey } from './key-record.js';
 import { startNginx } from './nginx.js';
 import { type Server, startServer } from './server-process.js';
 import { startMongo, startRedis } from './services.js';
@@ -36,7 +42,8 @@ export interface Replicas {
   readonly env: Readonly<Record<string, string>>;
   /** Runs the real command line against these services; resolves with its standard output. */
   command(...args: string[]): Promise<string>;
-  createKey(limit?: number): Promise<{ readonly id: string; readonly key: string }>;
+  /** Adds a key to the key store, without the command line. */
+  createKey(limit?: number | null): Promise<{ readonly id: string; readonly key: string }>;
   stop(): Promise<void>;
 }
 
@@ -54,6 +61,24 @@ const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
     // Also one that has nothing to serve yet answers.
     ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
   });
+
+/** The stores as a command finds them. A process for each command would take most of a second. */
+const openStores = async (env: Readonly<Record<string, string>>) => {
+  const config = await loadConfig({ path: replicasConfig, env });
+  const overrides = { logger: pino({ level: 'silent' }) };
+  const container = createContainer({ config, modules: await loadModules(config) }, overrides);
+  return { adapter: resolve(container, 'adapter'), keyStore: resolve(container, 'keyStore') };
+};
+
+const publish = async (env: Readonly<Record<string, string>>, directory: string): Promise<void> => {
+  const { adapter } = await openStores(env);
+  try {
+    await adapter.open();
+    await adapter.publish?.((await openDirectory(directory)).dataset);
+  } finally {
+    await adapter.close();
+  }
+};
 
 /** All of it is gone when this process is, however it ends. */
 export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
@@ -80,7 +105,7 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
       ...options.env,
     };
     const command = (...args: string[]) => runProcess(['--config', replicasConfig, ...args], env);
-    if (options.dataset) await command('publish', options.dataset);
+    if (options.dataset) await publish(env, options.dataset);
     if (options.proxied) proxies = { redis: await startTcpProxy(redis.port), mongo: await startTcpProxy(mongo.port) };
     const through = proxies && {
       REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
@@ -102,9 +127,16 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
       url: `${nginx.url}${BASE_PATH}`,
       env,
       command,
-      async createKey(limit) {
-        const limits = limit === undefined ? [] : ['--limit', String(limit)];
-        return JSON.parse(await command('keys', 'create', '--name', 'test', ...limits, '--json'));
+      async createKey(limit = null) {
+        const { key, record } = newKey({ limit_per_minute: limit });
+        const { keyStore } = await openStores(env);
+        try {
+          await keyStore.open();
+          await keyStore.insert(record);
+        } finally {
+          await keyStore.close();
+        }
+        return { id: record.id, key };
       },
       stop,
     };

@@ -144,6 +144,57 @@ describe('PreparedResponse', () => {
     expect(lastResponse(socket!)).to.equal(null);
   });
 
+  describe('lets go of its request', () => {
+    const answerTwice = async (first: string, listen: (request: IncomingMessage) => void = () => undefined) => {
+      const requests: IncomingMessage[] = [];
+      const held: boolean[] = [];
+      const started = await startServer(PreparedResponse, (request, response) => {
+        listen(request);
+        requests.push(request);
+        response.once('close', () => held.push(parserOf(request.socket)?.incoming === request));
+        (response as PreparedResponse).statusCode = 200;
+        (response as PreparedResponse).sendPrepared(yes, headers.connectionLines);
+      });
+      server = started.server;
+      const { responses } = await exchange(
+        started.port,
+        `${first}GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n`,
+      );
+      expect(responses.map(({ status, body }) => [status, body])).to.deep.equal([
+        [200, 'yes'],
+        [200, 'yes'],
+      ]);
+      return { request: requests[0]!, held: held[0] };
+    };
+
+    const parserOf = (socket: Socket) => (socket as { readonly parser?: { readonly incoming: unknown } | null }).parser;
+    const GET = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
+    const POST = 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\n12345';
+    const CHUNKED = 'POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n';
+
+    it('without waking its stream, where nobody listens to it', async () => {
+      const { request, held } = await answerTwice(GET);
+      expect(held).to.equal(false);
+      expect(request.readableEnded).to.equal(false);
+    });
+
+    for (const event of ['end', 'close']) {
+      it(`with its ${event}, where somebody waits for that`, async () => {
+        let heard = 0;
+        await answerTwice(GET, (request) => {
+          if (request.headers.connection === undefined) request.once(event, () => heard++).resume();
+        });
+        expect(heard).to.equal(1);
+      });
+    }
+
+    for (const [name, request] of Object.entries({ POST, CHUNKED })) {
+      it(`with a body that nobody has read: ${name}`, async () => {
+        expect((await answerTwice(request)).request.readableEnded).to.equal(true);
+      });
+    }
+  });
+
   it('is Node’s own where it has headers already', async () => {
     const { received } = await respond((response) => {
       response.setHeader('X-Own', 'kept');

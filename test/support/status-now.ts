@@ -1,0 +1,14 @@
+/** A plugin with `/status-now`: what `/status` would say if it were built for each request, rather than once a minute. */
+import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
+import status from '../../plugins/status.js';
+
+export default definePlugin({
+  ...status,
+  name: 'status-now',
+  routes: (options) =>
+    status.routes(options).flatMap((route) => {
+      if (route.kind !== 'service' || route.path !== '/status') return [];
+      const { sharedSeconds: _, ...built } = route;
+      return [serviceRoute({ ...built, path: '/status-now', operationId: 'getStatusNow' })];
+    }),
+});
