@@ -1,5 +1,4 @@
 /** Proves that one document is found by its key, and nothing else. */
-import assert from 'node:assert/strict';
 import type { Collection, Document } from '../core/contracts/dataset.js';
 import type { Scalar } from '../core/contracts/storage.js';
 import { failsWith, sameValue } from './expect.js';
@@ -29,7 +28,9 @@ export const describeGet = (instance: () => Instance): void => {
     it('answers with the document of a key', () => allAreFound(items));
 
     it('answers with undefined, not null, for a key that no document has', async () => {
-      for (const id of ['', 'i', 'i0', 'i011', 'I01', 'i01 ', 'zz']) assert.equal(await get(items, id), undefined);
+      for (const id of ['', 'i', 'i0', 'i011', 'I01', 'i01 ', 'zz']) {
+        sameValue(await get(items, id), undefined, `${shown(items, [id])} to answer with undefined`);
+      }
     });
 
     it('looks into its own collection, also where another has the same key', async () => {
@@ -67,7 +68,7 @@ export const describeGet = (instance: () => Instance): void => {
     });
 
     it('takes -0 for 0', async () => {
-      assert.equal((await get(numbers, -0))?.['value'], 0);
+      sameValue((await get(numbers, -0))?.['value'], 0, 'get("numbers", [-0]) to answer with the document of 0');
     });
 
     it('tells strings apart by their code points, with no collation and no normal form', async () => {

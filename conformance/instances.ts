@@ -228,14 +228,14 @@ export const describeInstances = (target: AdapterUnderTest): void => {
         const other = await instance.another();
         await instance.adapter.close();
         sameList(await listOf(other), expected, 'list() of another adapter');
-        assert.equal(currentVersion(other), SECOND);
+        sameValue(currentVersion(other), SECOND, 'the version of snapshot()');
         const times = [FIRST_CREATED, SECOND_CREATED, '2024-03-01T12:34:56.788Z', THIRD_CREATED, Date.now() + 5000];
         const current = await Promise.all(times.map((time) => asOf(other, time)));
         sameList(current, [FIRST, SECOND, SECOND, THIRD, SECOND], 'asOf() of another adapter, after activate()');
         await failsWith('conflict', () => other.adapter.publish!(anotherDataset(FIRST, '2024-04-01T00:00:00Z')));
         sameList([...(await other.adapter.versions!.prune(1))].sort(), [FIRST], 'prune(1) of another adapter');
         await other.adapter.versions!.activate(THIRD);
-        assert.equal(currentVersion(other), THIRD);
+        sameValue(currentVersion(other), THIRD, 'the version of snapshot()');
       }),
     );
 

@@ -69,8 +69,8 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
     const one = await startInstance(target);
     const other = await startInstance(target, anotherDataset());
     try {
-      assert.equal(currentVersion(one), FIRST);
-      assert.equal(currentVersion(other), SECOND);
+      sameValue(currentVersion(one), FIRST, 'the version of snapshot()');
+      sameValue(currentVersion(other), SECOND, 'the version of snapshot()');
       sameItems(await withSnapshot(one, (snapshot) => find(snapshot, items)), rows['items']!);
       sameItems(await withSnapshot(other, (snapshot) => find(snapshot, items)), itemsOf(SECOND));
     } finally {

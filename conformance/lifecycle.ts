@@ -52,7 +52,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       'may be called again',
       withInstance(target, async (instance) => {
         await Promise.all([instance.adapter.open(), instance.adapter.open()]);
-        assert.equal(currentVersion(instance), FIRST);
+        sameValue(currentVersion(instance), FIRST, 'the version of snapshot()');
       }),
     );
 

@@ -56,7 +56,7 @@ const itemsAre = (instance: Instance, expected: readonly Document[]): Promise<vo
   withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
 const nothingChanged = async (instance: Instance): Promise<void> => {
-  assert.equal(currentVersion(instance), FIRST);
+  sameValue(currentVersion(instance), FIRST, 'the version of snapshot()');
   await itemsAre(instance, rows['items']!);
 };
 
@@ -191,7 +191,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         const winners = ['left', 'right'].filter((_, i) => settled[i]!.status === 'fulfilled');
         assert.equal(winners.length, 1, `one publisher wins, not ${winners.length}`);
         await failsWith('conflict', () => publications[winners[0] === 'left' ? 1 : 0]);
-        assert.equal(currentVersion(instance), winners[0]);
+        sameValue(currentVersion(instance), winners[0], 'the version of snapshot()');
         await itemsAre(instance, itemsOf(winners[0]!));
       }),
     );
