@@ -38,60 +38,72 @@ const WITHOUT = !fc && 'fast-check is not installed: npm install --save-dev fast
 
 type Check = typeof FastCheck;
 
-/** Values that a query may name: those that documents have, and neighbours of them. */
-const valueFor = (
-  { constantFrom, oneof }: Check,
-  collection: Collection,
-  documents: readonly Document[],
-  field: string,
-) => {
-  const there = documents.map((document) => document[field] as Scalar);
-  const near = NEIGHBOURS[typeOf(collection, field)]!;
-  const known = constantFrom(...(there.length > 0 ? there : near));
-  return oneof({ arbitrary: known, weight: 4 }, { arbitrary: constantFrom(...near), weight: 1 });
+/** A value that a query names: that of a document, or now and then one that no document needs to have. */
+interface ValueRecipe {
+  readonly pick: number;
+  readonly odd: number;
+}
+
+/**
+ * A query of any collection, by numbers that are taken modulo what there is to choose from. So a query shrinks to one of
+ * fewer parts, and its documents to fewer, each without the other.
+ */
+interface QueryRecipe {
+  readonly order: number;
+  readonly fixed: number;
+  readonly like: number;
+  readonly equal: readonly ValueRecipe[];
+  readonly range: { readonly field: number; readonly from: ValueRecipe | null; readonly to: ValueRecipe | null } | null;
+  readonly descending: boolean;
+  readonly limit: number | null;
+}
+
+const ODD = 5;
+
+const queryRecipe = ({ array, boolean, nat, option, record }: Check): FastCheck.Arbitrary<QueryRecipe> => {
+  const value = record({ pick: nat(500), odd: nat(ODD) });
+  return record({
+    order: nat(10),
+    fixed: nat(11),
+    like: nat(500),
+    equal: array(value, { maxLength: 4 }),
+    range: option(record({ field: nat(10), from: option(value), to: option(value) })),
+    descending: boolean(),
+    limit: option(nat(100)),
+  });
 };
 
-/** Any query that core lets pass. It shrinks to one of fewer parts. */
-const queryOf = (check: Check, collection: Collection, documents: readonly Document[]): FastCheck.Arbitrary<Query> => {
-  const { boolean, constantFrom, nat, option, record, tuple } = check;
-  const given = (field: string) => valueFor(check, collection, documents, field);
-  return constantFrom(...ordersOf(collection)).chain((order) =>
-    nat(order.length).chain((fixed) => {
-      const free = order.slice(fixed);
-      const range =
-        free.length === 0
-          ? check.constant(null)
-          : option(
-              constantFrom(...free).chain((field) =>
-                tuple(option(given(field)), option(given(field))).map(([from, to]) => ({
-                  field,
-                  ...(from !== null && { from }),
-                  ...(to !== null && { to }),
-                })),
-              ),
-            );
-      return record({
-        equal: tuple(...order.slice(0, fixed).map(given)),
-        // Mostly those of one document, or hardly anything would be found.
-        like: nat(Math.max(0, documents.length - 1)),
-        odd: nat(9),
-        range,
-        descending: boolean(),
-        limit: option(nat(documents.length + 2)),
-      }).map(({ equal, like, odd, range, descending, limit }): Query => {
-        const values =
-          odd === 9 ? equal : order.slice(0, fixed).map((field, i) => (documents[like]?.[field] as Scalar) ?? equal[i]);
-        const bounded = range && ('from' in range || 'to' in range);
-        return {
-          order,
-          ...(fixed > 0 && { equal: Object.fromEntries(values.map((value, i) => [order[i]!, value as Scalar])) }),
-          ...(bounded && { range }),
-          ...(descending && { descending }),
-          ...(limit !== null && { limit }),
-        };
-      });
+/** The query of a recipe, as core would let it pass. */
+const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonly Document[]): Query => {
+  const among = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!;
+  const orders = ordersOf(collection);
+  const order = among(orders, recipe.order);
+  const fixed = recipe.fixed % (order.length + 1);
+  const valueFor = (field: string, { pick, odd }: ValueRecipe): Scalar =>
+    odd === ODD || documents.length === 0
+      ? among(NEIGHBOURS[typeOf(collection, field)]!, pick)
+      : (among(documents, pick)[field] as Scalar);
+  // Mostly all of one document, or hardly anything would be found.
+  const equal = order.slice(0, fixed).map((field, i) => {
+    const other = recipe.equal[i];
+    return [field, valueFor(field, other?.odd === ODD ? other : { pick: recipe.like, odd: 0 })] as const;
+  });
+  const free = order.slice(fixed);
+  const { field = 0, from = null, to = null } = free.length > 0 ? (recipe.range ?? {}) : {};
+  const bounded = among(free, field);
+  return {
+    order,
+    ...(fixed > 0 && { equal: Object.fromEntries(equal) }),
+    ...((from || to) && {
+      range: {
+        field: bounded,
+        ...(from && { from: valueFor(bounded, from) }),
+        ...(to && { to: valueFor(bounded, to) }),
+      },
     }),
-  );
+    ...(recipe.descending && { descending: true }),
+    ...(recipe.limit !== null && { limit: recipe.limit % (documents.length + 3) }),
+  };
 };
 
 const answersRightly = async (
@@ -157,13 +169,8 @@ const datasetAnd = (check: Check) => {
     maxLength: 8,
     selector: ({ name, part }) => JSON.stringify([name, part + 0]),
   });
-  return documents.chain((list) => {
-    const inOrder = (list as Document[]).toSorted(compareBy(generated.key));
-    return check.tuple(
-      check.constant(inOrder),
-      check.array(queryOf(check, generated, inOrder), { minLength: 1, maxLength: 8 }),
-    );
-  });
+  const inOrder = documents.map((list) => (list as Document[]).toSorted(compareBy(generated.key)));
+  return check.tuple(inOrder, check.array(queryRecipe(check), { maxLength: 8 }));
 };
 
 /** As JSON carries it: -0 becomes 0. */
@@ -207,10 +214,10 @@ export const describeGeneratedQueries = (instance: () => Instance): void => {
         const documents = allRows()[collection.name]!;
         await holds(
           fc!,
-          queryOf(fc!, collection, documents),
+          queryRecipe(fc!),
           QUERIES / 6,
-          (query) => answersRightly(instance(), collection, documents, query),
-          (query) => `  find("${collection.name}", ${JSON.stringify(query)})`,
+          (recipe) => answersRightly(instance(), collection, documents, queryOf(recipe, collection, documents)),
+          (recipe) => `  find("${collection.name}", ${JSON.stringify(queryOf(recipe, collection, documents))})`,
         );
       });
     }
@@ -232,7 +239,8 @@ export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
     itUnless(obstacle, 'come back as they were published, and are found by any query', async () => {
       let version = 0;
       const instance = await startInstance(target, datasetOf(version, []), named);
-      const isRight = async ([documents, queries]: readonly [readonly Document[], readonly Query[]]): Promise<void> => {
+      type Example = readonly [readonly Document[], readonly QueryRecipe[]];
+      const isRight = async ([documents, recipes]: Example): Promise<void> => {
         await makeCurrent(target, instance, datasetOf(++version, documents));
         await withSnapshot(instance, async (snapshot) => {
           const found = plain(await find(snapshot, generated));
@@ -243,10 +251,12 @@ export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
             sameValue(got && plain(got), plain(document), 'get() to answer with the published document');
           }
         });
-        for (const query of queries) await answersRightly(instance, generated, documents, query);
+        for (const recipe of recipes) {
+          await answersRightly(instance, generated, documents, queryOf(recipe, generated, documents));
+        }
       };
-      const shown = ([documents, queries]: readonly [readonly Document[], readonly Query[]]): string => {
-        const asked = queries.map((query) => JSON.stringify(query)).join(' ');
+      const shown = ([documents, recipes]: Example): string => {
+        const asked = recipes.map((recipe) => JSON.stringify(queryOf(recipe, generated, documents))).join(' ');
         return `  published: ${JSON.stringify(documents)}\n  asked: ${asked}`;
       };
       try {
