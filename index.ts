@@ -24,6 +24,7 @@ export type {
   TraceParent,
 } from './core/contracts/observer.js';
 export {
+  type ComponentState,
   collection,
   type DataRoute,
   dataRoute,
@@ -32,14 +33,17 @@ export {
   type MountContext,
   type Parameter,
   type Plugin,
+  type PluginContext,
   type Route,
   type ServiceRoute,
   type ServiceState,
   type SnapshotReader,
+  type StatusComponent,
   type StreamedList,
   serviceRoute,
 } from './core/contracts/plugin.js';
 export { type Clock, type Health, type Logger, systemClock } from './core/contracts/runtime.js';
+export type { ServiceInfo } from './core/contracts/service.js';
 export type {
   AdapterContext,
   AdapterModule,

@@ -7,8 +7,8 @@ import type { LoadedConfig } from '../core/config/load.js';
 import type { MountContext, Plugin } from '../core/contracts/plugin.js';
 import { originOf } from '../core/http/listen.js';
 import { openApiPlugin } from '../core/openapi/plugin.js';
+import frontPage from '../plugins/front-page.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
-import { documentInfo } from './document-info.js';
 import { loadConfig } from './load-config.js';
 import { loadModules } from './load-modules.js';
 
@@ -47,7 +47,8 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   const { basePath } = loaded.config.server;
   const { plugins = [], ...replaced } = overrides;
   const modules = await loadModules(loaded, [
-    { plugin: openApiPlugin(documentInfo, basePath, () => modules.registry), options: {}, at: 'the framework' },
+    { plugin: openApiPlugin(basePath, () => modules.registry), options: {}, at: 'the framework' },
+    { plugin: frontPage, options: {}, at: 'the framework' },
     ...plugins.map(({ plugin, options = {} }, index) => ({ plugin, options, at: `overrides.plugins[${index}]` })),
   ]);
   const container = createContainer({ config: loaded, modules }, replaced);

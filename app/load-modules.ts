@@ -55,7 +55,7 @@ export const loadModules = async (
   }
   let registry: Registry | undefined;
   try {
-    registry = registerPlugins([...loaded, ...extra]);
+    registry = registerPlugins([...loaded, ...extra], config.service);
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     faults.push(...error.faults);

@@ -9,6 +9,7 @@ import type { KeyStore } from '../core/contracts/keys.js';
 import type { Limiter } from '../core/contracts/limiter.js';
 import type { MountContext } from '../core/contracts/plugin.js';
 import { type Clock, type Logger, systemClock } from '../core/contracts/runtime.js';
+import type { ServiceInfo } from '../core/contracts/service.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { Admission, admitting } from '../core/http/admission.js';
 import { callerAddress } from '../core/http/caller-address.js';
@@ -31,6 +32,9 @@ import { type Modules, pathResolver } from './load-modules.js';
 import { createLogger } from './logger.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { RunningState } from './running-state.js';
+
+/** The header has the realm in quotes, as ASCII (RFC 9110, section 11.5). */
+const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 /** What the adapter tells the other services. */
 export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
@@ -95,6 +99,7 @@ const given = (): never => {
 const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modules'>) => ({
   routes: modules.registry.routes.map(({ route }) => route),
   mounts: modules.registry.mounts.map(({ mount }) => mount),
+  service: modules.registry.service,
   basePath: config.config.server.basePath,
   compression: config.config.http.compression,
 });
@@ -192,7 +197,8 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
   ),
   observers: service(
     ['modules', 'logger', 'clock'],
-    ({ modules: { registry }, logger, clock }) => openObservers(registry.observers, { logger, clock }),
+    ({ modules: { registry }, logger, clock }) =>
+      openObservers(registry.observers, { logger, clock, service: registry.service }),
     { close: (observers) => observers.close() },
   ),
   headers: service(['config'], ({ config: { config } }) =>
@@ -225,7 +231,7 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
         trustProxy: config.server.trustProxy,
         requestsPerMinute: config.limits.requestsPerMinute,
         limiter,
-        realm: config.auth.realm,
+        realm: config.auth.realm ?? realmOf(modules.registry.service),
         compression: config.http.compression,
       }),
   ),

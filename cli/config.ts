@@ -5,11 +5,14 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
-import { type Config, configSchema } from '../core/config/schema.js';
+import { configSchema } from '../core/config/schema.js';
 import { maskSecrets } from '../core/config/secrets.js';
+import { openDirectory } from '../core/dataset/directory.js';
+import { MANIFEST_FILE } from '../core/dataset/manifest.js';
 import { OperatorError } from '../core/errors.js';
 import { fileErrorReason } from '../core/file-error.js';
 import { packageRoot } from '../core/package-root.js';
+import { fittingPlugins } from './fitting-plugins.js';
 import { print, printJson, toJson } from './output.js';
 import { EXIT_CODES } from './report.js';
 
@@ -23,11 +26,13 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   const { config, path, embedded, overrides } = loaded;
   // The modules know which of their options are secret, and the options' defaults.
   const { adapter, keyStore, registry } = await loadModules(loaded);
-  const shown = maskSecrets(config, {
+  const masked = maskSecrets(config, {
     adapter: adapter.options,
     keys: keyStore.options,
     plugins: registry.plugins.map((plugin) => plugin.options),
   });
+  // With what plugins and the framework say where the configuration does not.
+  const shown = { ...masked, service: registry.service };
   if (options.json) {
     printJson({ path, embedded, overrides, config: shown });
     return;
@@ -52,24 +57,33 @@ const schemaReference = (folder: string): string => {
 
 const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
   const path = resolve(file);
-  const embedded: Config = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
+  const data = resolve(dirname(path), dataset);
+  const fit = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
+  const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
   const starter = {
     ...embedded,
     $schema: schemaReference(dirname(path)),
     server: { host: '127.0.0.1', port: 8080 },
     adapter: { use: 'json', options: { path: dataset } },
-    auth: { ...embedded.auth, keys: { use: 'file', options: { path: 'keys.json' } } },
+    plugins: fit?.plugins ?? embedded.plugins,
+    auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
   };
   try {
     await writeFile(path, `${toJson(starter)}\n`, { flag: 'wx' });
   } catch (cause) {
     throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
-  const data = resolve(dirname(path), dataset);
+  const unread = fit?.unread ?? [];
   print(
     [
       `${path} is written. It serves the dataset in ${data}. Next:`,
-      ...(existsSync(data) ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
+      ...(fit ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
+      ...(unread.length > 0
+        ? [
+            `  write a plugin for ${unread.join(', ')} and name it in "plugins": "metro-forecast new plugin NAME" begins one`,
+            '  say in "service" who the service is: its title, summary and contact',
+          ]
+        : []),
       `  metro-forecast --config ${file} keys create --name NAME`,
       `  metro-forecast --config ${file} start`,
     ].join('\n'),
@@ -105,7 +119,9 @@ Exit codes: ${EXIT_CODES}.`,
 
   program
     .command('init')
-    .description('write a configuration to begin with; never over an existing file')
+    .description(
+      'write a configuration to begin with, with the plugins that fit the dataset; never over an existing file',
+    )
     .argument('[file]', 'where to', 'metro-forecast.json')
     .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'dataset')
     .addHelpText(

@@ -1,7 +1,7 @@
 /** What the `keys` commands do to a key store. */
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
-import { maskKeys } from '../core/keys/mask-keys.js';
+import { holdsKey } from '../core/keys/mask-keys.js';
 import { newKey } from '../core/keys/new-key.js';
 import type { Peppers } from '../core/keys/peppers.js';
 import { nearest } from '../core/nearest.js';
@@ -46,7 +46,7 @@ const checkName = (name: string): string => {
     throw new OperatorError('--name must have from 1 to 100 characters, none of them control characters.');
   }
   // It would be listed, and stay in the audit.
-  if (maskKeys(name) !== name) throw new OperatorError('--name must not have a key in it.');
+  if (holdsKey(name)) throw new OperatorError('--name must not have a key in it.');
   return name;
 };
 
@@ -58,20 +58,27 @@ const checkTier = (tier: string, tiers: readonly string[]): string => {
   );
 };
 
-/** @param auth.tiers those that are entitled; the first is the default */
+/** What every new key of a service has in common. */
+export interface KeyRules {
+  readonly prefix: string;
+  /** Those that are entitled; the first is the default. */
+  readonly tiers: readonly string[];
+  readonly peppers: Peppers;
+}
+
 export const createKeyRecord = async (
   store: KeyStore,
   { name, tier, limit, expires }: NewKey,
-  { tiers, peppers }: { readonly tiers: readonly string[]; readonly peppers: Peppers },
+  rules: KeyRules,
   now: number,
 ): Promise<ShownKey & { key: string }> => {
   const terms = {
     name: checkName(name),
-    tier: checkTier(tier ?? (tiers[0] as string), tiers),
+    tier: checkTier(tier ?? (rules.tiers[0] as string), rules.tiers),
     limit_per_minute: limit === undefined ? null : parseLimit(limit),
     expires_at: expires === undefined ? null : parseExpiry(expires, now),
   };
-  const { key, record } = newKey(terms, now, peppers);
+  const { key, record } = newKey(terms, now, rules);
   await store.insert(record);
   return { ...shown(record), key };
 };
@@ -116,7 +123,7 @@ export const rotateKey = async (
   store: KeyStore,
   id: string,
   overlap: string,
-  peppers: Peppers,
+  rules: KeyRules,
   now: number,
 ): Promise<{ old: ShownKey; created: ShownKey & { key: string } }> => {
   const until = parseExpiry(overlap, now, '--overlap');
@@ -126,7 +133,7 @@ export const rotateKey = async (
     throw new OperatorError(`${id} has expired: "keys create" makes a new key.`);
   }
   const shares_limit_of = record.shares_limit_of ?? record.id;
-  const { key, record: successor } = newKey({ ...record, shares_limit_of }, now, peppers);
+  const { key, record: successor } = newKey({ ...record, shares_limit_of }, now, rules);
   // In this order: were it interrupted, there would be a key too many rather than none.
   await store.insert(successor);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;

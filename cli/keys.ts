@@ -10,6 +10,7 @@ import { missingPeppers, Peppers } from '../core/keys/peppers.js';
 import {
   auditOf,
   createKeyRecord,
+  type KeyRules,
   limitKey,
   listKeys,
   type NewKey,
@@ -21,11 +22,6 @@ import { formatAudit, formatKeys } from './key-report.js';
 import { type CommonOptions, jsonOption } from './options.js';
 import { note, print, printJson } from './output.js';
 import { EXIT_CODES } from './report.js';
-
-interface Auth {
-  readonly tiers: readonly string[];
-  readonly peppers: Peppers;
-}
 
 /** Keys of a store in memory would be gone when the command ends. */
 const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
@@ -45,16 +41,18 @@ const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
 
 const withStore = async <T>(
   command: Command,
-  task: (store: KeyStore, auth: Auth, options: CommonOptions) => Promise<T>,
+  task: (store: KeyStore, rules: KeyRules, options: CommonOptions) => Promise<T>,
 ): Promise<T> => {
   const options = command.optsWithGlobals<CommonOptions>();
   const loaded = await loadConfig({ path: options.config, env: process.env });
   refuseMemory(loaded);
   let store: KeyStore | undefined;
   try {
-    store = await openKeyStore(loaded, pino({ level: 'warn' }, pino.destination(2)));
+    const opened = await openKeyStore(loaded, pino({ level: 'warn' }, pino.destination(2)));
+    ({ store } = opened);
     const { tiers, peppers } = loaded.config.auth;
-    return await task(store, { tiers, peppers: new Peppers(peppers) }, options);
+    const rules = { prefix: opened.service.keyPrefix, tiers, peppers: new Peppers(peppers) };
+    return await task(store, rules, options);
   } catch (error) {
     throw error instanceof KeyStoreError ? new OperatorError(error.message, [], { cause: error }) : error;
   } finally {
@@ -85,8 +83,8 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
-      withStore(command, async (store, { peppers, tiers }, { json }) => {
-        const { key, ...record } = await createKeyRecord(store, options, { tiers, peppers }, Date.now());
+      withStore(command, async (store, rules, { json }) => {
+        const { key, ...record } = await createKeyRecord(store, options, rules, Date.now());
         if (json) return printJson({ ...record, key });
         note(`${record.id} ("${record.name}"). Keep the key now; it cannot be shown again:`);
         return print(key);
@@ -116,8 +114,8 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
     .action((id: string, { overlap }: { overlap: string }, command: Command) =>
-      withStore(command, async (store, { peppers }, { json }) => {
-        const { old, created } = await rotateKey(store, id, overlap, peppers, Date.now());
+      withStore(command, async (store, rules, { json }) => {
+        const { old, created } = await rotateKey(store, id, overlap, rules, Date.now());
         if (json) return printJson({ old, created });
         note(`${old.id} ("${old.name}") ends ${old.expires_at}. Its successor is ${created.id}; keep the key now:`);
         return print(created.key);

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { resolve as resolvePart } from '../app/container.js';
 import { type App, type AppOverrides, createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
+import { loadModules } from '../app/load-modules.js';
 import { createLogger } from '../app/logger.js';
 import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../app/worker-link.js';
 import { Workers } from '../app/workers.js';
@@ -47,10 +48,7 @@ const start = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path, env: process.env });
   const { auth, log, server } = loaded.config;
   // Only the embedded configuration has a demo key: one that lives as long as this process.
-  const demo =
-    loaded.embedded && auth.keys.use === 'memory'
-      ? newKey({ name: 'demo', tier: auth.tiers[0]! }, Date.now())
-      : undefined;
+  const demo = loaded.embedded && auth.keys.use === 'memory' ? await demoKey(loaded) : undefined;
   const assignment: Assignment = { loaded, demo: demo?.record ?? null };
   const count = server.workers || availableParallelism();
   let url: string;
@@ -75,6 +73,12 @@ const start = async (path: string | undefined): Promise<void> => {
       `This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo.key}" ${url}/markets/26420\n`,
     );
   }
+};
+
+const demoKey = async (loaded: LoadedConfig): Promise<ReturnType<typeof newKey>> => {
+  const { registry } = await loadModules(loaded);
+  const prefix = registry.service.keyPrefix;
+  return newKey({ name: 'demo', tier: loaded.config.auth.tiers[0]! }, Date.now(), { prefix });
 };
 
 /** Serves as the primary process says, until it says otherwise. */

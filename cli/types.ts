@@ -1,6 +1,5 @@
 /** `metro-forecast types`: prints the TypeScript types of the API that a configuration makes. */
 import type { Command } from 'commander';
-import { documentInfo } from '../app/document-info.js';
 import { loadConfig } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
 import { openApiDocument } from '../core/openapi/document.js';
@@ -10,7 +9,7 @@ import { EXIT_CODES } from './report.js';
 const print = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path, env: process.env });
   const { registry } = await loadModules(loaded);
-  const document = openApiDocument(registry, documentInfo, loaded.config.server.basePath);
+  const document = openApiDocument(registry, loaded.config.server.basePath);
   process.stdout.write(typescriptOf(document as unknown as TypedDocument));
 };
 

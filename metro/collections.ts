@@ -1,14 +1,15 @@
 /** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
-import type { Cadence } from '../core/contracts/dataset.js';
+import { CADENCES, type Cadence } from '../core/contracts/dataset.js';
+import { date, dateTime, nullable, record, text } from '../core/contracts/json-schema.js';
 import { collection } from '../core/contracts/plugin.js';
+
+export { CADENCES, date, dateTime, nullable, record, text };
 
 export const SIGNALS = ['expand', 'hold', 'contract'] as const;
 export type Signal = (typeof SIGNALS)[number];
 
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
-
-export const CADENCES: readonly Cadence[] = ['daily', 'weekly', 'monthly', 'quarterly', 'annual'];
 
 /** A metro area with its latest figures. Returns and changes in percent. */
 export interface Market {
@@ -111,26 +112,12 @@ export const METRO_HPI = 'metro_hpi';
 
 // Building blocks of the schemas below; routes use them too.
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' };
-export const date = { type: 'string', format: 'date' };
-export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' };
-export const text = { type: 'string', minLength: 1 };
 export const percent = { type: 'number', description: 'In percent.' };
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' };
 const count = { type: 'integer', minimum: 1 };
 const size = { type: 'number', minimum: 0, description: 'In percentage points.' };
 export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null] };
 export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null] };
-
-/** The same schema, also allowing null. */
-export const nullable = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'] });
-
-/** An object schema in which all properties are required and no others are allowed. */
-export const record = (properties: Record<string, object>) => ({
-  type: 'object',
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-});
 
 export const markets = collection<Market>({
   name: 'markets',

@@ -1,5 +1,6 @@
 /** Calendar arithmetic of periods. Days are `YYYY-MM-DD`; quarters are counted from year 0, so that they subtract. */
 import type { Cadence } from '../core/contracts/dataset.js';
+import { nextPeriod } from '../core/dataset/period.js';
 
 const DAY_MS = 86_400_000;
 
@@ -28,17 +29,6 @@ export const quarterStart = (index: number): string => {
 /** The quarter that a day is in. */
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
-
-const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
-
-/** The first day of the period after the one that begins at `start`. */
-export const nextPeriod = (start: string, cadence: Cadence): string => {
-  const next = new Date(`${start}T00:00:00Z`);
-  const months = MONTHS[cadence];
-  if (months !== undefined) next.setUTCMonth(next.getUTCMonth() + months);
-  else next.setUTCDate(next.getUTCDate() + (cadence === 'weekly' ? 7 : 1));
-  return toDay(next.getTime());
-};
 
 /** The last day of the period that begins at `start`. */
 export const periodEnd = (start: string, cadence: Cadence): string =>

@@ -10,7 +10,7 @@ import type { Scope } from './scopes.js';
 export interface Mutant {
   readonly id: number;
   readonly scope: string;
-  /** Of the sources: `core/limiter/ledger.ts`. */
+  /** Of the sources: `core/limiter/shard.ts`. */
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;

@@ -15,6 +15,7 @@ import {
   signal,
   text,
 } from '../metro/collections.js';
+import { components } from './forecast-status.js';
 import { marketExample, marketSchema } from './markets.js';
 import {
   cbsaParameter,
@@ -107,6 +108,7 @@ export default definePlugin({
   description: 'The 12-month forecasts: the newest, all past ones, the runs that made them and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
+  components,
   routes: () => [
     dataRoute({
       path: '/forecasts',

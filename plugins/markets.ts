@@ -1,6 +1,7 @@
 /** Markets: every metro with its latest figures, and its house price index. */
 import { dataRoute, definePlugin } from '../core/contracts/plugin.js';
 import { date, hpi, type Market, markets } from '../metro/collections.js';
+import { metroService } from '../metro/service.js';
 import { cbsaParameter, listOf, marketNotFound, PLUGIN_VERSION, requireMarket } from './shared.js';
 
 export const marketSchema = { title: 'Market', ...markets.schema };
@@ -31,6 +32,7 @@ export default definePlugin({
   version: PLUGIN_VERSION,
   description: 'Metro areas with their latest signal, risk grade and forecast, and their index history.',
   collections: [markets, hpi],
+  service: metroService,
   routes: () => [
     dataRoute({
       path: '/markets',

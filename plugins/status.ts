@@ -1,52 +1,49 @@
-/** Status: the platform's health for people and monitors, and a readiness ping for load balancers. */
-import type { Cadence, Source } from '../core/contracts/dataset.js';
-import { definePlugin, type ServiceState, serviceRoute } from '../core/contracts/plugin.js';
-import { ApiError, errors } from '../core/errors.js';
+/** Status: health of the service and freshness of its data for people and monitors, and a ping for load balancers. */
+import { CADENCES, type Source } from '../core/contracts/dataset.js';
+import { date, dateTime, nullable, record, text } from '../core/contracts/json-schema.js';
 import {
-  CADENCES,
-  date,
-  dateTime,
-  type ForecastRun,
-  forecastRuns,
-  nullable,
-  record,
-  text,
-} from '../metro/collections.js';
-import { nextPeriod } from '../metro/periods.js';
-import { newestRuns, PLUGIN_VERSION } from './shared.js';
+  type ComponentState,
+  definePlugin,
+  type PluginContext,
+  type Route,
+  type ServiceState,
+  STATUS_LEVELS,
+  type StatusComponent,
+  serviceRoute,
+} from '../core/contracts/plugin.js';
+import { nextPeriod } from '../core/dataset/period.js';
+import { ApiError, errors } from '../core/errors.js';
+import { packageVersion } from '../core/package-root.js';
 
-/** From best to worst. */
-const LEVELS = ['operational', 'unknown', 'degraded', 'outage'] as const;
-type Level = (typeof LEVELS)[number];
-
-interface Component {
-  readonly id: 'api' | 'pipeline' | 'model';
-  readonly status: Level;
-  readonly message: string | null;
-  readonly updated_at: string | null;
-}
-
-type Freshness = 'fresh' | 'late' | 'stale' | 'unknown';
+type Level = ComponentState['status'];
 
 const worst = (levels: readonly Level[]): Level =>
-  levels.reduce((a, b) => (LEVELS.indexOf(a) > LEVELS.indexOf(b) ? a : b), 'operational');
+  levels.reduce((a, b) => (STATUS_LEVELS.indexOf(a) > STATUS_LEVELS.indexOf(b) ? a : b), 'operational');
 
 /** RFC 3339 without fractions of a second. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Whole seconds since the end of the period that begins on `start`. */
-const secondsSince = (start: string, cadence: Cadence, now: Date): number =>
-  Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(start, cadence))) / 1000));
+/** Whole seconds since the end of the source's newest period. */
+const ageOf = ({ latest_period, cadence }: Source, now: Date): number | null =>
+  latest_period === null
+    ? null
+    : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
+
+type Freshness = 'fresh' | 'late' | 'stale' | 'unknown';
+
+const freshnessOf = ({ late_after_seconds, stale_after_seconds }: Source, age: number | null): Freshness => {
+  if (age === null) return 'unknown';
+  if (age >= stale_after_seconds) return 'stale';
+  return age >= late_after_seconds ? 'late' : 'fresh';
+};
 
 const sourceRow = (source: Source, now: Date) => {
   const { id, cadence, latest_period, last_loaded_at, late_after_seconds, stale_after_seconds } = source;
-  const age = latest_period === null ? null : secondsSince(latest_period, cadence, now);
-  const state: Freshness =
-    age === null ? 'unknown' : age >= stale_after_seconds ? 'stale' : age >= late_after_seconds ? 'late' : 'fresh';
+  const age = ageOf(source, now);
   return {
     id,
     cadence,
-    state,
+    state: freshnessOf(source, age),
     latest_period,
     last_loaded_at,
     age_seconds: age,
@@ -55,72 +52,66 @@ const sourceRow = (source: Source, now: Date) => {
   };
 };
 
-const apiComponent = async (service: ServiceState): Promise<Component> => {
-  const problems: string[] = [];
-  const readable = await service.pingStorage().then(
-    () => true,
-    () => false,
-  );
-  if (!readable) problems.push('Storage cannot be read; answers that are kept are still served.');
-  for (const part of ['limiter', 'cache', 'keys'] as const) {
-    const { ok, message } = service.health[part];
-    if (!ok) problems.push(message ?? `The ${part} is impaired.`);
-  }
-  return {
-    id: 'api',
-    status: !service.snapshot ? 'outage' : problems.length > 0 ? 'degraded' : 'operational',
-    message: problems.length > 0 ? problems.join(' ') : null,
-    updated_at: timestamp(service.now),
-  };
+const api: StatusComponent = {
+  id: 'api',
+  async check(service) {
+    const problems: string[] = [];
+    const readable = await service.pingStorage().then(
+      () => true,
+      () => false,
+    );
+    if (!readable) problems.push('Storage cannot be read; answers that are kept are still served.');
+    for (const part of ['limiter', 'cache', 'keys'] as const) {
+      const { ok, message } = service.health[part];
+      if (!ok) problems.push(message ?? `The ${part} is impaired.`);
+    }
+    return {
+      status: !service.snapshot ? 'outage' : problems.length > 0 ? 'degraded' : 'operational',
+      message: problems.length > 0 ? problems.join(' ') : null,
+      updated_at: timestamp(service.now),
+    };
+  },
 };
 
-const pipelineComponent = (service: ServiceState, states: readonly Freshness[]): Component => {
-  const { snapshot, health } = service;
-  if (!snapshot) return { id: 'pipeline', status: 'unknown', message: 'No dataset has been loaded.', updated_at: null };
-  const behind = states.filter((state) => state === 'late' || state === 'stale').length;
-  const problems: string[] = [];
-  if (!health.storage.ok && health.storage.message) problems.push(health.storage.message);
-  if (behind > 0) problems.push(`${behind} of ${states.length} sources are behind their schedule.`);
-  const known = states.some((state) => state !== 'unknown');
-  return {
-    id: 'pipeline',
-    status: problems.length > 0 ? 'degraded' : known ? 'operational' : 'unknown',
-    message: problems.length > 0 ? problems.join(' ') : null,
-    updated_at: timestamp(snapshot.publishedAt),
-  };
+/** Whether the newest dataset is the one that is served, and its sources are on time. */
+export const storage: StatusComponent = {
+  id: 'storage',
+  check({ snapshot, health, now }) {
+    if (!snapshot) return { status: 'unknown', message: 'No dataset has been loaded.', updated_at: null };
+    const { sources } = snapshot.manifest;
+    const states = sources.map((source) => freshnessOf(source, ageOf(source, now)));
+    const behind = states.filter((state) => state === 'late' || state === 'stale').length;
+    const problems: string[] = [];
+    if (!health.storage.ok && health.storage.message) problems.push(health.storage.message);
+    if (behind > 0) problems.push(`${behind} of ${states.length} sources are behind their schedule.`);
+    // A dataset without sources promises no schedule.
+    const known = states.length === 0 || states.some((state) => state !== 'unknown');
+    return {
+      status: problems.length > 0 ? 'degraded' : known ? 'operational' : 'unknown',
+      message: problems.length > 0 ? problems.join(' ') : null,
+      updated_at: timestamp(snapshot.publishedAt),
+    };
+  },
 };
 
-const modelComponent = async ({ snapshot }: ServiceState): Promise<Component> => {
-  const unknown = (message: string): Component => ({ id: 'model', status: 'unknown', message, updated_at: null });
-  if (!snapshot) return unknown('No dataset has been loaded.');
-  let runs: readonly ForecastRun[];
+/** The framework's components, each replaced by the one that a plugin puts in its place, and then the plugins' others. */
+const componentsOf = (declared: readonly StatusComponent[]): readonly StatusComponent[] => [
+  ...[api, storage].map((own) => declared.find(({ replaces }) => replaces === own.id) ?? own),
+  ...declared.filter(({ replaces }) => replaces === undefined),
+];
+
+const stateOf = async (component: StatusComponent, service: ServiceState) => {
+  const { id } = component;
   try {
-    runs = await newestRuns(snapshot);
+    const { status, message, updated_at } = await component.check(service);
+    return { id, status, message, updated_at };
   } catch {
-    return unknown('The runs cannot be read right now.');
+    return { id, status: 'unknown', message: 'This component cannot be checked right now.', updated_at: null } as const;
   }
-  const newest = runs.find(({ status }) => status !== 'running');
-  const completed = runs.find(({ status }) => status === 'completed');
-  if (!completed) return unknown('No run has been completed.');
-  const failed = newest?.status === 'failed';
-  return {
-    id: 'model',
-    status: failed ? 'degraded' : 'operational',
-    message: failed ? 'The newest run failed; the one before it is served.' : null,
-    updated_at: completed.run_at,
-  };
 };
 
-const statusOf = async (service: ServiceState) => {
-  const sources = (service.snapshot?.manifest.sources ?? []).map((source) => sourceRow(source, service.now));
-  const components = [
-    await apiComponent(service),
-    pipelineComponent(
-      service,
-      sources.map(({ state }) => state),
-    ),
-    await modelComponent(service),
-  ];
+const statusOf = async (service: ServiceState, checked: readonly StatusComponent[]) => {
+  const components = await Promise.all(checked.map((component) => stateOf(component, service)));
   return {
     status: worst(components.map(({ status }) => status)),
     generated_at: timestamp(service.now),
@@ -132,14 +123,14 @@ const statusOf = async (service: ServiceState) => {
         }
       : null,
     components,
-    sources,
+    sources: (service.snapshot?.manifest.sources ?? []).map((source) => sourceRow(source, service.now)),
   };
 };
 
-const level = { type: 'string', enum: LEVELS };
+const level = { type: 'string', enum: STATUS_LEVELS };
 const seconds = { type: 'integer', minimum: 0 };
 
-const statusSchema = {
+const statusSchema = (ids: readonly string[]) => ({
   title: 'Status',
   ...record({
     status: { ...level, description: 'That of the worst component.' },
@@ -157,7 +148,7 @@ const statusSchema = {
     components: {
       type: 'array',
       items: record({
-        id: { type: 'string', enum: ['api', 'pipeline', 'model'] },
+        id: { type: 'string', enum: ids },
         status: level,
         message: nullable({ type: 'string' }),
         updated_at: nullable(dateTime),
@@ -177,67 +168,71 @@ const statusSchema = {
       }),
     },
   }),
+});
+
+const statusRoute = ({ components: declared }: PluginContext): Route => {
+  const components = componentsOf(declared);
+  return serviceRoute({
+    path: '/status',
+    operationId: 'getStatus',
+    summary: 'Health of the platform, its components and its sources',
+    description: 'Built once a minute for all callers together; needs no API key.',
+    key: false,
+    sharedSeconds: 60,
+    response: {
+      description: 'The snapshot of the platform.',
+      schema: statusSchema(components.map(({ id }) => id)),
+      example: {
+        status: 'operational',
+        generated_at: '2026-03-01T12:00:00Z',
+        snapshot: { version: '2025Q4', published_at: '2026-02-24T00:00:00Z', synthetic: false },
+        components: components.map(({ id }) => ({
+          id,
+          status: 'operational',
+          message: null,
+          updated_at: id === api.id ? '2026-03-01T12:00:00Z' : '2026-02-24T00:00:00Z',
+        })),
+        sources: [
+          {
+            id: 'quarterly_figures',
+            cadence: 'quarterly',
+            state: 'fresh',
+            latest_period: '2025-10-01',
+            last_loaded_at: '2026-02-24T00:00:00Z',
+            age_seconds: 5140800,
+            late_after_seconds: 13824000,
+            stale_after_seconds: 21600000,
+          },
+        ],
+      },
+    },
+    handler: (_input, { service }) => statusOf(service, components),
+  });
 };
+
+const healthRoute = serviceRoute({
+  path: '/health',
+  operationId: 'getHealth',
+  summary: 'Whether this replica can answer',
+  description: 'A readiness ping: needs no API key and is never rate limited. Platform health is in `/status`.',
+  key: false,
+  limited: false,
+  response: {
+    description: 'Ready.',
+    schema: { title: 'Health', ...record({ status: { const: 'ok' } }) },
+    example: { status: 'ok' },
+  },
+  async handler(_input, { service }) {
+    if (service.draining) throw new ApiError(errors.service_unavailable, 'The service is shutting down.');
+    if (!service.snapshot) throw new ApiError(errors.service_unavailable, 'No dataset has been loaded yet.');
+    await service.pingStorage();
+    return { status: 'ok' };
+  },
+});
 
 export default definePlugin({
   name: 'status',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'Health of the platform and freshness of its sources, and a readiness ping.',
-  collections: [forecastRuns],
-  routes: () => [
-    serviceRoute({
-      path: '/status',
-      operationId: 'getStatus',
-      summary: 'Health of the platform, its components and its sources',
-      description: 'Built once a minute for all callers together; needs no API key.',
-      key: false,
-      sharedSeconds: 60,
-      response: {
-        description: 'The snapshot of the platform.',
-        schema: statusSchema,
-        example: {
-          status: 'operational',
-          generated_at: '2026-03-01T12:00:00Z',
-          snapshot: { version: '2025Q4', published_at: '2026-02-24T00:00:00Z', synthetic: false },
-          components: [
-            { id: 'api', status: 'operational', message: null, updated_at: '2026-03-01T12:00:00Z' },
-            { id: 'pipeline', status: 'operational', message: null, updated_at: '2026-02-24T00:00:00Z' },
-            { id: 'model', status: 'operational', message: null, updated_at: '2026-02-24T00:00:00Z' },
-          ],
-          sources: [
-            {
-              id: 'fhfa_hpi',
-              cadence: 'quarterly',
-              state: 'fresh',
-              latest_period: '2025-10-01',
-              last_loaded_at: '2026-02-24T00:00:00Z',
-              age_seconds: 5140800,
-              late_after_seconds: 13824000,
-              stale_after_seconds: 21600000,
-            },
-          ],
-        },
-      },
-      handler: (_input, { service }) => statusOf(service),
-    }),
-    serviceRoute({
-      path: '/health',
-      operationId: 'getHealth',
-      summary: 'Whether this replica can answer',
-      description: 'A readiness ping: needs no API key and is never rate limited. Platform health is in `/status`.',
-      key: false,
-      limited: false,
-      response: {
-        description: 'Ready.',
-        schema: { title: 'Health', ...record({ status: { const: 'ok' } }) },
-        example: { status: 'ok' },
-      },
-      async handler(_input, { service }) {
-        if (service.draining) throw new ApiError(errors.service_unavailable, 'The service is shutting down.');
-        if (!service.snapshot) throw new ApiError(errors.service_unavailable, 'No dataset has been loaded yet.');
-        await service.pingStorage();
-        return { status: 'ok' };
-      },
-    }),
-  ],
+  routes: (_options, context) => [statusRoute(context), healthRoute],
 });

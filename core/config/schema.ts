@@ -1,5 +1,6 @@
 /** The configuration file: its JSON Schema, and the type of a checked one. */
 import type { JsonSchema } from '../contracts/json-schema.js';
+import type { ServiceInfo } from '../contracts/service.js';
 import { type RedisConfig, redisSchema } from '../redis-config.js';
 
 /** An adapter, plugin or key store, and what it is told. Its own module says which options there are. */
@@ -53,7 +54,8 @@ export interface HttpConfig {
 }
 
 export interface AuthConfig {
-  readonly realm: string;
+  /** Absent: the service's title. */
+  readonly realm?: string;
   readonly tiers: readonly string[];
   /** By version. */
   readonly peppers: Readonly<Record<string, string>>;
@@ -73,6 +75,8 @@ export interface LogConfig {
 
 /** A configuration as the service reads it: checked, with every default filled in. */
 export interface Config {
+  /** Laid over what the plugins and the framework say. */
+  readonly service: Partial<ServiceInfo>;
   readonly server: ServerConfig;
   readonly http: HttpConfig;
   readonly adapter: ModuleConfig;
@@ -122,6 +126,64 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
   ...more,
 });
 
+const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
+
+/** Without defaults: a plugin may say who the service is, and these settings are laid over that. */
+export const serviceSchema = {
+  type: 'object',
+  description:
+    'Who the service is: what its document, pages, keys and errors say of it. What is absent here is as a plugin declares it, else as the framework does.',
+  additionalProperties: false,
+  properties: {
+    name: {
+      type: 'string',
+      description: 'Its name for machines: MCP clients, traces, and the variable for the key in examples.',
+      pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
+      maxLength: 50,
+      examples: ['weather'],
+    },
+    title: { type: 'string', description: 'Its name for people.', minLength: 1, examples: ['Weather API'] },
+    version: { type: 'string', description: 'Version of the interface.', minLength: 1, examples: ['1.0.0'] },
+    summary: { type: 'string', description: 'What it offers, in one sentence.' },
+    description: { type: 'string', description: 'What there is to know about the data, in Markdown.' },
+    conventions: {
+      type: 'string',
+      description: 'How the API responds, in Markdown: stands after the description, in the place of the general text.',
+    },
+    contact: {
+      type: 'object',
+      description: 'Whom callers ask.',
+      additionalProperties: false,
+      properties: {
+        name: { type: 'string', description: 'A person or a team.', minLength: 1 },
+        url: url('A page.'),
+        email: { type: 'string', description: 'An address for mail.', pattern: '^[^\\s@]+@[^\\s@]+$' },
+      },
+      minProperties: 1,
+    },
+    termsOfService: { ...url('The page with the terms of use; null: there are none.'), type: ['string', 'null'] },
+    license: {
+      type: ['object', 'null'],
+      description: 'The licence of the API; null: none is named.',
+      additionalProperties: false,
+      required: ['name'],
+      properties: {
+        name: { type: 'string', description: 'Its name.', minLength: 1 },
+        identifier: { type: 'string', description: 'Its SPDX identifier.', minLength: 1, examples: ['CC-BY-4.0'] },
+        url: url('Its text.'),
+      },
+    },
+    instructions: { type: 'string', description: 'What AI assistants are told of the data: units, how to find codes.' },
+    keyPrefix: {
+      type: 'string',
+      description:
+        'Begins every new API key, so that one that leaked is recognised. Keys with another prefix stay valid.',
+      pattern: '^[A-Za-z][A-Za-z0-9_]{0,18}_$',
+      examples: ['wth_'],
+    },
+  },
+} as const satisfies JsonSchema;
+
 export const configSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Configuration',
@@ -130,6 +192,7 @@ export const configSchema = {
   required: ['adapter', 'plugins'],
   properties: {
     $schema: { type: 'string', description: 'Where editors find this schema.' },
+    service: { ...serviceSchema, default: {} },
     server: section('The listening socket and its bounds.', {
       host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
       port: count('Port to listen on; 0 takes a free one.', 0, 65_535, 8080),
@@ -231,10 +294,10 @@ export const configSchema = {
     auth: section('Who may call.', {
       realm: {
         type: 'string',
-        description: 'Named to callers without a key, in WWW-Authenticate.',
+        description:
+          "Named to callers without a key, in WWW-Authenticate. Absent: the service's title, or API where that is not ASCII.",
         pattern: '^[ !#-\\[\\]-~]+$',
         examples: ['Example API'],
-        default: 'API',
       },
       tiers: {
         type: 'array',

@@ -20,7 +20,8 @@ export interface Collection<T extends object = any> {
   check?(document: T): { field: string; rule: string } | undefined;
 }
 
-export type Cadence = 'daily' | 'weekly' | 'monthly' | 'quarterly' | 'annual';
+export const CADENCES = ['daily', 'weekly', 'monthly', 'quarterly', 'annual'] as const;
+export type Cadence = (typeof CADENCES)[number];
 
 /** Where part of a dataset came from, and when news of it is due. */
 export interface Source {

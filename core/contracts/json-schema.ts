@@ -1,2 +1,18 @@
 /** JSON Schema 2020-12, as plain data. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
+
+export const date = { type: 'string', format: 'date' };
+export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' };
+/** A string that is not empty. */
+export const text = { type: 'string', minLength: 1 };
+
+/** The same schema, also allowing null. */
+export const nullable = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'] });
+
+/** An object schema in which all properties are required and no others are allowed. */
+export const record = (properties: Record<string, object>) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+});

@@ -1,5 +1,6 @@
 /** The observer contract: what a plugin that watches requests is told of each, such as an exporter of traces. */
 import type { Logger } from './runtime.js';
+import type { ServiceInfo } from './service.js';
 
 /** What the header `traceparent` says of the caller (W3C Trace Context, level 1, section 3.2). */
 export interface TraceParent {
@@ -47,5 +48,6 @@ export interface RequestObserver {
 }
 
 export interface ObserverContext {
+  readonly service: ServiceInfo;
   readonly logger: Logger;
 }

@@ -5,6 +5,7 @@ import type { Collection, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
 import type { ObserverContext, RequestObserver } from './observer.js';
 import type { Health } from './runtime.js';
+import type { ServiceInfo } from './service.js';
 import type { Query, Scalar } from './storage.js';
 
 /** A parameter of a route. Values arrive checked, and converted to the type that the schema names. */
@@ -45,6 +46,36 @@ export interface ServiceState {
   readonly snapshot: SnapshotReader | undefined;
   /** Asks storage; rejects with a `StorageError` while it cannot be read. */
   pingStorage(): Promise<void>;
+}
+
+/** From best to worst. */
+export const STATUS_LEVELS = ['operational', 'unknown', 'degraded', 'outage'] as const;
+
+export interface ComponentState {
+  readonly status: (typeof STATUS_LEVELS)[number];
+  /** For callers: it names no hosts and no errors of dependencies. */
+  readonly message: string | null;
+  /** RFC 3339; null where it is not known. */
+  readonly updated_at: string | null;
+}
+
+/** What `/status` reports on by itself. */
+export const OWN_COMPONENTS = ['api', 'storage'] as const;
+type OwnComponent = (typeof OWN_COMPONENTS)[number];
+
+/** A part of the platform that `/status` reports on beside the service itself. */
+export interface StatusComponent {
+  readonly id: string;
+  /** The framework's component in whose place it stands. */
+  readonly replaces?: OwnComponent;
+  check(service: ServiceState): ComponentState | Promise<ComponentState>;
+}
+
+/** What a plugin is told of the whole service when it declares its routes. */
+export interface PluginContext {
+  readonly service: ServiceInfo;
+  /** Of all plugins. */
+  readonly components: readonly StatusComponent[];
 }
 
 interface RouteBase<Input> {
@@ -107,6 +138,7 @@ export interface MountContext {
   readonly routes: readonly Route[];
   /** Every mount of the service, for pages that link to each other. */
   readonly mounts: readonly Mount[];
+  readonly service: ServiceInfo;
   /** The prefix of every route's path, without a slash at its end: `/api/v1`. */
   readonly basePath: string;
   /** Whether the operator lets the service compress. */
@@ -120,7 +152,7 @@ export interface MountContext {
 
 /** An address outside the data API that answers in its own way: pages, or another protocol. */
 export interface Mount {
-  /** From the origin: `/docs`. Everything below it belongs to the mount too. */
+  /** From the origin: `/docs`. Everything below it belongs to the mount too; below `/`, nothing does. */
   readonly path: string;
   /** For the log and the start-up messages. */
   readonly summary: string;
@@ -145,7 +177,11 @@ export interface Plugin<Options = unknown> {
   /** JSON Schema of the plugin's options in the config. Absent: it has none. */
   readonly options?: JsonSchema;
   readonly collections?: readonly Collection[];
-  routes(options: Options): readonly Route[];
+  /** Who the service is, where the configuration does not say so. One plugin of a service at most has this. */
+  readonly service?: Partial<ServiceInfo>;
+  /** What `/status` reports on beside the service itself. */
+  readonly components?: readonly StatusComponent[];
+  routes(options: Options, context: PluginContext): readonly Route[];
   /** Pages and other protocols beside the data API. */
   mounts?(options: Options): readonly Mount[];
   /** Koa middleware around the plugin's own routes and mounts, first to last. */

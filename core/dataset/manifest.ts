@@ -1,6 +1,6 @@
 /** The manifest of a dataset directory: the dataset's description, and the file of each collection. */
-import type { Manifest } from '../contracts/dataset.js';
-import type { JsonSchema } from '../contracts/json-schema.js';
+import { CADENCES, type Manifest } from '../contracts/dataset.js';
+import { date, dateTime, type JsonSchema } from '../contracts/json-schema.js';
 
 export const MANIFEST_FILE = 'manifest.json';
 
@@ -16,9 +16,6 @@ export interface CollectionFile {
 export interface DirectoryManifest extends Manifest {
   readonly collections: Readonly<Record<string, CollectionFile>>;
 }
-
-const date = { type: 'string', format: 'date' };
-const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' };
 
 export const manifestSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -54,7 +51,7 @@ export const manifestSchema = {
         properties: {
           id: { type: 'string', minLength: 1 },
           title: { type: 'string', minLength: 1 },
-          cadence: { enum: ['daily', 'weekly', 'monthly', 'quarterly', 'annual'] },
+          cadence: { enum: CADENCES },
           latest_period: { ...date, type: ['string', 'null'], description: 'First day of the newest period.' },
           last_loaded_at: { ...dateTime, type: ['string', 'null'] },
           late_after_seconds: {

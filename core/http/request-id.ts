@@ -1,7 +1,7 @@
 /** The id under which a request is logged and answered: the caller's, where it is harmless, or a new one. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { KEY_PREFIX } from '../keys/key-format.js';
+import { holdsKey } from '../keys/mask-keys.js';
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -14,6 +14,6 @@ export const newRequestId = (): string => `${processId}-${(++count).toString(36)
 export const requestId = ({ headers }: IncomingMessage): string => {
   const given = headers['x-request-id'];
   // A key that was put into the wrong header must not get into the log by it.
-  const harmless = typeof given === 'string' && HARMLESS.test(given) && !given.includes(KEY_PREFIX);
+  const harmless = typeof given === 'string' && HARMLESS.test(given) && !holdsKey(given);
   return harmless ? given : newRequestId();
 };

@@ -1,6 +1,7 @@
 /** Tells plugins of finished requests. What becomes of it there is no request's concern. */
 import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
+import type { ServiceInfo } from '../contracts/service.js';
 import { maskKeys } from '../keys/mask-keys.js';
 import type { RegisteredObserver } from '../registry/register-plugins.js';
 import type { ServiceContext } from './request-state.js';
@@ -15,12 +16,16 @@ export interface RequestObservers {
 /** Null where no plugin observes: then nothing is put together for them either. */
 export const openObservers = (
   registered: readonly RegisteredObserver[],
-  { logger, clock }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'> },
+  {
+    logger,
+    clock,
+    service,
+  }: { readonly logger: Logger; readonly clock: Pick<Clock, 'now'>; readonly service: ServiceInfo },
 ): RequestObservers | null => {
   if (registered.length === 0) return null;
   const observers = registered.map(({ plugin, open }) => {
     const own = logger.child({ part: plugin });
-    return { observer: open({ logger: own }), logger: own };
+    return { observer: open({ logger: own, service }), logger: own };
   });
   return {
     observe(ctx) {

@@ -161,7 +161,9 @@ export class RouteTable {
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
       const target = parseTarget(url);
       if (!found) {
-        const mounted = this.mounts.find(({ pattern }) => path === pattern || path.startsWith(`${pattern}/`));
+        const mounted = this.mounts.find(
+          ({ pattern }) => path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`)),
+        );
         if (mounted) return { address: mounted };
         decodePercent(path, 'path', path);
         throw new ApiError(errors.route_not_found);

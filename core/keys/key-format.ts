@@ -1,10 +1,8 @@
-/** The text of an API key: `mfk_`, 256 random bits, a checksum; and the hash under which it is known. */
+/** The text of an API key: a prefix, 256 random bits, a checksum; and the hash under which it is known. */
 import { createHmac, hash, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
-
-/** Lets people and secret scanners recognise a key that leaked. */
-export const KEY_PREFIX = 'mfk_';
+import { defaultService } from '../contracts/service.js';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 62^43 > 2^256: that many digits drawn evenly are more than 256 random bits. */
@@ -14,7 +12,8 @@ const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
 // Base 62 has no punctuation: a double click selects the whole key, and it needs no escaping anywhere.
-const SHAPE = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
+// Any prefix: keys that were made before a service changed its own stay valid.
+const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
   Array.from({ length }, () => DIGITS[randomInt(DIGITS.length)]).join('');
@@ -44,9 +43,13 @@ export type KeyDigest = Pick<KeyRecord, 'hash' | 'pepper'>;
 /**
  * A new key, the hash to keep, and an id for its record that says nothing of it.
  * @param peppers those of which the newest is to be mixed in; absent: none is
+ * @param prefix lets people and secret scanners recognise a key that leaked
  */
-export const createKey = (peppers?: { digest(key: string): KeyDigest }): KeyDigest & { key: string; id: string } => {
-  const text = KEY_PREFIX + randomDigits(SECRET_LENGTH);
+export const createKey = (
+  peppers?: { digest(key: string): KeyDigest },
+  prefix: string = defaultService.keyPrefix,
+): KeyDigest & { key: string; id: string } => {
+  const text = prefix + randomDigits(SECRET_LENGTH);
   const key = text + checksum(text);
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };

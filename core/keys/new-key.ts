@@ -6,13 +6,13 @@ import { createKey, type KeyDigest } from './key-format.js';
 export type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
-/** @param peppers those of which the newest is to be mixed in; absent: none is */
+/** @param rules as for `createKey` */
 export const newKey = (
   { name, tier, limit_per_minute = null, expires_at = null, shares_limit_of }: KeyTerms,
   now: number,
-  peppers?: { digest(key: string): KeyDigest },
+  { prefix, peppers }: { readonly prefix?: string; readonly peppers?: { digest(key: string): KeyDigest } } = {},
 ): { readonly key: string; readonly record: KeyRecord } => {
-  const { key, ...kept } = createKey(peppers);
+  const { key, ...kept } = createKey(peppers, prefix);
   return {
     key,
     record: {

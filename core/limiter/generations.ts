@@ -8,7 +8,7 @@ export class Generations<Value> {
 
   constructor(
     readonly spanMs: number,
-    readonly create: () => Value,
+    readonly create: (key: string) => Value,
   ) {}
 
   /** The value of a key, made if there is none. */
@@ -16,15 +16,15 @@ export class Generations<Value> {
     if (now >= this.#turnAt) this.#turn(now);
     let value = this.#young.get(key);
     if (value === undefined) {
-      value = this.#old.get(key) ?? this.create();
+      value = this.#old.get(key) ?? this.create(key);
       this.#old.delete(key);
       this.#young.set(key, value);
     }
     return value;
   }
 
-  entries(): [string, Value][] {
-    return [...this.#old, ...this.#young];
+  values(): Value[] {
+    return [...this.#old.values(), ...this.#young.values()];
   }
 
   get size(): number {

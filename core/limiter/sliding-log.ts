@@ -1,5 +1,6 @@
 /** The times at which one subject passed within the last window: a sliding window in a ring of numbers. */
 import type { Decision } from '../contracts/limiter.js';
+import { BUCKETS, type Told } from './decide-script.js';
 
 const FIRST_CAPACITY = 4;
 /** Limits above this are counted by whole milliseconds, which bounds the ring by the window's length. */
@@ -35,6 +36,22 @@ export class SlidingLog {
   add(now: number, count: number, limit: number, windowMs: number): void {
     this.#expire(now, windowMs);
     if (count > 0) this.#push(now, count, limit);
+  }
+
+  /** What is in the window, oldest first: of each bucket of Redis as one, dated by its latest. */
+  tell(now: number, windowMs: number): Told[] {
+    this.#expire(now, windowMs);
+    const told: Told[] = [];
+    let bucket = Number.NaN;
+    for (let i = 0; i < this.#size; i++) {
+      const time = this.#times[this.#index(i)] as number;
+      const itsBucket = Math.floor((time * BUCKETS) / windowMs);
+      const count = this.#counts[this.#index(i)] as number;
+      if (itsBucket === bucket) told.push({ ageMs: now - time, count: count + (told.pop()?.count ?? 0) });
+      else told.push({ ageMs: now - time, count });
+      bucket = itsBucket;
+    }
+    return told;
   }
 
   /** Of entry `i`, counted from the oldest. */

@@ -1,6 +1,7 @@
 /** Answers: runs the plugin's own middleware, and within them the route's representation or the mount's handler. */
 import type { Context } from 'koa';
 import type { Mount, MountContext, Route } from '../contracts/plugin.js';
+import type { ServiceInfo } from '../contracts/service.js';
 import { requestWithin } from '../http/inner-request.js';
 import type { Represent, Represented } from '../http/represent.js';
 import type { ServiceContext, ServiceMiddleware } from '../http/request-state.js';
@@ -33,6 +34,7 @@ export const answerRoute = (represent: Represent): ServiceMiddleware => {
 export interface MountDependencies {
   readonly routes: readonly Route[];
   readonly mounts: readonly Mount[];
+  readonly service: ServiceInfo;
   readonly basePath: string;
   readonly compression: boolean;
 }
@@ -51,13 +53,14 @@ export const answerMount = (mount: Mount, dependencies: MountDependencies): read
 /** @param outer the request that inner ones are asked within; undefined where this process asks by itself */
 export const mountContext = (
   koa: ServiceKoa,
-  { routes, mounts, basePath, compression }: MountDependencies,
+  { routes, mounts, service, basePath, compression }: MountDependencies,
   outer?: ServiceContext,
 ): MountContext =>
   // As `next` of a Koa middleware, it leaves the request unanswered.
   Object.assign(async () => undefined, {
     routes,
     mounts,
+    service,
     basePath,
     compression,
     request: (target: string) => requestWithin(koa, `${basePath}${target}`, outer),

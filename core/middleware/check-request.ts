@@ -23,7 +23,7 @@ export const checkRequest =
       return undefined;
     }
     if (address && !address.methods.includes(method)) {
-      res.shouldKeepAlive = !body;
+      if (body) res.shouldKeepAlive = false;
       const sentence = address.mount && `This address takes ${allowOf(address.methods)}.`;
       throw new ApiError(errors.method_not_allowed, sentence, { headers: headers.allow(address.methods) });
     }

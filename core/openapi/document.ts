@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, built from the registered routes so that it cannot drift from them. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
+import type { ServiceInfo } from '../contracts/service.js';
 import { csvColumns, csvForm } from '../http/csv.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
@@ -9,21 +10,11 @@ import { ErrorResponses, errorSchema } from './error-responses.js';
 import { type HeaderName, headerComponents, headerReferences } from './headers.js';
 import { linksFrom } from './links.js';
 
-export interface DocumentInfo {
-  readonly title: string;
-  /** The version of the interface, not of the package. */
-  readonly version: string;
-  readonly summary: string;
-  /** Markdown. */
-  readonly description: string;
-}
-
 const SECURITY_SCHEME = 'ApiKey';
 
 /** A plain JSON object; equal arguments give equal documents. */
 export const openApiDocument = (
-  { routes, plugins }: Pick<Registry, 'routes' | 'plugins'>,
-  info: DocumentInfo,
+  { routes, plugins, service }: Pick<Registry, 'routes' | 'plugins' | 'service'>,
   basePath: string,
 ): Record<string, unknown> => {
   const schemas = new ComponentSchemas();
@@ -36,11 +27,7 @@ export const openApiDocument = (
   const used = new Set(routes.map(({ plugin }) => plugin.name));
   return {
     openapi: '3.1.0',
-    info: {
-      ...info,
-      license: { name: 'MIT', identifier: 'MIT' },
-      contact: { name: 'The operator of this service' },
-    },
+    info: infoOf(service),
     servers: [{ url: basePath, description: 'This service' }],
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
@@ -59,6 +46,25 @@ export const openApiDocument = (
     },
   };
 };
+
+const infoOf = ({
+  title,
+  version,
+  summary,
+  description,
+  conventions,
+  license,
+  contact,
+  termsOfService,
+}: ServiceInfo) => ({
+  title,
+  version,
+  ...(summary !== '' && { summary }),
+  description: [description, conventions].filter((text) => text !== '').join('\n\n'),
+  ...(license && { license }),
+  contact,
+  ...(termsOfService !== null && { termsOfService }),
+});
 
 const operation = (
   { route, plugin }: RegisteredRoute,

@@ -19,7 +19,7 @@ export const headerComponents = {
   'RateLimit-Policy': header('The limit (q) per window of w seconds.', string, '"default";q=600;w=60'),
   RateLimit: header('Requests left (r), and seconds (t) until another slot is free.', string, '"default";r=599;t=60'),
   'Retry-After': header('Seconds after which to try again.', { type: 'integer', minimum: 1 }, 7),
-  'WWW-Authenticate': header('How to authenticate (RFC 6750).', string, 'Bearer realm="metro-forecast"'),
+  'WWW-Authenticate': header('How to authenticate (RFC 6750).', string, 'Bearer realm="Example API"'),
 } as const;
 
 export type HeaderName = keyof typeof headerComponents;

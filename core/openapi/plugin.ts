@@ -2,16 +2,16 @@
 import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { packageVersion } from '../package-root.js';
 import type { Registry } from '../registry/register-plugins.js';
-import { type DocumentInfo, openApiDocument } from './document.js';
+import { openApiDocument } from './document.js';
 
 /** @param registry asked at the first request, when all plugins are registered */
-export const openApiPlugin = (info: DocumentInfo, basePath: string, registry: () => Registry): Plugin => {
+export const openApiPlugin = (basePath: string, registry: () => Registry): Plugin => {
   let document: object | undefined;
   return definePlugin({
     name: 'reference',
     version: packageVersion,
     description: 'This description of the API.',
-    routes: () => [
+    routes: (_options, { service: { title, version } }) => [
       serviceRoute({
         path: '/openapi.json',
         operationId: 'getOpenApi',
@@ -25,10 +25,10 @@ export const openApiPlugin = (info: DocumentInfo, basePath: string, registry: ()
             required: ['openapi', 'info', 'paths'],
             properties: { openapi: { type: 'string' }, info: { type: 'object' }, paths: { type: 'object' } },
           },
-          example: { openapi: '3.1.0', info: { title: info.title, version: info.version }, paths: {} },
+          example: { openapi: '3.1.0', info: { title, version }, paths: {} },
         },
         async handler() {
-          document ??= openApiDocument(registry(), info, basePath);
+          document ??= openApiDocument(registry(), basePath);
           return document;
         },
       }),

@@ -17,7 +17,7 @@ const MEMBERS: Readonly<Record<ModuleKind, Readonly<Record<string, 'string' | 'f
 const OPTIONAL: Readonly<Record<ModuleKind, readonly string[]>> = {
   adapter: [],
   'key-store': [],
-  plugin: ['needs', 'options', 'collections', 'middleware', 'mounts', 'observer'],
+  plugin: ['needs', 'options', 'collections', 'service', 'components', 'middleware', 'mounts', 'observer'],
 };
 
 /** Modules that come with the product: by name, each loaded when it is used. */

@@ -1,8 +1,11 @@
 /** Checks all plugins together, and collects their routes, collections and errors. */
 import type { Middleware } from 'koa';
+import { checkOptions } from '../config/faults.js';
+import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
-import type { Mount, Plugin, Route } from '../contracts/plugin.js';
+import { type Mount, OWN_COMPONENTS, type Plugin, type Route, type StatusComponent } from '../contracts/plugin.js';
+import { defaultService, type ServiceInfo } from '../contracts/service.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
 import { withFrameworkParameters } from '../http/framework-parameters.js';
 import { nearest } from '../nearest.js';
@@ -37,6 +40,8 @@ export interface RegisteredObserver {
 
 export interface Registry {
   readonly plugins: readonly Plugin[];
+  /** Who the service is: the configuration's word, else a plugin's, else the framework's. */
+  readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
   /** Around the whole service, in the sequence of the plugins. */
@@ -46,12 +51,15 @@ export interface Registry {
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
 
-const MOUNT_PATH = /^(\/[A-Za-z0-9._-]+)+$/;
+const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
 
 const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;
 
-/** Throws an `OperatorError` that lists every fault, each naming both sides. */
-export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
+/**
+ * @param configured what the configuration says of the service
+ * @throws OperatorError that lists every fault, each naming both sides
+ */
+export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Partial<ServiceInfo> = {}): Registry => {
   const faults: string[] = [];
   const names = new Map<string, LoadedPlugin>();
   const routes: RegisteredRoute[] = [];
@@ -71,6 +79,27 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     if (other) faults.push(`${entry.at}: ${label(entry.plugin)} is loaded already, by ${other.at}`);
     else names.set(entry.plugin.name, entry);
   }
+
+  const plugins = [...names.values()].map(({ plugin }) => plugin);
+  const components: StatusComponent[] = [];
+  const componentOwners = new Map<string, Plugin>();
+  const replacers = new Map<string, Plugin>();
+  const speakers = new Map<string, Plugin>();
+  let declaredService: Partial<ServiceInfo> = {};
+  for (const plugin of plugins) {
+    for (const component of plugin.components ?? []) {
+      const { id, replaces } = component;
+      faults.push(...componentFaults(component).map((fault) => `${label(plugin)}: component "${id}": ${fault}`));
+      claim(componentOwners, id, plugin, `component "${id}"`);
+      if (replaces !== undefined) claim(replacers, replaces, plugin, `what replaces component "${replaces}"`);
+      components.push(component);
+    }
+    if (!plugin.service) continue;
+    claim(speakers, 'service', plugin, 'who the service is');
+    faults.push(...checkOptions('service', serviceSchema, plugin.service).map((fault) => `${label(plugin)}: ${fault}`));
+    declaredService = plugin.service;
+  }
+  const service: ServiceInfo = { ...defaultService, ...declaredService, ...configured };
 
   for (const { plugin, options, at } of names.values()) {
     for (const need of plugin.needs ?? []) {
@@ -96,7 +125,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     let middleware: readonly Middleware[];
     let mounted: readonly Mount[];
     try {
-      declared = plugin.routes(options);
+      declared = plugin.routes(options, { service, components });
       mounted = plugin.mounts?.(options) ?? [];
       middleware = plugin.middleware?.(options) ?? [];
       serviceMiddleware.push(...(plugin.serviceMiddleware?.(options) ?? []));
@@ -150,7 +179,8 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
 
   if (faults.length > 0) throw new OperatorError('The plugins do not fit together:', faults);
   return {
-    plugins: [...names.values()].map(({ plugin }) => plugin),
+    plugins,
+    service,
     routes,
     mounts,
     serviceMiddleware,
@@ -158,6 +188,19 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[]): Registry => {
     collections: byName,
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
   };
+};
+
+const componentFaults = ({ id, replaces }: StatusComponent): string[] => {
+  const own: readonly string[] = OWN_COMPONENTS;
+  const names = own.map((name) => `"${name}"`).join(' and ');
+  return [
+    ...(own.includes(id)
+      ? ["the framework has a component of this id; give it another, and the framework's as replaces"]
+      : []),
+    ...(replaces === undefined || own.includes(replaces)
+      ? []
+      : [`replaces "${replaces}", but there are ${names} only`]),
+  ];
 };
 
 /** Two packages may each carry their own copy of one declaration. */

@@ -1,8 +1,8 @@
 /** The sample's macro series: well-known ids of each cadence, with numbers that are made up. */
 import type { Cadence } from '../../core/contracts/dataset.js';
+import { nextPeriod } from '../../core/dataset/period.js';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
-import { nextPeriod } from '../periods.js';
 import { randomFrom } from './random.js';
 
 interface Definition {

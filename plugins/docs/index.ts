@@ -1,11 +1,11 @@
 /** Reference page at `/docs`, made in the browser from the served OpenAPI document. */
 import { definePlugin } from '../../core/contracts/plugin.js';
+import { packageVersion } from '../../core/package-root.js';
 import { asset, filesIn, pageMount } from '../pages/page-mount.js';
-import { PLUGIN_VERSION } from '../shared.js';
 
 export default definePlugin({
   name: 'docs',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'A page that documents every endpoint, and tries them with the reader’s key.',
   routes: () => [],
   mounts: () => [pageMount({ path: '/docs', summary: 'API reference', files: filesIn(asset('docs', 'assets')) })],

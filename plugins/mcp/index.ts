@@ -1,7 +1,7 @@
 /** The endpoints as tools for AI assistants, at `/mcp`: Model Context Protocol, with the API's keys and limits. */
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
-import { PLUGIN_VERSION } from '../shared.js';
+import { packageVersion } from '../../core/package-root.js';
 import { answer } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
@@ -12,7 +12,7 @@ interface McpOptions {
 
 export default definePlugin<McpOptions>({
   name: 'mcp',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'The endpoints as read-only tools for AI assistants (Model Context Protocol).',
   options: {
     type: 'object',
@@ -45,7 +45,7 @@ export default definePlugin<McpOptions>({
         async handler(ctx, mount) {
           if (ctx.path !== path) throw new ApiError(errors.route_not_found);
           tools ??= toolsOf(mount.routes, maxAnswerBytes);
-          await answer(ctx, tools, mount.request);
+          await answer(ctx, tools, mount);
         },
       },
     ];

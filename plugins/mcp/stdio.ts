@@ -8,5 +8,5 @@ import { MAX_ANSWER_BYTES, toolsOf } from './tools.js';
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await loadStdio();
   const tools = toolsOf(context.routes, MAX_ANSWER_BYTES);
-  return serveStdio(() => mcpServer(tools, context.request));
+  return serveStdio(() => mcpServer(tools, context));
 };

@@ -1,7 +1,7 @@
 /** A span of every request for a tracing back end: OpenTelemetry, over OTLP/HTTP with JSON. */
 import { definePlugin } from '../../core/contracts/plugin.js';
+import { packageVersion } from '../../core/package-root.js';
 import { explainMissing } from '../optional-package.js';
-import { PLUGIN_VERSION } from '../shared.js';
 import type { TraceOptions } from './trace-observer.js';
 
 /** The official SDK is installed by those who want this plugin. */
@@ -16,7 +16,7 @@ const { traceObserver } = await import('./trace-observer.js').catch(
 
 export default definePlugin<TraceOptions>({
   name: 'opentelemetry',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'A span of every request, exported over OTLP/HTTP (OpenTelemetry).',
   options: {
     type: 'object',
@@ -37,9 +37,9 @@ export default definePlugin<TraceOptions>({
       },
       serviceName: {
         type: 'string',
-        description: 'The name of this service in traces. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over it.',
+        description:
+          'The name of this service in traces; absent: service.name. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over it.',
         minLength: 1,
-        default: 'metro-forecast-api',
       },
       sampleRatio: {
         type: 'number',

@@ -18,7 +18,7 @@ import { reportingExporter } from './reporting-exporter.js';
 export interface TraceOptions {
   readonly url?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly serviceName: string;
+  readonly serviceName?: string;
   readonly sampleRatio: number;
   readonly maxQueuedSpans: number;
 }
@@ -31,12 +31,12 @@ const MAX_VALUE_LENGTH = 1024;
 /** Less than the stores have when the service ends: a receiver that hangs must not make it late. */
 const FLUSH_MS = 1500;
 
-export const traceObserver = (options: TraceOptions, { logger }: ObserverContext): RequestObserver => {
+export const traceObserver = (options: TraceOptions, { logger, service }: ObserverContext): RequestObserver => {
   const { url, headers, serviceName, sampleRatio, maxQueuedSpans } = options;
   const exporter = new OTLPTraceExporter({ ...(url === undefined ? {} : { url }), headers: { ...headers } });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
-      'service.name': serviceName,
+      'service.name': serviceName ?? service.name,
       'service.version': packageVersion,
       'service.instance.id': randomUUID(),
     }).merge(detectResources({ detectors: [envDetector] })),

@@ -26,12 +26,13 @@ const preloads = (html: string, path: string, files: readonly string[]): string 
     .join('');
 
 /**
- * @param html with `{{base}}`, `{{path}}`, `{{preloads}}` and `{{links}}` (list items) where they are to stand
+ * @param html with `{{service}}`, `{{base}}`, `{{path}}`, `{{preloads}}` and `{{links}}` (list items) where they are to stand
  * @param path where its files are, below the mount's own
  * @param files names of all files of the page
  */
 export const fillTemplate = (html: string, path: string, files: readonly string[], context: MountContext): string => {
   const values: Readonly<Record<string, string>> = {
+    service: escapeHtml(context.service.name),
     base: escapeHtml(context.basePath),
     path: escapeHtml(path),
     preloads: preloads(html, path, files),

@@ -1,13 +1,16 @@
 /** `metro-forecast config` and `metro-forecast init`. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { loadConfig } from '../../app/load-config.js';
 import { register } from '../../cli/config.js';
 import { configSchema } from '../../core/config/schema.js';
+import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError } from '../../core/errors.js';
 import { packageRoot } from '../../core/package-root.js';
+import * as fixture from '../support/fixture.js';
 import { runCommand } from '../support/run-command.js';
 
 describe('metro-forecast config', () => {
@@ -83,6 +86,52 @@ describe('metro-forecast init', () => {
     expect(config.auth.keys).to.deep.equal({ use: 'file', options: { path: 'keys.json' } });
     const { $schema } = JSON.parse(await readFile(path, 'utf8'));
     expect(resolve(folder, $schema)).to.equal(join(packageRoot, 'config/schema.json'));
+  });
+
+  const pluginsFor = async (
+    name: string,
+    rows: Readonly<Record<string, readonly object[]>>,
+  ): Promise<{ plugins: string[]; stdout: string }> => {
+    const directory = join(folder, name);
+    const written = Object.entries(rows).map(([each, documents]) => [each, [documents]]);
+    await writeDirectory(directory, fixture.manifest, Object.fromEntries(written));
+    const path = join(folder, `${name}.json`);
+    const { stdout, error } = await runCommand(register, ['init', path, '--dataset', name]);
+    expect(error).to.equal(undefined);
+    const { config } = await loadConfig({ path, env: {} });
+    return { plugins: config.plugins.map(({ use }) => use), stdout };
+  };
+
+  it('names all plugins beside a dataset that has every collection', async () => {
+    const { plugins, stdout } = await pluginsFor('all', fixture.documents);
+    expect(plugins).to.deep.equal(['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore']);
+    expect(stdout).to.not.include('write a plugin').and.not.include('import SOURCE');
+  });
+
+  it('names the plugins whose collections the dataset has', async () => {
+    const { markets, hpi } = fixture.documents;
+    const { plugins } = await pluginsFor('some', { markets: markets!, hpi: hpi! });
+    expect(plugins).to.deep.equal(['markets', 'status', 'docs']);
+  });
+
+  it('names what fits any dataset beside one of other collections, and says what is left to do', async () => {
+    const { plugins, stdout } = await pluginsFor('books', { books: [{ isbn: '1' }] });
+    expect(plugins).to.deep.equal(['status', 'docs']);
+    expect(stdout).to.include('write a plugin for books').and.include('"service"');
+  });
+
+  it('is not taken in by a collection of the same name with other rows', async () => {
+    const { plugins } = await pluginsFor('squares', { markets: [{ square: 'Piazza' }], hpi: [] });
+    expect(plugins).to.deep.equal(['status', 'docs']);
+  });
+
+  it('says what is wrong with a directory that is no dataset, and writes nothing', async () => {
+    await mkdir(join(folder, 'broken'));
+    await writeFile(join(folder, 'broken/manifest.json'), '{');
+    const path = join(folder, 'broken.json');
+    const { error } = await runCommand(register, ['init', path, '--dataset', 'broken']);
+    expect(error?.message).to.include('is not a manifest');
+    expect(existsSync(path)).to.equal(false);
   });
 
   it('never writes over a file', async () => {

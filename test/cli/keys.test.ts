@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { register } from '../../cli/keys.js';
 import { OperatorError } from '../../core/errors.js';
-import { createKey, hashKey, isKey, KEY_PREFIX } from '../../core/keys/key-format.js';
+import { createKey, hashKey, isKey } from '../../core/keys/key-format.js';
 import { runCommand } from '../support/run-command.js';
 
 describe('metro-forecast keys', () => {
@@ -103,7 +103,7 @@ describe('metro-forecast keys', () => {
     [['--expires', 'soon'], '--expires: "soon" is neither a date nor a span'],
     [['--name', ''], '--name must have from 1 to 100 characters'],
     [['--name', 'a\u001b[2J'], 'none of them control characters'],
-    [['--name', `for ${KEY_PREFIX}x`], '--name must not have a key in it.'],
+    [['--name', `for ${createKey().key}`], '--name must not have a key in it.'],
   ];
   for (const [args, message] of wrong) {
     it(`create ${args.map((arg) => JSON.stringify(arg)).join(' ')} is refused, and makes no key`, async () => {

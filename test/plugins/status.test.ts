@@ -3,10 +3,11 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { resolve } from '../../app/container.js';
+import { definePlugin } from '../../core/contracts/plugin.js';
 import { StorageError } from '../../core/errors.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.js';
 
 describe('plugin status', () => {
   /** 60 days after the newest quarter of the fixture has ended. */
@@ -109,6 +110,69 @@ describe('plugin status', () => {
     } finally {
       await spoiled.close();
     }
+  });
+
+  describe('without the components of another plugin', () => {
+    const plain = (plugins: TestAppOptions['overrides'] = {}, sources = fixture.manifest.sources) =>
+      startTestApp({
+        manifest: { ...fixture.manifest, sources },
+        collections: {},
+        config: { plugins: ['status'] },
+        overrides: { clock: { now: () => now, monotonic: () => now }, ...plugins },
+      });
+    const componentsOf = async (impaired: TestApp) => {
+      try {
+        return (await impaired.get('/status')).json;
+      } finally {
+        await impaired.close();
+      }
+    };
+
+    it('GET /status tells of the api and the storage', async () => {
+      const { status, components } = await componentsOf(await plain());
+      expect(status).to.equal('operational');
+      expect(components).to.deep.equal([
+        { id: 'api', status: 'operational', message: null, updated_at: '2026-03-01T00:00:00Z' },
+        { id: 'storage', status: 'operational', message: null, updated_at: '2026-03-02T12:00:00Z' },
+      ]);
+    });
+
+    it('GET /status says that sources are late', async () => {
+      const late = fixture.manifest.sources.map((source) => ({ ...source, late_after_seconds: 1 }));
+      const { status, components } = await componentsOf(await plain({}, late));
+      expect(status).to.equal('degraded');
+      expect(components[1]).to.include({
+        status: 'degraded',
+        message: '1 of 2 sources are behind their schedule.',
+      });
+    });
+
+    it('GET /status is operational where no source promises a schedule', async () => {
+      expect(await componentsOf(await plain({}, []))).to.include({ status: 'operational' });
+    });
+
+    it('GET /status has the components that plugins add, also one that fails', async () => {
+      const gauge = definePlugin({
+        name: 'gauges',
+        version: '1.0.0',
+        description: 'Gauges.',
+        components: [
+          { id: 'gauges', check: () => ({ status: 'degraded', message: 'Two are silent.', updated_at: null }) },
+          { id: 'radio', check: () => Promise.reject(new Error('secret.host refused')) },
+        ],
+        routes: () => [],
+      });
+      const impaired = await plain({ plugins: [{ plugin: gauge }] });
+      const document = (await impaired.get('/openapi.json')).json;
+      const { components } = await componentsOf(impaired);
+      const ids = ['api', 'storage', 'gauges', 'radio'];
+      expect(components.map(({ id }: { id: string }) => id)).to.deep.equal(ids);
+      expect(components.slice(2)).to.deep.equal([
+        { id: 'gauges', status: 'degraded', message: 'Two are silent.', updated_at: null },
+        { id: 'radio', status: 'unknown', message: 'This component cannot be checked right now.', updated_at: null },
+      ]);
+      expect(document.components.schemas.Status.properties.components.items.properties.id.enum).to.deep.equal(ids);
+    });
   });
 
   it('GET /health needs no key and is never limited', async () => {

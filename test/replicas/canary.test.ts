@@ -71,7 +71,7 @@ describe('keys of every kind, sent in every place to three replicas', () => {
         .filter((place) => name.test(place.name))
         .map(({ text }) => text)
         .join('\n');
-    assert.include(all(/^Redis/), `api:{key:${valid.id}}:window`);
+    assert.include(all(/^Redis/), `"key:${valid.id}"`);
     assert.include(all(/^MongoDB, dataset.api_keys, of keys/), hashKey(valid.key));
     assert.include(all(/^MongoDB, dataset.api_keys, of keys/), revoked.id);
     assert.include(all(/replica.*stderr$/), `"key":"${valid.id}"`);

@@ -3,15 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
+import { type Bucket, readWindow } from '../support/limiter-window.js';
 import type { Answer, LoadClient } from '../support/load-client.js';
 import { isPassed, mostInWindow, refusedTooSoon } from '../support/windows.js';
 import { assertOnlyPassedOrRefused, type LimitedReplicas, PATHS, startLimitedReplicas } from './limited-replicas.js';
 
 const SECONDS = 190;
 
-/** The admissions that Redis has listed for a subject, gathered while they leave its window: stamp (µs) to total. */
+/** The buckets that Redis has of a subject, gathered while they leave its window: of each replica, by their end. */
 class RedisWindow {
-  readonly totals = new Map<number, number>();
+  readonly buckets = new Map<string, Bucket>();
 
   constructor(
     readonly redis: Redis,
@@ -19,22 +20,25 @@ class RedisWindow {
   ) {}
 
   async read(): Promise<void> {
-    const list = await this.redis.lrange(`api:{key:${this.keyId}}:window`, 0, -1);
-    for (let i = 1; i < list.length; i += 2) this.totals.set(Number(list[i]), Number(list[i + 1]));
+    for (const bucket of await readWindow(this.redis, 'api:', `key:${this.keyId}`)) {
+      this.buckets.set(`${bucket.end} ${bucket.replica}`, bucket);
+    }
   }
 
   get admitted(): number {
-    return Math.max(...this.totals.values());
+    return [...this.buckets.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
   /** The most in any span of a window, by Redis's clock, to the microsecond. */
   get mostInWindow(): number {
-    const entries = [...this.totals].sort(([a], [b]) => a - b);
-    let most = 0;
-    let base = 0;
-    for (const [stamp, total] of entries) {
-      while ((entries[base + 1]?.[0] ?? Number.POSITIVE_INFINITY) <= stamp - WINDOW_MS * 1000) base++;
-      most = Math.max(most, total - (entries[base] as [number, number])[1]);
+    const buckets = [...this.buckets.values()].sort((a, b) => a.end - b.end);
+    let [most, inside, oldest] = [0, 0, 0];
+    for (const { end, count } of buckets) {
+      inside += count;
+      for (; (buckets[oldest] as Bucket).end <= end - WINDOW_MS * 1000; oldest++) {
+        inside -= (buckets[oldest] as Bucket).count;
+      }
+      most = Math.max(most, inside);
     }
     return most;
   }
@@ -75,7 +79,7 @@ describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock 
       if (asked.length % 50 === 0) await window.read();
     }
     const answers = [...first, ...(await Promise.all(asked))];
-    // What was leased and not used is given back by then.
+    // What was taken ahead and not used is given back by then.
     await delay(1500);
     await window.read();
     return { answers, window };

@@ -1,4 +1,6 @@
 /** What callers notice while Redis Sentinel fails over, and while a slot of Redis Cluster moves. */
+
+import { keyOf } from '../support/limiter-window.js';
 import {
   beginMigration,
   type ClusterNode,
@@ -27,7 +29,7 @@ describeFaults('on a Redis Cluster of three', [MIGRATION], async () => {
   /** The slot of the key's window, the node that has it, and another. */
   const move = async (keyId: string) => {
     const [first] = nodes as [ClusterNode];
-    const slot = await first.admin.cluster('KEYSLOT', `api:{key:${keyId}}:window`);
+    const slot = await first.admin.cluster('KEYSLOT', keyOf('api:', `key:${keyId}`, true));
     const owner = nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3));
     return { slot, from: nodes[owner] as ClusterNode, to: nodes[(owner + 1) % 3] as ClusterNode };
   };

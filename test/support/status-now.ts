@@ -5,8 +5,8 @@ import status from '../../plugins/status.js';
 export default definePlugin({
   ...status,
   name: 'status-now',
-  routes: (options) =>
-    status.routes(options).flatMap((route) => {
+  routes: (options, context) =>
+    status.routes(options, context).flatMap((route) => {
       if (route.kind !== 'service' || route.path !== '/status') return [];
       const { sharedSeconds: _, ...built } = route;
       return [serviceRoute({ ...built, path: '/status-now', operationId: 'getStatusNow' })];

@@ -1,6 +1,12 @@
 /** Calls the API with the reader's key, which stays in this tab and is never part of an address. */
 
-const KEY = 'metro-forecast-key';
+/** @param {string} name @returns {string} what the page's template says */
+const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
+
+/** The service's name for machines. */
+const service = meta('service');
+
+const KEY = `${service}-key`;
 
 /** Where sites may not store: the key lives as long as the page. */
 let unstored = '';
@@ -27,7 +33,7 @@ export const setKey = (key) => {
 };
 
 /** The path in front of every target, like `/api/v1`. */
-export const basePath = document.querySelector('meta[name="base-path"]')?.getAttribute('content') ?? '';
+export const basePath = meta('base-path');
 
 /** A call that did not bring what was asked for. `status` is 0 where no answer came at all. */
 export class Problem extends Error {
@@ -94,4 +100,4 @@ export const getJson = async (target, options) => (await request(target, options
  * @returns {string} the same call for a shell; the key comes from its environment
  */
 export const curlOf = (target) =>
-  `curl -H "Authorization: Bearer $METRO_FORECAST_KEY" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;
+  `curl -H "Authorization: Bearer $${service.replaceAll('-', '_').toUpperCase()}_KEY" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;

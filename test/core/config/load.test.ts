@@ -85,7 +85,7 @@ describe('loadConfig', () => {
     });
     expect(config.plugins).to.deep.equal([{ use: 'one', options: {} }]);
     const keys = { use: 'memory', options: {} };
-    expect(config.auth).to.deep.equal({ realm: 'API', tiers: ['enterprise'], peppers: {}, keys });
+    expect(config.auth).to.deep.equal({ tiers: ['enterprise'], peppers: {}, keys });
     expect(config.redis).to.equal(null);
     expect(config.http.cors).to.deep.equal({ origin: '*', maxAgeSeconds: 86_400 });
     expect(config).to.not.have.property('$schema');

@@ -151,7 +151,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
       'path',
       named(
         [
-          '/',
+          '/index.html',
           '/api',
           '/api/v1',
           `${BASE}/`,

@@ -86,7 +86,7 @@ describe("a plugin's observer", () => {
     await app.get('/movers', { headers: { Host: `${key}.example`, 'X-Request-Id': key, traceparent: key } });
     expect(observer.seen).to.have.length(5);
     expect(JSON.stringify(observer.seen)).to.not.contain(key.slice(0, 24));
-    expect(observer.seen[0]!.path).to.equal('/api/v1/markets/mfk_***');
+    expect(observer.seen[0]!.path).to.equal('/api/v1/markets/api_***');
   });
 
   it('that throws is named in the log, and fails neither the request nor the other observers', async () => {

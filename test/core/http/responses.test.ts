@@ -208,7 +208,7 @@ describe('every response', () => {
     }
 
     it('GET outside the base path is a 404 route_not_found', async () => {
-      const { status, json } = await request(`${service.origin}/`);
+      const { status, json } = await request(`${service.origin}/markets`);
       expect([status, json.code]).to.deep.equal([404, 'route_not_found']);
     });
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createKey, isKey, KEY_PREFIX } from '../../../core/keys/key-format.js';
+import { createKey, isKey } from '../../../core/keys/key-format.js';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const letter = fc.constantFrom(...LETTERS);
@@ -10,8 +10,18 @@ const anyKey = fc.constant(null).map(() => createKey().key);
 
 describe('createKey()', () => {
   it('makes a prefix, 43 characters of base 62 and a checksum of six', () => {
-    expect(createKey().key).to.match(/^mfk_[0-9A-Za-z]{49}$/);
+    expect(createKey().key).to.match(/^api_[0-9A-Za-z]{49}$/);
   });
+
+  for (const prefix of ['mfk_', 'A_', 'weather_live_', 'a123456789012345678_']) {
+    it(`makes keys that begin with ${prefix}, which isKey knows`, () => {
+      const { key } = createKey(undefined, prefix);
+      expect(key.slice(0, prefix.length)).to.equal(prefix);
+      expect(key.slice(prefix.length)).to.match(/^[0-9A-Za-z]{49}$/);
+      expect(isKey(key)).to.equal(true);
+      expect(isKey(key.replace(prefix, 'other_'))).to.equal(false);
+    });
+  }
 
   it('answers with the SHA-256 of the key in hex, and an id that shares nothing with either', () => {
     const { key, hash, id } = createKey();
@@ -21,13 +31,13 @@ describe('createKey()', () => {
   });
 
   it('makes each key and id once', () => {
-    const made = Array.from({ length: 2000 }, createKey);
+    const made = Array.from({ length: 2000 }, () => createKey());
     expect(new Set(made.map(({ key }) => key)).size).to.equal(2000);
     expect(new Set(made.map(({ id }) => id)).size).to.equal(2000);
   });
 
   it('uses all of base 62 in every place of the secret', () => {
-    const keys = Array.from({ length: 3000 }, () => createKey().key.slice(KEY_PREFIX.length, -6));
+    const keys = Array.from({ length: 3000 }, () => createKey().key.slice('api_'.length, -6));
     for (let place = 0; place < 43; place++) {
       expect(new Set(keys.map((secret) => secret[place])).size, `place ${place}`).to.equal(62);
     }

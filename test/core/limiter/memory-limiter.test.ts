@@ -26,6 +26,7 @@ defineLimiterSuite('MemoryLimiter', async () => {
     wait: async (ms) => wait(ms),
     lateMs: (limit) => (limit > 1000 ? 1 : 0),
     runs: 300,
+    isRealTime: false,
   };
 });
 

@@ -7,6 +7,7 @@ import { LimiterUnavailable } from '../../../core/errors.js';
 import { type AwayPolicy, RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis } from '../../../core/redis.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
+import { countedIn } from '../../support/limiter-window.js';
 import { freePort } from '../../support/server-process.js';
 import { type Server, startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
@@ -50,10 +51,7 @@ describe('RedisLimiter and an outage', () => {
   const passed = (decisions: readonly Decision[]): number => decisions.filter(({ allowed }) => allowed).length;
 
   /** How many admissions the shared window holds. */
-  const counted = async (): Promise<number> => {
-    const list = await admin.lrange(`p:{${SUBJECT}}:window`, 0, -1);
-    return list.length === 0 ? 0 : Number(list[2]) - Number(list.at(-1));
-  };
+  const counted = (): Promise<number> => countedIn(admin, 'p:', SUBJECT);
 
   const back = async (limiter: RedisLimiter): Promise<number> => {
     const since = performance.now();
@@ -167,7 +165,18 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 600)), 500);
   });
 
-  it('FLUSHALL while slots are leased: those that were used are counted again, and the rest is not given back', async () => {
+  it('FLUSHALL: callers that nobody asks for now are told too', async () => {
+    const limiter = await create();
+    await Promise.all(Array.from({ length: 300 }, (_, i) => limiter.take(`key:other-${i}`, 600)));
+    await take(limiter, 40, 100_000);
+    await admin.flushall();
+    await limiter.take('key:next', 600);
+    await delay(100);
+    assert.equal(await counted(), 40);
+    for (const i of [0, 150, 299]) assert.equal(await countedIn(admin, 'p:', `key:other-${i}`), 1);
+  });
+
+  it('FLUSHALL while slots are ahead: those that were used are counted again, and the rest is not given back', async () => {
     const limiter = await create();
     for (let i = 0; i < 40; i++) await limiter.take(SUBJECT, 100_000);
     await admin.flushall();
@@ -176,7 +185,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(await counted(), 2040);
   });
 
-  it('killed while slots are leased: the local window counts what was used, and the lease is over', async () => {
+  it('killed while slots are ahead: the local window counts what was used, and the slots are void', async () => {
     const limiter = await create();
     for (let i = 0; i < 40; i++) await limiter.take(SUBJECT, 6000);
     await server.kill();

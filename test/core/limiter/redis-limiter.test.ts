@@ -2,10 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
+import { BUCKETS, EXACT_UP_TO } from '../../../core/limiter/decide-script.js';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
-import { GRAINS } from '../../../core/limiter/window-script.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis.js';
 import { keptLogger } from '../../support/kept-logger.js';
+import { countedIn, fieldOf, readWindow } from '../../support/limiter-window.js';
 import { redisForTests, type Server, startRedis, uniqueName } from '../../support/services.js';
 import { defineLimiterSuite } from './limiter-suite.js';
 
@@ -54,8 +55,9 @@ defineLimiterSuite('RedisLimiter', async () => {
       return Number(seconds) * 1000 + Number(micros) / 1000;
     },
     wait,
-    lateMs: (limit) => (limit > 1000 ? windowMs / GRAINS : 0),
+    lateMs: (limit) => (limit > EXACT_UP_TO ? windowMs / BUCKETS : 0),
     runs: 8,
+    isRealTime: true,
   };
 });
 
@@ -119,45 +121,96 @@ describe('RedisLimiter', () => {
     assert.isTrue((await limiter.take('key:late', 1)).allowed);
   });
 
-  it('each subject is one key with prefix, hash tag and a time to live of little more than the window', async () => {
+  it('all subjects are in one key with prefix, hash tag and a time to live of two windows', async () => {
     await admin.flushall();
     const limiter = create(await connect(server.url, 'house:'));
-    await limiter.take('key:k_1', 600);
-    await limiter.take('ip:2001:db8::/64', 6000);
-    assert.sameMembers(await admin.keys('*'), ['house:{key:k_1}:window', 'house:{ip:2001:db8::/64}:window']);
-    for (const key of await admin.keys('*')) {
-      const ttl = await admin.pttl(key);
-      assert.isAbove(ttl, 59_000, key);
-      assert.isAtMost(ttl, 62_000, key);
+    await Promise.all([limiter.take('key:k_1', 600), limiter.take('ip:2001:db8::/64', 6000)]);
+    assert.deepEqual(await admin.keys('*'), ['house:limits:{shard-0}']);
+    assert.includeMembers(await admin.hkeys('house:limits:{shard-0}'), ['key:k_1', 'ip:2001:db8::/64']);
+    const ttl = await admin.pttl('house:limits:{shard-0}');
+    assert.isAbove(ttl, 119_000);
+    assert.isAtMost(ttl, 120_000);
+  });
+
+  it('subjects and replicas that nobody hears of for a window leave Redis, while others are asked for', async () => {
+    const gone = create(await connect(server.url, 'idle:'), 300);
+    await Promise.all(Array.from({ length: 1000 }, (_, i) => gone.take(`ip:${i}`, 600)));
+    // With the field of the replica and that of the sweep.
+    assert.equal(await admin.hlen('idle:limits:{shard-0}'), 1002);
+    const limiter = create(await connect(server.url, 'idle:'), 300);
+    const until = Date.now() + 3000;
+    while (Date.now() < until && (await admin.hlen('idle:limits:{shard-0}')) > 3) {
+      await limiter.take('key:busy', 100_000);
+      await delay(5);
     }
+    const fields = await admin.hkeys('idle:limits:{shard-0}');
+    assert.equal(fields.length, 3);
+    assert.includeMembers(fields, ['key:busy', '']);
+    await limiter.close();
+    await wait(700);
+    assert.equal(await admin.exists('idle:limits:{shard-0}'), 0);
   });
 
-  it('a limit of 600, used up one by one, takes at most 9 KB in Redis', async () => {
-    const limiter = create(await connect(server.url, 'house:'));
-    for (let i = 0; i < 600; i++) await limiter.take('key:log', 600);
-    assert.isAtMost((await admin.memory('USAGE', 'house:{key:log}:window', 'SAMPLES', 0)) as number, 9 * 1024);
+  /** What a subject takes in Redis, alone in its shard but for the replica. */
+  const bytesOf = async (prefix: string): Promise<number> =>
+    (await admin.memory('USAGE', `${prefix}limits:{shard-0}`, 'SAMPLES', 0)) as number;
+
+  for (const [limit, over] of [
+    [EXACT_UP_TO, 'in any way'],
+    [600, 'one by one'],
+    [1_000_000, 'in every bucket of the window'],
+  ] as const) {
+    it(`a limit of ${limit}, used ${over}, takes at most 1.5 KB in Redis`, async () => {
+      const prefix = `bytes-${limit}:`;
+      const limiter = create(await connect(server.url, prefix), 600);
+      const until = performance.now() + 590;
+      while (performance.now() < until) {
+        await limiter.take('key:bytes', limit);
+        if (limit < 1000) await delay(limit > EXACT_UP_TO ? 0.5 : 2);
+      }
+      await limiter.close();
+      const { length } = await readWindow(admin, prefix, 'key:bytes');
+      assert.isAtMost(length, BUCKETS + 2);
+      assert.isAtLeast(length, BUCKETS / 2);
+      assert.isAtMost(await bytesOf(prefix), 1536);
+    });
+  }
+
+  it('all subjects of one turn of the event loop are one call, and each is told what is left after its own', async () => {
+    const limiter = create(await connect(server.url));
+    await limiter.take('key:warm', 1);
+    const before = await calls();
+    const decisions = await Promise.all(Array.from({ length: 300 }, (_, i) => limiter.take(`key:${i % 100}`, 600)));
+    assert.equal((await calls()) - before, 1);
+    for (const { remaining } of decisions) assert.equal(remaining, 597);
   });
 
-  it('a limit of 1,000,000 takes at most 1.5 KB in Redis, in every sixtieth of its window', async () => {
-    const limiter = create(await connect(server.url, 'house:'), 600);
-    const until = Date.now() + 700;
-    while (Date.now() < until) await limiter.take('key:grains', 1_000_000);
-    assert.isAtMost(await admin.llen('house:{key:grains}:window'), 1 + 2 * (GRAINS + 2));
-    assert.isAtLeast(await admin.llen('house:{key:grains}:window'), 1 + GRAINS);
-    assert.isAtMost((await admin.memory('USAGE', 'house:{key:grains}:window', 'SAMPLES', 0)) as number, 1536);
+  it('more subjects than one call may have are decided all the same', async () => {
+    const limiter = create(await connect(server.url));
+    const decisions = await Promise.all(Array.from({ length: 3000 }, (_, i) => limiter.take(`key:${i % 1500}`, 1)));
+    assert.equal(decisions.filter(({ allowed }) => allowed).length, 1500);
   });
 
-  describe('above the exact limits, where slots are leased', () => {
+  it('a subject that many replicas ask for is one bucket a replica in each sixtieth of the window', async () => {
+    const limiters = await Promise.all(
+      [1, 2, 3, 4].map(async () => create(await connect(server.url, 'many:'), 60_000)),
+    );
+    for (let i = 0; i < 200; i++) await (limiters[i % 4] as RedisLimiter).take('key:many', 600);
+    await Promise.all(limiters.map((limiter) => limiter.close()));
+    const buckets = await readWindow(admin, 'many:', 'key:many');
+    const ends = new Set(buckets.map(({ end }) => end));
+    assert.isAtMost(buckets.length, 4 * ends.size);
+    assert.equal(await countedIn(admin, 'many:', 'key:many'), 200);
+  });
+
+  describe('slots ahead, of callers that are asked for often', () => {
     /** Under a limit that a burst cannot use up: how many of these requests, one after another, passed. */
     const takeInTurn = async (limiter: RedisLimiter, subject: string, times: number, limit: number) => {
       let allowed = 0;
       for (let i = 0; i < times; i++) if ((await limiter.take(subject, limit)).allowed) allowed++;
       return allowed;
     };
-    const counted = async (subject: string): Promise<number> => {
-      const list = await admin.lrange(`house:{${subject}}:window`, 0, -1);
-      return Number(list[2]) - Number(list.at(-1));
-    };
+    const counted = (subject: string): Promise<number> => countedIn(admin, 'house:', subject);
 
     it('5,000 requests one after another take a few calls, and most of them not even a promise', async () => {
       const limiter = create(await connect(server.url, 'house:'));
@@ -173,7 +226,6 @@ describe('RedisLimiter', () => {
       }
       // Each doubles the one before, until the second is over.
       assert.isAtMost(promises, 14 + 5 * seconds.size);
-      // Leases of the tests before may be given back meanwhile.
       assert.isAtMost((await calls()) - before, promises + 2);
     });
 
@@ -192,7 +244,7 @@ describe('RedisLimiter', () => {
       assert.equal(await counted('key:closed'), 40);
     });
 
-    it('a lease is given back before a changed limit is applied', async () => {
+    it('slots are given back before a changed limit is applied', async () => {
       const limiter = create(await connect(server.url, 'house:'));
       await takeInTurn(limiter, 'key:changed', 40, 100_000);
       assert.equal((await limiter.take('key:changed', 50_000)).remaining, 50_000 - 41);
@@ -213,7 +265,7 @@ describe('RedisLimiter', () => {
       assert.isTrue((await busy.take('key:missed', 6400)).allowed);
     });
 
-    it('requests in turn over three replicas: exactly the limit passes, and what one has leased the others miss for a moment', async () => {
+    it('requests in turn over three replicas: exactly the limit passes, and what one has ahead the others miss for a moment', async () => {
       const limiters = await Promise.all([1, 2, 3].map(async () => create(await connect(server.url, 'house:'))));
       const limit = 3000;
       let passed = 0;
@@ -237,8 +289,8 @@ describe('RedisLimiter', () => {
 
   it('a clock of the server that was set back does not lengthen the window', async () => {
     const limiter = create(await connect(server.url, 'house:'));
-    const ahead = Date.now() * 1000 + 3_600_000_000;
-    await admin.rpush('house:{key:ahead}:window', '', ahead, 1, 0, 0);
+    const ahead = [{ end: Date.now() * 1000 + 3_600_000_000, replica: 1, count: 1 }];
+    await admin.hset('house:limits:{shard-0}', 'key:ahead', fieldOf(ahead));
     const decision = await limiter.take('key:ahead', 1);
     assert.isFalse(decision.allowed);
     assert.isAtMost(decision.resetMs, 60_000);

@@ -75,6 +75,50 @@ describe('registerPlugins', () => {
     expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare operationId "same"']);
   });
 
+  it('the configuration says who the service is, else a plugin does, else the framework', () => {
+    const named = plugin('a', { service: { title: 'Tides', name: 'tides' } });
+    const { service } = registerPlugins([{ plugin: named, options: {}, at: 'plugins[0]' }], { title: 'Our tides' });
+    expect(service).to.include({ title: 'Our tides', name: 'tides', version: '1.0.0', keyPrefix: 'api_' });
+  });
+
+  it('two plugins that say who the service is are named both', () => {
+    const faults = faultsOf(plugin('a', { service: { title: 'A' } }), plugin('b', { service: { title: 'B' } }));
+    expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare who the service is']);
+  });
+
+  it('what a plugin says of the service is held to the schema of the configuration', () => {
+    const faults = faultsOf(plugin('a', { service: { keyPrefix: 'no underscore' } }));
+    expect(faults).to.have.length(1);
+    expect(faults[0]).to.match(/^plugin "a" 1\.0\.0: service\.keyPrefix: "no underscore" is not allowed; /);
+  });
+
+  it('components that share an id, or stand in the place of one that there is not, name their plugins', () => {
+    const check = () => ({ status: 'operational', message: null, updated_at: null }) as const;
+    expect(
+      faultsOf(
+        plugin('a', {
+          components: [
+            { id: 'api', check },
+            { id: 'disk', check },
+            { id: 'x', replaces: 'storage', check },
+          ],
+        }),
+        plugin('b', {
+          components: [
+            { id: 'disk', check },
+            { id: 'y', replaces: 'storage', check },
+          ],
+        }),
+        plugin('c', { components: [{ id: 'z', replaces: 'strage' as 'storage', check }] }),
+      ),
+    ).to.deep.equal([
+      'plugin "a" 1.0.0: component "api": the framework has a component of this id; give it another, and the framework\'s as replaces',
+      'plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare component "disk"',
+      'plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare what replaces component "storage"',
+      'plugin "c" 1.0.0: component "z": replaces "strage", but there are "api" and "storage" only',
+    ]);
+  });
+
   it('a value that is not found where its parameter says names route, parameter and place', () => {
     const linked = (foundIn: Record<string, string>) =>
       faultsOf(

@@ -1,0 +1,13 @@
+/** Calendar arithmetic of the periods that sources come in. Days are `YYYY-MM-DD`. */
+import type { Cadence } from '../contracts/dataset.js';
+
+const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
+
+/** The first day of the period after the one that begins at `start`. */
+export const nextPeriod = (start: string, cadence: Cadence): string => {
+  const next = new Date(`${start}T00:00:00Z`);
+  const months = MONTHS[cadence];
+  if (months !== undefined) next.setUTCMonth(next.getUTCMonth() + months);
+  else next.setUTCDate(next.getUTCDate() + (cadence === 'weekly' ? 7 : 1));
+  return next.toISOString().slice(0, 10);
+};

@@ -1,0 +1,108 @@
+/** `core/limiter/decide.lua` in TypeScript, for tests that need a Redis whose clock, memory and network are theirs. */
+import {
+  type Applied,
+  type Ask,
+  BUCKETS,
+  type Call,
+  EXACT_UP_TO,
+  type Reply,
+} from '../../../core/limiter/decide-script.js';
+import type { Bucket } from '../../support/limiter-window.js';
+
+/** What is wrong with a version that is broken on purpose. */
+export type RedisFault =
+  | 'applies calls that come late or twice'
+  | 'does not notice that it has lost calls'
+  | 'adds what it is told to what it has counted'
+  | 'counts what it refuses'
+  | 'drops a bucket when its beginning has left the window';
+
+export interface ModelOptions {
+  readonly windowMs: number;
+  readonly exactUpTo?: number;
+  readonly fault?: RedisFault | undefined;
+}
+
+/** Times are in microseconds. Nothing is dropped from memory, however old it is. */
+export class ModelRedis {
+  readonly window: number;
+  readonly bucket: number;
+  readonly exactUpTo: number;
+
+  constructor(
+    readonly options: ModelOptions,
+    /** The buckets of each subject, oldest first. */
+    readonly windows = new Map<string, readonly Bucket[]>(),
+    /** The last call of each replica that was applied. */
+    readonly calls = new Map<number, { readonly at: number; readonly number: number }>(),
+  ) {
+    this.window = options.windowMs * 1000;
+    this.bucket = Math.ceil(this.window / BUCKETS);
+    this.exactUpTo = options.exactUpTo ?? EXACT_UP_TO;
+  }
+
+  clone(): ModelRedis {
+    return new ModelRedis(this.options, new Map(this.windows), new Map(this.calls));
+  }
+
+  /** What counts of a subject at a moment. */
+  counted(subject: string, now: number): readonly Bucket[] {
+    return (this.windows.get(subject) ?? []).filter(({ end }) => end + this.window > now);
+  }
+
+  decide(now: number, replica: number, { number, previous, asks }: Call): Reply {
+    const last = this.calls.get(replica)?.number ?? 0;
+    const isLate = last >= number && this.options.fault !== 'applies calls that come late or twice';
+    const isLost = last < previous && this.options.fault !== 'does not notice that it has lost calls';
+    if (isLate || isLost) return { applied: false, last };
+    this.calls.set(replica, { at: now, number });
+    const grants = asks.map((ask) => this.#decide(now, replica, ask));
+    return { applied: true, grants, bucketMs: (this.#bucketEnd(now) - now) / 1000 };
+  }
+
+  #bucketEnd(moment: number): number {
+    return Math.ceil(moment / this.bucket) * this.bucket;
+  }
+
+  #decide(now: number, replica: number, { subject, limit, asked, told }: Ask): Applied['grants'][number] {
+    const { fault } = this.options;
+    const endOf = (moment: number): number => {
+      if (limit <= this.exactUpTo) return moment;
+      const isEarly = fault === 'drops a bucket when its beginning has left the window';
+      return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
+    };
+    let buckets = this.counted(subject, now);
+    const isSetBack = (buckets.at(-1)?.end ?? 0) > now + this.bucket;
+    if (isSetBack || told) {
+      const others = buckets
+        .filter(
+          (bucket) => !told || bucket.replica !== replica || fault === 'adds what it is told to what it has counted',
+        )
+        .map((bucket) => ({ ...bucket, end: isSetBack ? Math.min(bucket.end, endOf(now)) : bucket.end }));
+      const own = (told ?? [])
+        .map(({ ageMs, count }) => ({ end: endOf(now - Math.max(0, Math.floor(ageMs * 1000))), replica, count }))
+        .filter(({ end }) => end + this.window > now);
+      buckets = [...others, ...own].sort((a, b) => a.end - b.end);
+    }
+    const before = sum(buckets);
+    const admitted = Math.max(0, Math.min(asked, limit - before));
+    const counts = fault === 'counts what it refuses' ? asked : admitted;
+    if (counts > 0) {
+      buckets = [...buckets, { end: Math.max(endOf(now), buckets.at(-1)?.end ?? 0), replica, count: counts }];
+    }
+    if (isSetBack || told || counts > 0) this.windows.set(subject, buckets);
+    const total = before + counts;
+    let left = total;
+    const slot = buckets.find(({ count }) => {
+      left -= count;
+      return left < Math.max(limit, 1);
+    });
+    return {
+      admitted,
+      remaining: Math.max(0, limit - total),
+      resetMs: slot ? (slot.end + this.window - now) / 1000 : 0,
+    };
+  }
+}
+
+export const sum = (buckets: readonly Bucket[]): number => buckets.reduce((total, { count }) => total + count, 0);

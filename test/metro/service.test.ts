@@ -1,0 +1,65 @@
+/** With its plugins, and where the configuration does not say otherwise, a service is the Metro Forecast API. */
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { createApp } from '../../app/create-app.js';
+import { loadConfig } from '../../app/load-config.js';
+import { request } from '../support/http-client.js';
+import { startTestApp } from '../support/test-app.js';
+
+const plugins = ['markets', 'forecasts', 'observations', 'signals', 'status'];
+
+describe('the Metro Forecast API', () => {
+  it('is named in its document and its realm without a setting', async () => {
+    const service = await startTestApp({ config: { plugins, auth: { keys: 'memory' } } });
+    try {
+      const { description, ...info } = (await service.get('/openapi.json')).json.info;
+      expect(info).to.deep.equal({
+        title: 'Metro Forecast API',
+        version: '1.0.0',
+        summary: 'House-price forecasts, signals, risk grades and index history for US metros.',
+        license: { name: 'MIT', identifier: 'MIT' },
+        contact: { name: 'The operator of this service' },
+      });
+      // The text of version 1.0.0 of the package.
+      expect(createHash('sha256').update(description).digest('hex')).to.equal(
+        'abf97aec767aa0feec1d810f4d300424a7a0b09da236c413298ec59128f77bbf',
+      );
+      const { headers } = await request(`${service.url}/markets`);
+      expect(headers['www-authenticate']).to.equal('Bearer realm="Metro Forecast API"');
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('has another title, and that in its realm, where the configuration says so', async () => {
+    const settings = { title: 'Our forecasts', termsOfService: 'https://example.com/terms' };
+    const service = await startTestApp({ config: { plugins, service: settings, auth: { keys: 'memory' } } });
+    try {
+      const { info } = (await service.get('/openapi.json')).json;
+      expect(info).to.include({ ...settings, version: '1.0.0' });
+      expect(info.summary).to.match(/^House-price forecasts/);
+      const { headers } = await request(`${service.url}/markets`);
+      expect(headers['www-authenticate']).to.equal('Bearer realm="Our forecasts"');
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('has the realm API where its title cannot stand in a header', async () => {
+    const service = await startTestApp({ config: { service: { title: 'Häuser' }, plugins, auth: { keys: 'memory' } } });
+    try {
+      expect((await request(`${service.url}/markets`)).headers['www-authenticate']).to.equal('Bearer realm="API"');
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('is made by the embedded configuration, with keys that begin with mfk_', async () => {
+    const app = await createApp(await loadConfig({ env: {} }));
+    try {
+      expect(app.local.service).to.include({ name: 'metro-forecast', keyPrefix: 'mfk_' });
+    } finally {
+      await app.close();
+    }
+  });
+});
