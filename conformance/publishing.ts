@@ -64,7 +64,10 @@ export const describePublishing = (target: AdapterUnderTest): void => {
   const obstacle = !target.capabilities.publish && 'the adapter does not declare the capability "publish"';
   const withoutEmpty = obstacle || (!target.createEmpty && 'the author gave no createEmpty()');
 
-  describe('publish(dataset)', () => {
+  describe('publish(dataset)', function () {
+    // Some publish a dozen times.
+    this.timeout(60_000);
+
     itUnless(
       obstacle,
       'shows nothing of a dataset before all of it',
