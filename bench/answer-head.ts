@@ -14,14 +14,16 @@ export class AnswerHeadReader {
 
   /** @returns undefined while more of the head is to come */
   read(chunk: Buffer): AnswerHead | undefined {
-    // A head is ASCII: a character of latin1 is a byte, and so positions are those of bytes.
-    this.#text += chunk.toString('latin1');
+    // A head is ASCII: a character of latin1 is a byte, and so positions are those of bytes. What follows it may be long.
+    const ended = this.#text === '' ? chunk.indexOf('\r\n\r\n') : -1;
+    const text = chunk.toString('latin1', 0, ended === -1 ? chunk.length : ended + 4);
+    this.#text += text;
     const end = this.#text.indexOf('\r\n\r\n');
     if (end === -1) return undefined;
-    const text = this.#text.slice(0, end);
-    const begun = this.#text.length - end - 4;
-    const length = /\r\ncontent-length: *(\d+)/i.exec(text)?.[1];
+    const head = this.#text.slice(0, end);
+    const begun = this.#text.length - end - 4 + (chunk.length - text.length);
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
     this.#text = '';
-    return { text, length: length === undefined ? undefined : Number(length), begun };
+    return { text: head, length: length === undefined ? undefined : Number(length), begun };
   }
 }

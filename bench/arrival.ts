@@ -5,13 +5,17 @@
  *
  * A process of its own, to be bound to a core. Takes `ArrivalOrders` as JSON, prints `ArrivalResult` as JSON.
  */
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { AnswerHeadReader } from './answer-head.js';
+import { splitRequests } from './request-list.js';
 import { percentile } from './statistics.js';
 
 export interface ArrivalOrders {
+  /** Of which only the origin counts. */
   readonly url: string;
-  readonly key: string;
+  /** A file as `writeRequests` writes it: they are sent one after the other, again and again. */
+  readonly requests: string;
   /** Requests a second. */
   readonly rate: number;
   readonly seconds: number;
@@ -29,43 +33,75 @@ export interface ArrivalResult {
   readonly max: number;
 }
 
-/** One keep-alive connection with at most one request on its way. */
+interface PreparedRequest {
+  readonly bytes: Buffer;
+  /** Whether the connection ends with the response. */
+  readonly closes: boolean;
+}
+
+const prepare = (text: string): PreparedRequest => ({
+  bytes: Buffer.from(text),
+  closes: /\r\nConnection: close\r\n/.test(text),
+});
+
+/** Responses that no list has a request for: an invalid key, a limit that has been reached, a failure. */
+const isFault = (status: number): boolean => status === 401 || status === 429 || status >= 500;
+const NOT_MODIFIED = 304;
+
+/** One connection at a time with at most one request on its way. */
 class Connection {
-  readonly #socket: Socket;
-  readonly #request: Buffer;
+  readonly #open: () => Socket;
   readonly #answered: (due: number, connection: Connection) => void;
+  #socket: Socket | undefined;
+  #closes = false;
   #due = 0;
   /** Bytes of the answer that have not come yet; NaN while its head has not. */
   #left = Number.NaN;
   readonly #head = new AnswerHeadReader();
 
-  constructor(socket: Socket, request: Buffer, answered: (due: number, connection: Connection) => void) {
-    this.#socket = socket;
-    this.#request = request;
+  constructor(open: () => Socket, answered: (due: number, connection: Connection) => void) {
+    this.#open = open;
     this.#answered = answered;
-    socket.on('data', (chunk) => this.#receive(chunk));
-    socket.on('error', fail);
-    socket.on('close', () => fail(new Error('The server has closed a connection.')));
   }
 
-  send(due: number): void {
+  /** On a fresh connection where there is none: what that takes counts. */
+  send(due: number, { bytes, closes }: PreparedRequest): void {
     this.#due = due;
+    this.#closes = closes;
     this.#left = Number.NaN;
-    this.#socket.write(this.#request);
+    this.#socket ??= this.#connect();
+    this.#socket.write(bytes);
+  }
+
+  #connect(): Socket {
+    const socket = this.#open();
+    socket.on('data', (chunk) => this.#receive(chunk));
+    socket.on('error', fail);
+    socket.on('close', () => {
+      if (socket === this.#socket) fail(new Error('The server has closed a connection.'));
+    });
+    return socket;
   }
 
   #receive(chunk: Buffer): void {
     if (Number.isNaN(this.#left)) this.#readHead(chunk);
     else this.#left -= chunk.length;
-    if (this.#left === 0) this.#answered(this.#due, this);
+    if (this.#left !== 0) return;
+    if (this.#closes) {
+      this.#socket?.end();
+      this.#socket = undefined;
+    }
+    this.#answered(this.#due, this);
   }
 
   #readHead(chunk: Buffer): void {
     const head = this.#head.read(chunk);
     if (!head) return;
     const { text, length, begun } = head;
-    if (!text.startsWith('HTTP/1.1 200')) fail(new Error(`The server answers: ${text}`));
-    this.#left = (length ?? fail(new Error('The server does not say how long its answer is.'))) - begun;
+    const status = Number(text.slice(9, 12));
+    if (isFault(status)) fail(new Error(`The server answers: ${text}`));
+    const size = status === NOT_MODIFIED ? 0 : length;
+    this.#left = (size ?? fail(new Error('The server does not say how long its answer is.'))) - begun;
   }
 }
 
@@ -74,11 +110,13 @@ const fail = (error: Error): never => {
   process.exit(1);
 };
 
-const run = ({ url, key, rate, seconds, warmUpSeconds, connections }: ArrivalOrders): void => {
-  const { hostname, port, host, pathname, search } = new URL(url);
-  const head = [`GET ${pathname}${search} HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${key}`, '', ''];
-  const request = Buffer.from(head.join('\r\n'));
+const run = ({ url, requests: file, rate, seconds, warmUpSeconds, connections }: ArrivalOrders): void => {
+  const { hostname, port } = new URL(url);
   const total = Math.round(rate * (warmUpSeconds + seconds));
+  // No more than will be sent: what lies about unused costs the collector time.
+  const requests = splitRequests(readFileSync(file, 'latin1')).slice(0, total).map(prepare);
+  let sent = 0;
+  const next = (): PreparedRequest => requests[sent++ % requests.length]!;
   const uncounted = Math.round(rate * warmUpSeconds);
   const interval = 1000 / rate;
   const latencies = new Float64Array(total);
@@ -92,7 +130,7 @@ const run = ({ url, key, rate, seconds, warmUpSeconds, connections }: ArrivalOrd
   const onAnswer = (since: number, connection: Connection): void => {
     latencies[answered++] = (performance.now() - since) * 1000;
     if (answered === total) finish();
-    else if (waitingFrom < waiting.length) connection.send(waiting[waitingFrom++]!);
+    else if (waitingFrom < waiting.length) connection.send(waiting[waitingFrom++]!, next());
     else free.push(connection);
   };
 
@@ -115,7 +153,7 @@ const run = ({ url, key, rate, seconds, warmUpSeconds, connections }: ArrivalOrd
       for (const now = performance.now(); due < total && start + due * interval <= now; due++) {
         const moment = start + due * interval;
         const connection = free.pop();
-        if (connection) connection.send(moment);
+        if (connection) connection.send(moment, next());
         else waiting.push(moment);
       }
       if (due < total) setImmediate(tick);
@@ -123,13 +161,9 @@ const run = ({ url, key, rate, seconds, warmUpSeconds, connections }: ArrivalOrd
     tick();
   };
 
-  for (let i = 0; i < connections; i++) {
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true }, () => {
-      free.push(new Connection(socket, request, onAnswer));
-      if (free.length === connections) begin();
-    });
-    socket.on('error', fail);
-  }
+  const open = (): Socket => connect({ host: hostname, port: Number(port), noDelay: true });
+  for (let i = 0; i < connections; i++) free.push(new Connection(open, onAnswer));
+  begin();
 };
 
 run(JSON.parse(process.argv[2] ?? '{}') as ArrivalOrders);

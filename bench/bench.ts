@@ -1,15 +1,17 @@
-/** What the parts of a run share: its settings, its key, its data and its Redis. */
+/** What the parts of a run share: its settings, its keys, its data and its Redis. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createKey } from '../core/keys/key-format.js';
-import { startRedis } from '../test/support/services.js';
+import { type Server, startRedis } from '../test/support/services.js';
 import { marketCodes, writeDataset } from './dataset.js';
 import { bindToLoadCore } from './pinned-process.js';
 import type { Settings } from './settings.js';
 
 /** So high that no turn is refused; the limiter does all its work nevertheless. */
-const NEVER_REFUSED = 100_000_000;
+export const HUGE_LIMIT = 100_000_000;
+/** Requests a minute of a usual key: the service's default. */
+export const USUAL_LIMIT = 600;
 /** At 600 a minute each, for 50,000 requests/s. */
 const USUAL_KEYS = 5000;
 /** As of nice(1). */
@@ -22,12 +24,12 @@ export interface Bench {
   readonly dataset: string;
   /** The market that is asked for. */
   readonly cbsa: string;
+  /** Of a limit that nobody has, `HUGE_LIMIT`. */
   readonly key: string;
   /** May ask once a minute. */
   readonly refusedKey: string;
   /** Of the usual limit, and so many that together they are never refused. */
   readonly usualKeys: readonly string[];
-  readonly limit: number;
   /** The URL of a Redis. */
   readonly redis: string;
   say(line: string): void;
@@ -48,11 +50,19 @@ export const toLoadCore = (pid: number): void => {
   }
 };
 
+/** A Redis on the core of the load. */
+export const startBenchRedis = async (): Promise<Server> => {
+  const redis = await startRedis();
+  toLoadCore(redis.pid);
+  return redis;
+};
+
+export const makeKeys = (count: number): string[] => Array.from({ length: count }, () => createKey().key);
+
 export const withBench = async <T>(settings: Settings, use: (bench: Bench) => Promise<T>): Promise<T> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-bench-'));
-  const redis = await startRedis();
+  const redis = await startBenchRedis();
   try {
-    toLoadCore(redis.pid);
     const dataset = join(folder, 'dataset-1');
     await writeDataset(dataset, 1);
     return await use({
@@ -62,8 +72,7 @@ export const withBench = async <T>(settings: Settings, use: (bench: Bench) => Pr
       cbsa: marketCodes(1)[200]!,
       key: createKey().key,
       refusedKey: createKey().key,
-      usualKeys: Array.from({ length: USUAL_KEYS }, () => createKey().key),
-      limit: NEVER_REFUSED,
+      usualKeys: makeKeys(USUAL_KEYS),
       redis: redis.url,
       say: (line) => void process.stderr.write(`${line}\n`),
     });

@@ -1,12 +1,15 @@
 /** Who takes part, and where each of them has the three answers. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { hashKey } from '../core/keys/key-format.js';
 import { packageRoot } from '../core/package-root.js';
 import { freePort } from '../test/support/server-process.js';
+import { answersFile } from './answers.js';
 import type { Bench } from './bench.js';
 import { datasetteCommand, roapiCommand } from './python-contenders.js';
 import type { ServerCommand } from './server.js';
-import { BASE, json, serviceCommand } from './service.js';
+import { BASE, json, limitsOf, type ServiceOptions, serviceCommand } from './service.js';
 
 export const ROUTES = ['market', 'list', 'history'] as const;
 export type Route = (typeof ROUTES)[number];
@@ -31,34 +34,40 @@ export const SERVICE = 'Metro Forecast API';
 export const BARE = 'node:http';
 /** Fastify with what the service does, by its own plugins: what it is measured against. */
 export const FASTIFY = 'Fastify, same features';
+export const FASTIFY_LIMITS = 'Fastify, keys and limits';
+export const KOA = 'Koa, same features';
+export const EXPRESS = 'Express, same features';
+/** The service with limits that no other replica shares. */
+export const IN_MEMORY = `${SERVICE}, limits in memory`;
+/** The version in the folder that `--against` names. */
+export const OTHER = `${SERVICE}, the other version`;
 
-const paths = (route: Route, cbsa: string): string =>
+/** Where the service has it. */
+export const pathOf = (route: Route, cbsa: string): string =>
   ({ market: `${BASE}/markets/${cbsa}`, list: `${BASE}/markets`, history: `${BASE}/markets/${cbsa}/history` })[route];
 
 const asItIs = (_route: Route, body: unknown): unknown => body;
 
 /** A program of `contenders/`, told what to do by its argument. */
-const nodeContender = (
-  name: string,
-  program: string,
-  features: string,
-  limiter: 'none' | 'redis' = 'none',
-  { everything = false, ...other }: Partial<Contender> & { readonly everything?: boolean } = {},
-): Contender => ({
+const nodeContender = (name: string, program: string, features: string, everything = false): Contender => ({
   name,
   features,
-  path: paths,
+  path: pathOf,
   normalise: asItIs,
-  command: async ({ dataset, key, redis, limit, cbsa }) => ({
-    command: [
-      process.execPath,
-      join(packageRoot, 'bench/contenders', program),
-      JSON.stringify({ dataset, key, redis, limit, limiter, everything }),
-    ],
-    probe: paths('market', cbsa),
-    key,
-  }),
-  ...other,
+  command: async (bench) => {
+    const folder = await mkdtemp(join(bench.folder, 'contender-'));
+    const keys = join(folder, 'keys.json');
+    await writeFile(
+      keys,
+      JSON.stringify(Object.fromEntries(limitsOf(bench).map(([key, limit]) => [hashKey(key), limit]))),
+    );
+    const orders = { answers: answersFile(bench), keys, redis: bench.redis, everything };
+    return {
+      command: [process.execPath, join(packageRoot, 'bench/contenders', program), JSON.stringify(orders)],
+      probe: pathOf('market', bench.cbsa),
+      key: bench.key,
+    };
+  },
 });
 
 /** Rows of a table, which is what a server of tables answers. */
@@ -67,28 +76,33 @@ const fromRows = (route: Route, rows: readonly object[]): unknown => (route === 
 /** What ROAPI leaves out where there is no value. */
 const NULLS = { signal: null, risk_score: null, yoy_price: null, forecast_12m: null };
 
-const FEATURES = 'schemas, keys, limits on Redis, ETags, compression, CORS, security headers, ids, JSON log, metrics';
+const WITHOUT_SCHEMAS = 'keys, limits on Redis, ETags, compression, CORS, security headers, ids, JSON log, metrics';
+const FEATURES = `schemas, ${WITHOUT_SCHEMAS}`;
+const PREPARED = 'none: prepared bytes';
 
-export const contenders: readonly Contender[] = [
+const service = (name: string, options: Partial<ServiceOptions> = {}): Contender => ({
+  name,
+  features: FEATURES,
+  path: pathOf,
+  normalise: asItIs,
+  command: (bench) => serviceCommand(bench, { adapter: json(bench.dataset), limiter: 'redis', ...options }),
+});
+
+const all: readonly Contender[] = [
+  service(SERVICE),
+  service(IN_MEMORY, { limiter: 'memory' }),
+  nodeContender(BARE, 'node-http.js', PREPARED),
+  nodeContender('Koa, prepared', 'koa-prepared.js', PREPARED),
+  nodeContender(FASTIFY, 'fastify.js', FEATURES, true),
+  nodeContender(FASTIFY_LIMITS, 'fastify.js', 'schemas, keys, limits on Redis'),
+  nodeContender(KOA, 'koa.js', WITHOUT_SCHEMAS),
+  nodeContender(EXPRESS, 'express.js', WITHOUT_SCHEMAS),
   {
-    name: SERVICE,
-    features: FEATURES,
-    path: paths,
-    normalise: asItIs,
-    command: (bench) => serviceCommand(bench, { adapter: json(bench.dataset), limiter: 'redis' }),
-  },
-  nodeContender(BARE, 'node-http.js', 'none: prepared bytes'),
-  nodeContender('Koa, prepared', 'koa-prepared.js', 'none: prepared bytes'),
-  nodeContender('Koa', 'koa-router.js', 'router'),
-  nodeContender(FASTIFY, 'fastify.js', FEATURES, 'redis', { everything: true }),
-  nodeContender('Fastify, keys and limits', 'fastify.js', 'schemas, keys, limits on Redis', 'redis'),
-  nodeContender('Fastify, keys', 'fastify.js', 'schemas, keys'),
-  nodeContender('Express', 'express.js', 'router, keys, limits on Redis', 'redis'),
-  nodeContender('json-server', 'json-server.js', 'router', 'none', {
-    path: (route, cbsa) => (route === 'history' ? `${BASE}/history/${cbsa}` : paths(route, cbsa)),
+    ...nodeContender('json-server', 'json-server.js', 'router'),
+    path: (route, cbsa) => (route === 'history' ? `${BASE}/history/${cbsa}` : pathOf(route, cbsa)),
     normalise: (route, body) =>
       route === 'list' ? { data: body } : route === 'history' ? { data: (body as { data: unknown }).data } : body,
-  }),
+  },
   {
     name: 'ROAPI',
     features: 'none',
@@ -121,6 +135,24 @@ export const contenders: readonly Contender[] = [
     command: async (bench) => datasetteCommand(bench, await freePort()),
   },
 ];
+
+/** With another version after the first, which is the service, where there is one. */
+const withOther = (lineup: readonly Contender[], against: string | undefined): readonly Contender[] =>
+  against === undefined ? lineup : lineup.toSpliced(1, 0, service(OTHER, { checkout: resolve(against) }));
+
+/** @param against the folder of another version, installed and built */
+export const chosen = (names: readonly string[], against?: string): readonly Contender[] =>
+  withOther(
+    names.map((name) => all.find((contender) => contender.name === name)!),
+    against,
+  );
+
+/** Everybody who has the three answers, but for variants of the same program. */
+export const everybody = (against?: string): readonly Contender[] =>
+  withOther(
+    all.filter(({ name }) => name !== IN_MEMORY && name !== FASTIFY_LIMITS),
+    against,
+  );
 
 /** Whether the packages of the contenders written for Node are installed. */
 export const packagesInstalled = (): boolean => existsSync(join(packageRoot, 'bench/node_modules/fastify'));

@@ -31,6 +31,9 @@ const quarter = (index: number): string => month(index * 3);
 
 const seriesId = (index: number): string => `SERIES${String(index).padStart(2, '0')}`;
 
+/** The identifiers of the series. */
+export const seriesIds = (): string[] => Array.from({ length: SERIES }, (_, i) => seriesId(i));
+
 const signals = ['expand', 'hold', 'contract', 'hold', null] as const;
 const grades = ['A', 'B', 'C', 'D', 'F', null] as const;
 

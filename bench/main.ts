@@ -8,9 +8,9 @@ import { keepCoresAwake } from './idle-cores.js';
 import { describeMachine } from './machine.js';
 import { stayOnLoadCore } from './pinned-process.js';
 import { checkPrerequisites, installContenders } from './prerequisites.js';
-import { formatSection, type MeasuredSection, type Results, writeResults } from './report.js';
-import { latency } from './sections/latency.js';
-import { limiter } from './sections/limiter.js';
+import { formatSection, type MeasuredSection, type Results, writeResults, writeSpeedText } from './report.js';
+import { daySection } from './sections/day.js';
+import { keysSection } from './sections/keys.js';
 import { mongoSection } from './sections/mongo.js';
 import { publishing } from './sections/publishing.js';
 import { scale } from './sections/scale.js';
@@ -21,9 +21,9 @@ import { FULL, QUICK, SECTIONS, type SectionName, type Settings, VERSIONS } from
 import type { SectionReport } from './table.js';
 
 const sections: Readonly<Record<SectionName, (bench: Bench) => Promise<SectionReport>>> = {
+  day: daySection,
+  keys: keysSection,
   throughput,
-  latency,
-  limiter,
   mongo: mongoSection,
   scale,
   workers,
@@ -36,11 +36,12 @@ interface Options {
   readonly quick?: boolean;
   readonly rounds?: number;
   readonly seconds?: number;
-  readonly connections?: readonly number[];
   readonly scales?: readonly number[];
   readonly against?: string;
   readonly out: string;
 }
+
+const RESULTS = join(packageRoot, 'bench/results');
 
 const positive = (text: string): number => {
   const number = Number(text);
@@ -65,7 +66,8 @@ const run = async ({ only, quick, out, ...given }: Options): Promise<void> => {
       process.stdout.write(`\n${formatSection(name, section)}\n`);
     }
   });
-  await writeResults(out, measured satisfies Results);
+  const results = await writeResults(out, measured satisfies Results);
+  if (out === RESULTS) await writeSpeedText(join(packageRoot, 'README.md'), results);
   process.stderr.write(`\nWritten to ${out}\n`);
 };
 
@@ -75,10 +77,12 @@ const program = new Command('bench')
   .option('--quick', 'all sections in a few minutes: to see that they work, not to be quoted')
   .option('--rounds <n>', 'turns of each contender', positive)
   .option('--seconds <n>', 'length of a turn', positive)
-  .option('--connections <list>', 'of the throughput, as in 8,32,128', positives)
   .option('--scales <list>', 'multiples of the data, as in 1,10,100', positives)
-  .option('--against <folder>', 'of another version, installed and built, for the section "versions"')
-  .option('--out <folder>', 'where the report is written', join(packageRoot, 'bench/results'))
+  .option(
+    '--against <folder>',
+    'of another version, installed and built, beside this one in day, keys, throughput and "versions"',
+  )
+  .option('--out <folder>', 'where the report is written; elsewhere the README stays as it is', RESULTS)
   .action(run);
 
 try {

@@ -1,31 +1,34 @@
 /** The service with all that it does switched on: keys, limits, validation, ETags, ids, a JSON log and metrics. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { formatKeyFile } from '../core/keys/key-file.js';
 import { hashKey } from '../core/keys/key-format.js';
-import type { Bench } from './bench.js';
+import { packageRoot } from '../core/package-root.js';
+import { type Bench, HUGE_LIMIT, USUAL_LIMIT } from './bench.js';
 import { runPinned, SERVER_CORE } from './pinned-process.js';
 import type { ServerCommand } from './server.js';
 
 export const BASE = '/api/v1';
 
-const program = 'bench/service-main.js';
-/** The compiled files of this version. */
-const compiled = fileURLToPath(new URL('..', import.meta.url));
-
 export interface ServiceOptions {
   readonly adapter: { readonly use: string; readonly options: object };
-  readonly limiter: 'off' | 'memory' | 'redis';
+  readonly limiter: 'memory' | 'redis';
   readonly cacheBytes?: number;
   readonly workers?: number;
   readonly cores?: string;
   readonly key?: string;
-  /** The compiled files of another version. */
-  readonly compiled?: string;
+  /** The folder of another version, installed and built. */
+  readonly checkout?: string;
 }
 
-const record = (key: string, limit: number | null, id = `bench-${limit}`) => ({
+/** The keys that are valid, with how often each may ask in a minute. */
+export const limitsOf = ({ key, refusedKey, usualKeys }: Bench): (readonly [key: string, limit: number])[] => [
+  [key, HUGE_LIMIT],
+  [refusedKey, 1],
+  ...usualKeys.map((usual) => [usual, USUAL_LIMIT] as const),
+];
+
+const record = (key: string, limit: number, id: string) => ({
   id,
   hash: hashKey(key),
   name: 'benchmark',
@@ -39,10 +42,10 @@ const record = (key: string, limit: number | null, id = `bench-${limit}`) => ({
 let configs = 0;
 
 const writeConfig = async (bench: Bench, options: ServiceOptions): Promise<string> => {
-  const keys = join(bench.folder, 'keys.json');
-  const usual = bench.usualKeys.map((key, i) => record(key, null, `usual-${i}`));
-  await writeFile(keys, formatKeyFile([record(bench.key, bench.limit), record(bench.refusedKey, 1), ...usual]));
-  const path = join(bench.folder, `config-${configs++}.json`);
+  const id = configs++;
+  const keys = join(bench.folder, `keys-${id}.json`);
+  await writeFile(keys, formatKeyFile(limitsOf(bench).map(([key, limit], i) => record(key, limit, `bench-${i}`))));
+  const path = join(bench.folder, `config-${id}.json`);
   const config = {
     server: { port: 0, workers: options.workers ?? 1 },
     ...(options.cacheBytes !== undefined && { http: { cacheBytes: options.cacheBytes } }),
@@ -65,13 +68,13 @@ export const mongo = (uri: string, database: string): ServiceOptions['adapter'] 
   options: { uri, database },
 });
 
+/** The command line of a checkout. */
+const commandLine = (checkout = packageRoot): string[] => [process.execPath, join(checkout, 'bin/metro-forecast.js')];
+
 export const serviceCommand = async (bench: Bench, options: ServiceOptions): Promise<ServerCommand> => {
   const config = await writeConfig(bench, options);
   return {
-    command: [
-      ...[process.execPath, join(options.compiled ?? compiled, program), 'start', '--config', config],
-      ...(options.limiter === 'off' ? ['--without-limiter'] : []),
-    ],
+    command: [...commandLine(options.checkout), 'start', '--config', config],
     probe: `${BASE}/markets/${bench.cbsa}`,
     key: bench.key,
     ...(options.cores && { cores: options.cores }),
@@ -81,5 +84,5 @@ export const serviceCommand = async (bench: Bench, options: ServiceOptions): Pro
 /** Publishes a dataset directory into the storage that the options name. */
 export const publish = async (bench: Bench, options: ServiceOptions, directory: string): Promise<void> => {
   const config = await writeConfig(bench, options);
-  await runPinned(SERVER_CORE, [process.execPath, join(compiled, program), 'publish', directory, '--config', config]);
+  await runPinned(SERVER_CORE, [...commandLine(), 'publish', directory, '--config', config]);
 };

@@ -23,7 +23,7 @@ export const formatCell = (cell: Cell): string => {
 };
 
 /** As Markdown, its columns aligned for reading in a terminal too: figures to the right, words to the left. */
-export const formatTable = ({ title, columns, rows }: Table): string => {
+export const formatRows = (columns: readonly string[], rows: Table['rows']): string => {
   const cells = [columns, ...rows.map((row) => row.map(formatCell))];
   const formats = columns.map((_, column) => {
     const width = Math.max(3, ...cells.map((row) => row[column]?.length ?? 0));
@@ -34,7 +34,9 @@ export const formatTable = ({ title, columns, rows }: Table): string => {
   });
   const line = (row: readonly string[]) => `| ${row.map((cell, column) => formats[column]!.pad(cell)).join(' | ')} |`;
   const rule = `| ${formats.map((format) => format.rule).join(' | ')} |`;
-  return [`### ${title}`, '', line(cells[0]!), rule, ...cells.slice(1).map(line)].join('\n');
+  return [line(cells[0]!), rule, ...cells.slice(1).map(line)].join('\n');
 };
+
+export const formatTable = ({ title, columns, rows }: Table): string => `### ${title}\n\n${formatRows(columns, rows)}`;
 
 export const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)}%`;

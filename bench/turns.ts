@@ -1,6 +1,7 @@
 /** Interleaved turns: whatever drifts on the machine meets all alike. */
 import type { Bench } from './bench.js';
 import { cpuSeconds } from './pinned-process.js';
+import { redisFigures } from './redis-figures.js';
 import { medianOf, spread } from './statistics.js';
 import { runWrk, type WrkOptions } from './wrk.js';
 
@@ -9,6 +10,8 @@ export interface Turn extends Omit<WrkOptions, 'key' | 'seconds'> {
   readonly key?: WrkOptions['key'];
   /** The server, whose processor time is then measured too. */
   readonly pid?: number;
+  /** The URL of the server's own Redis, whose processor time is then measured too. */
+  readonly redis?: string;
 }
 
 export interface Outcome {
@@ -17,10 +20,14 @@ export interface Outcome {
   readonly spread: number;
   /** Microseconds. */
   readonly p50: number;
+  /** Microseconds. */
+  readonly p99: number;
   /** Processor time of the server for one request, in microseconds; NaN where its process is not known. */
   readonly cpu: number;
   /** Processor time of wrk for one request, in microseconds. */
   readonly loadCpu: number;
+  /** Processor time of Redis for one request, in microseconds; NaN where it is not asked for. */
+  readonly redisCpu: number;
 }
 
 /**
@@ -31,13 +38,29 @@ export const LEAD_SECONDS = 1;
 
 type Sample = Omit<Outcome, 'spread'>;
 
-const takeTurn = async (bench: Bench, { pid, ...turn }: Turn): Promise<Sample> => {
+interface ProcessorTime {
+  readonly server: number;
+  readonly redis: number;
+}
+
+const processorTime = async ({ pid, redis }: Turn): Promise<ProcessorTime> => ({
+  server: pid === undefined ? Number.NaN : cpuSeconds(pid),
+  redis: redis === undefined ? Number.NaN : (await redisFigures(redis)).cpuSeconds,
+});
+
+const takeTurn = async (bench: Bench, turn: Turn): Promise<Sample> => {
   const load = { key: bench.key, ...turn };
   await runWrk({ ...load, seconds: LEAD_SECONDS });
-  const before = pid === undefined ? Number.NaN : cpuSeconds(pid);
-  const { requestsPerSecond, requests, p50, cpu } = await runWrk({ ...load, seconds: bench.settings.seconds });
-  const used = pid === undefined ? Number.NaN : cpuSeconds(pid) - before;
-  return { requestsPerSecond, p50, cpu: (used / requests) * 1e6, loadCpu: (cpu / requests) * 1e6 };
+  const before = await processorTime(turn);
+  const { requests, cpu, ...result } = await runWrk({ ...load, seconds: bench.settings.seconds });
+  const after = await processorTime(turn);
+  const each = (seconds: number): number => (seconds / requests) * 1e6;
+  return {
+    ...result,
+    cpu: each(after.server - before.server),
+    loadCpu: each(cpu),
+    redisCpu: each(after.redis - before.redis),
+  };
 };
 
 /** Gives each its turn, round after round. */
@@ -50,8 +73,10 @@ export const takeTurns = async (bench: Bench, turns: readonly Turn[]): Promise<R
     requestsPerSecond: medianOf(all, 'requestsPerSecond'),
     spread: spread(all.map(({ requestsPerSecond }) => requestsPerSecond)),
     p50: medianOf(all, 'p50'),
+    p99: medianOf(all, 'p99'),
     cpu: medianOf(all, 'cpu'),
     loadCpu: medianOf(all, 'loadCpu'),
+    redisCpu: medianOf(all, 'redisCpu'),
   });
   return new Map([...samples].map(([name, all]) => [name, outcome(all)]));
 };

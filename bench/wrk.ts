@@ -1,15 +1,15 @@
 /** Closed-loop load by wrk: as many requests as its connections can carry. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { packageRoot } from '../core/package-root.js';
 import { endedCpuSeconds, LOAD_CORE, runPinned } from './pinned-process.js';
+import type { RequestList } from './request-list.js';
 
 export interface WrkOptions {
+  /** With a list of requests, only its origin counts. */
   readonly url: string;
-  /** One, or many of which each request takes the next. */
-  readonly key: string | readonly string[];
-  /** In place of the URL's: each request takes the next. */
-  readonly paths?: readonly string[];
+  readonly key: string;
+  /** In place of URL, key and headers. */
+  readonly requests?: RequestList;
   /** Beside the key. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly connections: number;
@@ -25,72 +25,55 @@ export interface WrkResult {
   readonly requests: number;
   /** Microseconds. */
   readonly p50: number;
-  readonly refused: number;
+  /** Microseconds. */
+  readonly p99: number;
   /** Processor time of wrk itself, in seconds. */
   readonly cpu: number;
 }
+
+const REPLAY = join(packageRoot, 'bench/replay.lua');
 
 const MICROSECONDS: Readonly<Record<string, number>> = { us: 1, ms: 1000, s: 1e6 };
 
 const numberAfter = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0);
 
-/** Requests that differ go by a script that makes all of them beforehand: so that it costs wrk no more than one. */
-const withRequests = async <T>(
-  { url, key, headers = {}, paths = [new URL(url).pathname] }: WrkOptions,
-  use: (args: readonly string[]) => Promise<T>,
-): Promise<T> => {
-  const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
-  if (typeof key === 'string' && paths.length === 1) return use(['-H', `Authorization: Bearer ${key}`, ...given]);
-  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-wrk-'));
-  try {
-    const script = join(folder, 'requests.lua');
-    await writeFile(script, scriptOf(typeof key === 'string' ? [key] : key, paths));
-    return await use(['-s', script, ...given]);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+const latencyAt = (text: string, percentile: number): number => {
+  const [, value, unit] = new RegExp(`${percentile}%\\s+([\\d.]+)(us|ms|s)`).exec(text) ?? [];
+  return Number(value) * (MICROSECONDS[unit ?? ''] ?? Number.NaN);
 };
 
-const listOf = (texts: readonly string[]): string => `{ ${texts.map((text) => `'${text}'`).join(', ')} }`;
+const requestArguments = ({ url, key, headers = {}, requests }: WrkOptions): string[] => {
+  if (requests) return ['-s', REPLAY, url, '--', requests.file];
+  const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  return ['-H', `Authorization: Bearer ${key}`, '-H', 'Accept: application/json', ...given, url];
+};
 
-const scriptOf = (keys: readonly string[], paths: readonly string[]): string => `
-local keys, paths, requests, next = ${listOf(keys)}, ${listOf(paths)}, {}, 0
-init = function()
-  for i = 1, math.max(#keys, #paths) do
-    wrk.headers['Authorization'] = 'Bearer ' .. keys[(i - 1) % #keys + 1]
-    requests[i] = wrk.format(nil, paths[(i - 1) % #paths + 1])
-  end
-end
-request = function()
-  next = next % #requests + 1
-  return requests[next]
-end
-`;
-
-/** @throws when any request failed: a benchmark of errors proves nothing */
+/** @throws when a response was an error that should be none: a benchmark of errors proves nothing */
 export const runWrk = async (options: WrkOptions): Promise<WrkResult> => {
-  const { url, connections, seconds, cores = LOAD_CORE, refusals = false } = options;
+  const { url, connections, seconds, requests: list, cores = LOAD_CORE, refusals = false } = options;
   const before = endedCpuSeconds();
-  const text = await withRequests(options, (requestArguments) =>
-    runPinned(cores, [
-      ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency'],
-      ...[...requestArguments, '-H', 'Accept: application/json', url],
-    ]),
-  );
-  const refused = numberAfter(text, /Non-2xx or 3xx responses: (\d+)/);
+  const text = await runPinned(cores, [
+    ...['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '--latency'],
+    ...requestArguments(options),
+  ]);
+  const requests = numberAfter(text, /(\d+) requests in /);
+  const errors = numberAfter(text, /Non-2xx or 3xx responses: (\d+)/);
   const socketErrors = /Socket errors: (.*)/.exec(text)?.[1];
-  const [, p50, unit] = /50%\s+([\d.]+)(us|ms|s)/.exec(text) ?? [];
   const requestsPerSecond = numberAfter(text, /Requests\/sec:\s+([\d.]+)/);
   if (socketErrors && !/^connect 0, read 0, write 0, timeout 0/.test(socketErrors)) {
     throw new Error(`wrk met socket errors at ${url}: ${socketErrors}`);
   }
-  if (refused > 0 && !refusals) throw new Error(`${refused} answers of ${url} were errors.`);
+  // As many requests as there are connections may have overtaken each other.
+  const surplus = errors - (list?.errorsAmong(requests) ?? 0);
+  if (Math.abs(surplus) > (list ? connections : 0) && !refusals) {
+    throw new Error(`Of ${requests} responses of ${url}, ${errors} were errors: ${surplus} more than there should be.`);
+  }
   if (requestsPerSecond === 0) throw new Error(`${url} answered nothing:\n${text}`);
   return {
     requestsPerSecond,
-    requests: numberAfter(text, /(\d+) requests in /),
-    p50: Number(p50) * (MICROSECONDS[unit ?? ''] ?? Number.NaN),
-    refused,
+    requests,
+    p50: latencyAt(text, 50),
+    p99: latencyAt(text, 99),
     cpu: endedCpuSeconds() - before,
   };
 };

@@ -2,63 +2,89 @@
  * Fastify as its documentation has it: schemas for input and output, a key, and a limit for each key; and, where all
  * features are ordered, what else the service does with every request, by the plugins that Fastify has for it.
  */
+import compress from '@fastify/compress';
+import cors from '@fastify/cors';
+import etag from '@fastify/etag';
+import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import Fastify from 'fastify';
 import { Redis } from 'ioredis';
-import { addEverything, everythingOptions } from './fastify-everything.js';
-import { BASE, isKeyValid, orders, readMarkets, ready } from './support.js';
+import { COMPRESSION_THRESHOLD, corsOptions, headersOf, helmetOptions, log, newId, record } from './everything.js';
+import { answers, BASE, endpoints, limitOf, openapi, orders, ready } from './support.js';
 
-const { list, byCode, histories } = readMarkets();
-const app = Fastify(orders.everything ? everythingOptions() : {});
-if (orders.everything) await addEverything(app);
+/** Ids, and a log with one line a request, written below, instead of two. */
+const options = {
+  genReqId: newId,
+  requestIdHeader: 'x-request-id',
+  loggerInstance: log,
+  disableRequestLogging: true,
+};
+const app = Fastify(orders.everything ? options : {});
 
+const addEverything = async () => {
+  await app.register(cors, corsOptions);
+  await app.register(helmet, helmetOptions);
+  // Before compression, which makes streams of bodies that no ETag could be made of.
+  await app.register(etag);
+  await app.register(compress, { threshold: COMPRESSION_THRESHOLD, encodings: ['br', 'gzip', 'identity'] });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(headersOf(request.id));
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { id, method, routeOptions } = request;
+    const { statusCode: status, elapsedTime: ms } = reply;
+    record({ id, method, route: routeOptions.url ?? 'none', status, ms });
+  });
+};
+if (orders.everything) await addEverything();
+
+app.decorateRequest('limit', 0);
 app.addHook('onRequest', async (request, reply) => {
-  if (!isKeyValid(request.headers.authorization)) {
+  request.limit = limitOf(request.headers.authorization);
+  if (request.limit === undefined) {
     return reply.code(401).send({ error: 'The API key is missing or invalid.', code: 'invalid_api_key' });
   }
 });
 
-if (orders.limiter === 'redis') {
-  await app.register(rateLimit, {
-    max: orders.limit,
-    timeWindow: '1 minute',
-    redis: new Redis(orders.redis),
-    keyGenerator: (request) => request.headers.authorization ?? request.ip,
-  });
+await app.register(rateLimit, {
+  max: (request) => request.limit,
+  timeWindow: '1 minute',
+  redis: new Redis(orders.redis),
+  keyGenerator: (request) => request.headers.authorization,
+});
+
+/** A schema of OpenAPI's, with references as Fastify has them. @param {object} schema */
+const ownSchema = (schema) =>
+  JSON.parse(JSON.stringify(schema).replaceAll(/"#\/components\/schemas\/(\w+)"/g, '"$1#"'));
+
+for (const [name, schema] of Object.entries(openapi.components.schemas)) {
+  app.addSchema({ ...ownSchema(schema), $id: name });
 }
 
-const nullable = (type) => ({ type, nullable: true });
-const market = {
-  type: 'object',
-  properties: {
-    id: { type: 'integer' },
-    cbsa: { type: 'string' },
-    name: { type: 'string' },
-    signal: nullable('string'),
-    risk_score: nullable('string'),
-    yoy_price: nullable('number'),
-    forecast_12m: nullable('number'),
-  },
+/** The parameters of one place, path or query, as one schema. @param {{ parameters?: object[] }} operation @param {string} place */
+const parametersIn = ({ parameters = [] }, place) => {
+  const here = parameters.filter((parameter) => parameter.in === place);
+  return {
+    type: 'object',
+    required: here.filter(({ required }) => required).map(({ name }) => name),
+    properties: Object.fromEntries(here.map(({ name, schema }) => [name, schema])),
+  };
 };
-const observation = { type: 'object', properties: { period_start: { type: 'string' }, value: { type: 'number' } } };
-const listOf = (items) => ({ type: 'object', properties: { data: { type: 'array', items } } });
-const params = { type: 'object', required: ['cbsa'], properties: { cbsa: { type: 'string', pattern: '^\\d{5}$' } } };
 
 /** Routes are declared inside the plugin that comes after the limiter, which only then sees them. */
 await app.register(
   async (api) => {
-    api.get('/markets', { schema: { response: { 200: listOf(market) } } }, async () => ({ data: list }));
-    api.get('/markets/:cbsa', { schema: { params, response: { 200: market } } }, async (request, reply) => {
-      return byCode.get(request.params.cbsa) ?? reply.callNotFound();
-    });
-    api.get(
-      '/markets/:cbsa/history',
-      { schema: { params, response: { 200: listOf(observation) } } },
-      async (request, reply) => {
-        const history = histories.get(request.params.cbsa);
-        return history ? { data: history } : reply.callNotFound();
-      },
-    );
+    for (const { path, operation } of endpoints) {
+      const schema = {
+        params: parametersIn(operation, 'path'),
+        querystring: parametersIn(operation, 'query'),
+        response: { 200: ownSchema(operation.responses[200].content['application/json'].schema) },
+      };
+      api.get(path, { schema }, async (request, reply) => {
+        const answer = answers.get(request.url);
+        return answer?.status === 200 ? answer.body : reply.callNotFound();
+      });
+    }
   },
   { prefix: BASE },
 );

@@ -1,19 +1,12 @@
 /** Koa with every answer prepared as bytes and nothing else: what Koa itself costs. */
 import Koa from 'koa';
-import { BASE, readMarkets, ready } from './support.js';
+import { answers, ready } from './support.js';
 
-const { list, byCode, histories } = readMarkets();
-
-/** @param {unknown} data */
-const prepare = (data) => Buffer.from(JSON.stringify(data));
-
-const answers = new Map([[`${BASE}/markets`, prepare({ data: list })]]);
-for (const [cbsa, market] of byCode) answers.set(`${BASE}/markets/${cbsa}`, prepare(market));
-for (const [cbsa, history] of histories) answers.set(`${BASE}/markets/${cbsa}/history`, prepare({ data: history }));
+const prepared = new Map([...answers].map(([path, { body }]) => [path, Buffer.from(JSON.stringify(body))]));
 
 const app = new Koa();
 app.use((ctx) => {
-  const body = answers.get(ctx.url);
+  const body = prepared.get(ctx.url);
   if (!body) return;
   ctx.type = 'json';
   ctx.body = body;

@@ -1,23 +1,44 @@
-/** The bare server of Node with every answer prepared as bytes: the ceiling for anything written on it. */
+/**
+ * The bare server of Node with every answer prepared as bytes, in each encoding and with its ETag, and without keys and
+ * limits: the ceiling for anything written on it.
+ */
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import { BASE, readMarkets, ready } from './support.js';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { answers, ready } from './support.js';
 
-const { list, byCode, histories } = readMarkets();
+const SHORTEST_COMPRESSED = 1024;
+const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
-/** @param {unknown} data */
-const prepare = (data) => {
-  const body = Buffer.from(JSON.stringify(data));
-  const head = ['Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(body.length)];
-  return { head, body };
+/** @param {Buffer} body @param {string | undefined} encoding */
+const representation = (body, encoding) => {
+  const etag = `"${createHash('sha1').update(body).digest('base64')}"`;
+  const head = ['Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(body.length), 'ETag', etag];
+  return { etag, body, head: encoding ? [...head, 'Content-Encoding', encoding] : head, notModified: ['ETag', etag] };
 };
 
-const answers = new Map([[`${BASE}/markets`, prepare({ data: list })]]);
-for (const [cbsa, market] of byCode) answers.set(`${BASE}/markets/${cbsa}`, prepare(market));
-for (const [cbsa, history] of histories) answers.set(`${BASE}/markets/${cbsa}/history`, prepare({ data: history }));
+/** @param {{ status: number, body: unknown }} answer */
+const prepare = ({ status, body }) => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const identity = representation(bytes, undefined);
+  if (bytes.length < SHORTEST_COMPRESSED) return { status, identity, gzip: identity, br: identity };
+  const gzip = representation(gzipSync(bytes), 'gzip');
+  return { status, identity, gzip, br: representation(brotliCompressSync(bytes, QUALITY), 'br') };
+};
+
+const prepared = new Map([...answers].map(([path, answer]) => [path, prepare(answer)]));
+
+/** @param {string | undefined} accepted */
+const encodingFor = (accepted) => {
+  if (!accepted) return 'identity';
+  return accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : 'identity';
+};
 
 const server = createServer((request, response) => {
-  const answer = answers.get(request.url ?? '');
-  if (answer) response.writeHead(200, answer.head).end(answer.body);
-  else response.writeHead(404).end();
+  const answer = prepared.get(request.url ?? '');
+  if (!answer) return void response.writeHead(404).end();
+  const { etag, head, body, notModified } = answer[encodingFor(request.headers['accept-encoding'])];
+  if (request.headers['if-none-match'] === etag) response.writeHead(304, notModified).end();
+  else response.writeHead(answer.status, head).end(body);
 });
 server.listen(0, '127.0.0.1', () => ready(server.address().port));

@@ -1,15 +1,12 @@
-/** What the contenders written for Node share: their orders, the rows of a dataset directory, a check of the key. */
+/** What the contenders written for Node share: their orders, the finished answers, the keys with their limits. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 
 /**
  * @typedef {object} Orders
- * @property {string} dataset a dataset directory
- * @property {string} key the one API key that is valid
- * @property {'none' | 'redis'} limiter
+ * @property {string} answers a file: the service's OpenAPI document, and what the service answers by path
+ * @property {string} keys a file: requests per minute by the SHA-256 of each valid key
  * @property {string} redis where Redis is
- * @property {number} limit requests per minute
  * @property {boolean} everything whether all that the service does is wanted
  */
 
@@ -19,35 +16,37 @@ export const orders = JSON.parse(process.argv[2] ?? '{}');
 /** Every contender answers under the service's own path. */
 export const BASE = '/api/v1';
 
-/** @param {string} name of a collection @returns {Record<string, unknown>[]} its rows, in key order */
-export const readRows = (name) => {
-  const manifest = JSON.parse(readFileSync(join(orders.dataset, 'manifest.json'), 'utf8'));
-  const text = readFileSync(join(orders.dataset, manifest.collections[name].file), 'utf8');
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line));
-};
+/** @param {string} path */
+const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'));
 
-/** @typedef {{ period_start: unknown, value: unknown }} Observation */
+const { document, responses } = readJson(orders.answers);
 
-/** The markets in order, the same by code, and each one's history: what a hand-written service would keep. */
-export const readMarkets = () => {
-  const list = readRows('markets');
-  const byCode = new Map(list.map((market) => [market.cbsa, market]));
-  /** @type {Map<unknown, Observation[]>} */
-  const histories = new Map(list.map(({ cbsa }) => [cbsa, []]));
-  for (const { cbsa, period_start, value } of readRows('hpi')) histories.get(cbsa)?.push({ period_start, value });
-  return { list, byCode, histories };
-};
+/** The OpenAPI document of what is to be served. */
+export const openapi = document;
+
+/**
+ * By path with query, the object to serialise and its status: a contender has nothing to compute, look up in an index or
+ * filter, which is in its favour.
+ * @type {Map<string, { status: number, body: unknown }>}
+ */
+export const answers = new Map(Object.entries(responses));
+
+/** The endpoints of data as `/markets/:cbsa/history`, with what OpenAPI says of each. */
+export const endpoints = Object.entries(openapi.paths)
+  .filter(([, { get }]) => get.security === undefined)
+  .map(([path, { get }]) => ({ path: path.replaceAll(/\{(\w+)\}/g, ':$1'), operation: get }));
 
 /** @param {string} text */
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
-const known = new Set([sha256(orders.key ?? '')]);
+const limits = new Map(Object.entries(readJson(orders.keys)));
 
-/** Keys are kept as hashes, as in the service. @param {string | undefined} authorization */
-export const isKeyValid = (authorization) =>
-  authorization?.startsWith('Bearer ') && known.has(sha256(authorization.slice(7)));
+/**
+ * Keys are kept as hashes, as in the service.
+ * @param {string | undefined} authorization
+ * @returns {number | undefined} requests per minute, undefined where the key is not valid
+ */
+export const limitOf = (authorization) =>
+  authorization?.startsWith('Bearer ') ? limits.get(sha256(authorization.slice(7))) : undefined;
 
 /** Tells the runner where this process listens. @param {number} port */
 export const ready = (port) => process.stdout.write(`http://127.0.0.1:${port}\n`);

@@ -4,6 +4,7 @@ import { startMongo } from '../../test/support/services.js';
 import { type Bench, toLoadCore } from '../bench.js';
 import { marketCodes } from '../dataset.js';
 import { runPinned, SERVER_CORE } from '../pinned-process.js';
+import { writeRequests } from '../request-list.js';
 import { type RunningServer, startServer } from '../server.js';
 import { BASE, json, mongo, publish, type ServiceOptions, serviceCommand } from '../service.js';
 import { median } from '../statistics.js';
@@ -83,7 +84,12 @@ export const mongoSection = async (bench: Bench): Promise<SectionReport> => {
     bench.say('MongoDB: fetched answers, many at a time');
     // Different ones: answers that are asked for at the same time are fetched once. Before those one at a time, in which
     // code comes to be compiled slowly.
-    const different = { paths: marketCodes(1).map((code) => `${BASE}/markets/${code}`), connections: CONNECTIONS };
+    const codes = marketCodes(1);
+    const requests = await writeRequests(
+      bench.folder,
+      codes.map((code) => ({ path: `${BASE}/markets/${code}`, key: bench.key })),
+    );
+    const different = { requests, connections: CONNECTIONS };
     const many = await inTurns(bench, 'requestsPerSecond', () => findsAlone(bench, server.url), [
       { name: BARE, url: bare.origin, ...different },
       { name: COLD, ...coldMongo, ...different },

@@ -9,6 +9,7 @@ import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import type { ArrivalResult } from '../arrival.js';
 import type { Bench } from '../bench.js';
 import { marketCodes } from '../dataset.js';
+import { writeRequests } from '../request-list.js';
 import { runArrival } from '../run-arrival.js';
 import { startServer } from '../server.js';
 import { BASE, json, serviceCommand } from '../service.js';
@@ -98,8 +99,9 @@ export const publishing = async (bench: Bench): Promise<SectionReport> => {
     const { requestsPerSecond } = await runWrk({ url, key: bench.key, connections: 32, seconds });
     const rate = Math.floor(requestsPerSecond / 2);
     bench.say(`Publishing: ${rate} requests/s`);
+    const requests = await writeRequests(bench.folder, [{ path: `${BASE}/markets/${bench.cbsa}`, key: bench.key }]);
     const run = (length: number) =>
-      runArrival({ url, key: bench.key, rate, seconds: length, warmUpSeconds: 1, connections: CONNECTIONS });
+      runArrival({ url, requests, rate, seconds: length, warmUpSeconds: 1, connections: CONNECTIONS });
     const runDuring = async (length: number) => {
       const end = new AbortController();
       const swapping = publishOn(published, servedVersion, end.signal);

@@ -1,29 +1,11 @@
-/** Requests a second of every contender, with its memory and the time to its first answer. */
+/** Requests a second of everybody, for one huge key, with its memory and the time to its first answer. */
 import type { Bench } from '../bench.js';
-import { BARE, contenders, FASTIFY, ROUTE_TITLES, ROUTES } from '../contenders.js';
+import { BARE, everybody, FASTIFY, ROUTE_TITLES, ROUTES } from '../contenders.js';
 import { type Entrant, withLineup } from '../lineup.js';
+import { loadNote, outcomeColumns, outcomeRows } from '../outcome-table.js';
 import { residentMiB } from '../pinned-process.js';
-import { percent, type SectionReport, type Table } from '../table.js';
+import type { SectionReport, Table } from '../table.js';
 import { type Outcome, takeTurns } from '../turns.js';
-
-const table = (title: string, outcomes: ReadonlyMap<string, Outcome>): Table => {
-  const ratioTo = (name: string, { requestsPerSecond }: Outcome): number | null => {
-    const other = outcomes.get(name);
-    return other ? requestsPerSecond / other.requestsPerSecond : null;
-  };
-  return {
-    title,
-    columns: ['', 'requests/s', 'spread', `x ${BARE}`, `x ${FASTIFY}`, 'CPU, microseconds'],
-    rows: [...outcomes].map(([name, outcome]) => [
-      name,
-      outcome.requestsPerSecond,
-      percent(outcome.spread),
-      ratioTo(BARE, outcome),
-      ratioTo(FASTIFY, outcome),
-      outcome.cpu,
-    ]),
-  };
-};
 
 const processes = (entrants: readonly Entrant[]): Table => ({
   title: 'What they do, and what they need',
@@ -36,21 +18,26 @@ const processes = (entrants: readonly Entrant[]): Table => ({
   ]),
 });
 
+const CONNECTIONS = 32;
+const ratios = [BARE, FASTIFY];
+
 export const throughput = (bench: Bench): Promise<SectionReport> =>
-  withLineup(bench, contenders, async (entrants) => {
+  withLineup(bench, everybody(bench.settings.against), async (entrants) => {
     const tables: Table[] = [];
-    for (const connections of bench.settings.connections) {
-      for (const route of ROUTES) {
-        const title = `${ROUTE_TITLES[route]}, ${connections} connections`;
-        bench.say(title);
-        const turns = entrants.map((entrant) => ({
-          name: entrant.contender.name,
-          url: entrant.url(route),
-          connections,
-          pid: entrant.server.pid,
-        }));
-        tables.push(table(title, await takeTurns(bench, turns)));
-      }
+    const measured: ReadonlyMap<string, Outcome>[] = [];
+    for (const route of ROUTES) {
+      const title = `${ROUTE_TITLES[route]}, one huge key, ${CONNECTIONS} connections`;
+      bench.say(`Throughput: ${title}`);
+      const turns = entrants.map((entrant) => ({
+        name: entrant.contender.name,
+        url: entrant.url(route),
+        connections: CONNECTIONS,
+        pid: entrant.server.pid,
+        redis: entrant.redis,
+      }));
+      const outcomes = await takeTurns(bench, turns);
+      tables.push({ title, columns: outcomeColumns(ratios), rows: outcomeRows(outcomes, ratios) });
+      measured.push(outcomes);
     }
     tables.push(processes(entrants));
     return {
@@ -59,8 +46,9 @@ export const throughput = (bench: Bench): Promise<SectionReport> =>
         'Medians of interleaved turns, each after a second of the same load that does not count; the spread is ' +
           '(greatest - least) / median. All contenders gave the same JSON first.',
         'CPU is the processor time of the server for one request: it stays comparable where others use the machine too.',
-        'The limit is 100,000,000 a minute, so that none is refused: the service then counts in Redis, dates admissions ' +
-          'by sixtieths of the window, and leases slots ahead. The limiter section has what many keys of a low limit cost.',
+        'The one key has a limit of 100,000,000 a minute, so that none is refused. Nobody has such a key: the sections ' +
+          'Day and Keys have what users meet.',
+        loadNote(measured),
       ],
     };
   });

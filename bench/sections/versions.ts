@@ -1,26 +1,16 @@
 /** This version beside another one, and both beside `node:http`, in interleaved turns. */
-import { join, resolve } from 'node:path';
 import { OperatorError } from '../../core/errors.js';
 import type { ArrivalResult } from '../arrival.js';
 import type { Bench } from '../bench.js';
-import { BARE, type Contender, contenders, ROUTE_TITLES, ROUTES, SERVICE } from '../contenders.js';
+import { BARE, chosen, OTHER, pathOf, ROUTE_TITLES, ROUTES, SERVICE } from '../contenders.js';
 import { type Entrant, withLineup } from '../lineup.js';
+import { writeRequests } from '../request-list.js';
 import { runArrival } from '../run-arrival.js';
-import { json, serviceCommand } from '../service.js';
 import { medianOf } from '../statistics.js';
 import { percent, type SectionReport, type Table } from '../table.js';
 import { takeTurns } from '../turns.js';
 
-const THIS = 'this version';
-const OTHER = 'the other version';
 const CONNECTIONS = 32;
-
-const versionOf = (name: string, compiled?: string): Contender => ({
-  ...contenders.find((contender) => contender.name === SERVICE)!,
-  name,
-  command: (bench) =>
-    serviceCommand(bench, { adapter: json(bench.dataset), limiter: 'redis', ...(compiled && { compiled }) }),
-});
 
 const etagOf = async (url: string, key: string): Promise<string> => {
   const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
@@ -62,10 +52,11 @@ const compare = async (
 const latency = async (bench: Bench, entrants: readonly Entrant[], rate: number): Promise<Table> => {
   bench.say(`Latency: ${rate} requests/s`);
   const { rounds, seconds } = bench.settings;
+  const requests = await writeRequests(bench.folder, [{ path: pathOf('market', bench.cbsa), key: bench.key }]);
   const results = new Map(entrants.map(({ contender }) => [contender.name, [] as ArrivalResult[]]));
   for (let round = 0; round < rounds; round++) {
     for (const { contender, url } of entrants) {
-      const orders = { url: url('market'), key: bench.key, rate, seconds, warmUpSeconds: 1, connections: 64 };
+      const orders = { url: url('market'), requests, rate, seconds, warmUpSeconds: 1, connections: 64 };
       results.get(contender.name)!.push(await runArrival(orders));
     }
   }
@@ -85,12 +76,7 @@ const latency = async (bench: Bench, entrants: readonly Entrant[], rate: number)
 export const versions = (bench: Bench): Promise<SectionReport> => {
   const { against } = bench.settings;
   if (!against) throw new OperatorError('Name the folder of another version, installed and built, by --against.');
-  const lineup = [
-    versionOf(THIS),
-    versionOf(OTHER, join(resolve(against), 'dist')),
-    contenders.find(({ name }) => name === BARE)!,
-  ];
-  return withLineup(bench, lineup, async (entrants) => {
+  return withLineup(bench, chosen([SERVICE, BARE], against), async (entrants) => {
     const tables: Table[] = [];
     for (const route of ROUTES) {
       tables.push(await compare(bench, entrants, ROUTE_TITLES[route], async ({ url }) => ({ url: url(route) })));

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { KeyRecord } from '../../core/contracts/keys.js';
 import { formatKeyFile } from '../../core/keys/key-file.js';
+import { packageRoot } from '../../core/package-root.js';
 import { freePort } from '../../test/support/server-process.js';
 import { BASE } from '../service.js';
 import type { Holdings } from './probe.js';
@@ -46,7 +46,7 @@ export const writeSoakConfig = async ({ folder, adapter, redis, keys, level }: S
 };
 
 const START_TIMEOUT_MS = 60_000;
-const PROGRAM = fileURLToPath(new URL('../service-main.js', import.meta.url));
+const PROGRAM = join(packageRoot, 'bin/metro-forecast.js');
 const PROBE = new URL('probe.js', import.meta.url).href;
 
 export const startSoakedServer = async (config: string): Promise<SoakedServer> => {

@@ -29,7 +29,7 @@ export interface Ask {
 export interface Call {
   /** Higher than that of any call of this replica before. */
   readonly number: number;
-  /** A call of this replica that Redis has applied, unless it has lost something. */
+  /** Redis must have applied this call of the replica before; otherwise it has lost data, or the order was changed. */
   readonly previous: number;
   readonly asks: readonly Ask[];
 }
@@ -50,7 +50,7 @@ export interface Applied {
   readonly bucketMs: number;
 }
 
-/** Of a call that was not applied, nothing was counted: the last call of this replica that was is another one. */
+/** Of a call that was not applied nothing was counted; `last` is the replica's call that was applied last. */
 export type Reply = Applied | { readonly applied: false; readonly last: number };
 
 /** Which shard is called, and by whom. */

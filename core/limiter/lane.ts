@@ -2,7 +2,16 @@
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import { within } from '../within.js';
-import { type Applied, BUCKETS, decide, EXACT_UP_TO, type Grant, type Target } from './decide-script.js';
+import {
+  type Applied,
+  BUCKETS,
+  type Call,
+  decide,
+  EXACT_UP_TO,
+  type Grant,
+  type Reply,
+  type Target,
+} from './decide-script.js';
 import { type Account, type Asking, Shard } from './shard.js';
 import { SlidingLog } from './sliding-log.js';
 
@@ -166,7 +175,10 @@ export class Lane {
     const { account, limit, waiting } = subject;
     const now = this.#clock.monotonic();
     const used = subject.used + waiting.length;
-    const isOften = waiting.length > 0 && now - subject.sentAt < used * this.#bucketMs * OFTEN;
+    // Under an exact limit there is no bucket until whose end a slot could be used.
+    const mayTakeAhead = waiting.length > 0 && limit > EXACT_UP_TO;
+    const meanGapMs = (now - subject.sentAt) / used;
+    const isOften = mayTakeAhead && meanGapMs < this.#bucketMs * OFTEN;
     const ahead = isOften ? Math.min(2 * used, Math.floor(subject.remaining * AHEAD_SHARE)) : 0;
     subject.waiting = [];
     subject.isQueued = false;
@@ -179,24 +191,30 @@ export class Lane {
   readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || !this.#shard.isCounted(account);
 
   async #call(batches: readonly Batch[]): Promise<void> {
-    const { target, timeoutMs, onFailure, onLoss } = this.#options;
     const sent = this.#clock.monotonic();
     const call = this.#shard.next(batches, sent);
-    try {
-      const reply = await within(decide(target, call), timeoutMs);
-      this.#shard.receive(call, reply);
-      if (reply.applied) {
-        this.#settle(batches, reply, sent);
-      } else {
-        for (const { subject, waiting } of batches) subject.waiting.unshift(...waiting);
-        onLoss();
-      }
-    } catch (error) {
+    const reply = await this.#ask(call);
+    if (reply instanceof Error) {
       this.#shard.lose(batches);
-      onFailure(this, error);
+      this.#options.onFailure(this, reply);
       this.#settleAlone(batches);
+    } else {
+      this.#shard.receive(call, reply);
+      if (reply.applied) this.#settle(batches, reply, sent);
+      else this.#askAgain(batches);
     }
     this.#sendCalls();
+  }
+
+  #ask(call: Call): Promise<Reply | Error> {
+    const { target, timeoutMs } = this.#options;
+    return within(decide(target, call), timeoutMs).catch((error: unknown) => error as Error);
+  }
+
+  /** Redis has lost what it had counted, and has to be told before it is asked. */
+  #askAgain(batches: readonly Batch[]): void {
+    for (const { subject, waiting } of batches) subject.waiting.unshift(...waiting);
+    this.#options.onLoss();
   }
 
   #settle(batches: readonly Batch[], { grants, bucketMs }: Applied, sent: number): void {
@@ -216,9 +234,9 @@ export class Lane {
         continue;
       }
       subject.remaining = remaining;
-      // When Redis looked at its clock is only known to lie within the call. Counted from before it, nobody is refused
-      // here who would pass; counted from after it, nobody who waits as long as told is refused again. Slots that other
-      // replicas have ahead may come back when their bucket is over.
+      // When Redis read its clock is only known to lie within the call: refusals are counted from before it, so that
+      // none is refused here that Redis would admit, and the time to wait from after it, so that who waits is admitted.
+      // Slots that other replicas have ahead may come back when their bucket is over.
       subject.dueBy = now + resetMs;
       if (remaining + slots > 0) this.#serveWaiting(subject, now);
       else subject.refusedUntil = sent + (limit > EXACT_UP_TO ? Math.min(resetMs, bucketMs) : resetMs);

@@ -123,7 +123,7 @@ export class Shard {
     for (const { account } of asking) this.doubt(account);
   }
 
-  /** Slots of a call that was sent at this time and applied. */
+  /** Slots that a call has brought beyond what it was asked for; `until` their bucket is over. */
   addSlots(account: Account, slots: number, until: number): void {
     // Of two buckets, the one that ends first is for both.
     account.slotsUntil = account.slots > 0 ? Math.min(account.slotsUntil, until) : until;

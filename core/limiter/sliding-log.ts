@@ -4,7 +4,7 @@ import { BUCKETS, type Told } from './decide-script.js';
 
 const FIRST_CAPACITY = 4;
 /** Limits above this are counted by whole milliseconds, which bounds the ring by the window's length. */
-const EXACT_UP_TO = 1000;
+const WHOLE_MS_ABOVE = 1000;
 
 /**
  * Takes 12 bytes for each time at which something passed, rounded up to a power of two: 12 KB at a limit of 600 used
@@ -81,7 +81,7 @@ export class SlidingLog {
   #push(now: number, count: number, limit: number): void {
     this.#total += count;
     const last = this.#index(this.#size - 1);
-    const time = limit > EXACT_UP_TO ? Math.ceil(now) : now;
+    const time = limit > WHOLE_MS_ABOVE ? Math.ceil(now) : now;
     // Not before the last, which a higher limit may have dated later.
     if (this.#size > 0 && (this.#times[last] as number) >= time) {
       this.#counts[last] = (this.#counts[last] as number) + count;

@@ -74,11 +74,12 @@ export class ModelRedis {
     let buckets = this.counted(subject, now);
     const isSetBack = (buckets.at(-1)?.end ?? 0) > now + this.bucket;
     if (isSetBack || told) {
+      const latest = limit > EXACT_UP_TO ? endOf(now) + this.bucket : now;
       const others = buckets
         .filter(
           (bucket) => !told || bucket.replica !== replica || fault === 'adds what it is told to what it has counted',
         )
-        .map((bucket) => ({ ...bucket, end: isSetBack ? Math.min(bucket.end, endOf(now)) : bucket.end }));
+        .map((bucket) => ({ ...bucket, end: isSetBack ? Math.min(bucket.end, latest) : bucket.end }));
       const own = (told ?? [])
         .map(({ ageMs, count }) => ({ end: endOf(now - Math.max(0, Math.floor(ageMs * 1000))), replica, count }))
         .filter(({ end }) => end + this.window > now);

@@ -1,0 +1,108 @@
+/**
+ * A user's day as requests: many callers who ask each for little, and for different things. What is popular is asked for
+ * far more often than the rest (Zipf's law: the n-th of a list 1/n times as often as the first).
+ */
+import { type Random, randomFrom } from '../metro/sample/random.js';
+
+/** What a caller says in Accept-Encoding; undefined: nothing. */
+export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
+
+export interface DayRequest {
+  /** Below the API's own path, with its query. */
+  readonly path: string;
+  readonly key: string;
+  readonly accepts: Accepted;
+  /** Whether it has `If-None-Match` of the current version. */
+  readonly conditional: boolean;
+  /** Whether the caller closes the connection afterwards. */
+  readonly closes: boolean;
+}
+
+const SHARES = { market: 0.7, lists: 0.2, notFound: 0.02, invalid: 0.01 };
+const CONDITIONAL = 1 / 3;
+const BR = 0.5;
+const GZIP = 0.2;
+const CLOSES = 0.05;
+/** Years from which on observations are asked for. */
+const SINCE = { first: 1998, count: 10 };
+
+const LISTS = ['/markets', '/signals', '/forecasts', '/movers?limit=5', '/forecast-runs', '/forecast-backtest'];
+const NOT_FOUND = ['/markets/99999', '/markets/99998/history', '/observations?series_id=NOTHING'];
+const INVALID = ['/markets/houston', '/movers?limit=51', '/observations?series_id=SERIES00&since=today'];
+
+const ofMarket = (cbsa: string): string[] => [
+  `/markets/${cbsa}`,
+  `/markets/${cbsa}/history`,
+  `/markets/${cbsa}/forecast-track`,
+  `/forecasts/${cbsa}/history`,
+];
+
+const ofSeries = (id: string): string[] => [
+  `/observations?series_id=${id}`,
+  ...Array.from({ length: SINCE.count }, (_, i) => `/observations?series_id=${id}&since=${SINCE.first + i}-01-01`),
+];
+
+const indexOf = (cbsa: string): string => `/observations?series_id=metro_hpi&cbsa=${cbsa}`;
+
+export interface DayOptions {
+  readonly cbsas: readonly string[];
+  readonly series: readonly string[];
+}
+
+/** All paths that may be asked for. */
+export const dayPaths = ({ cbsas, series }: DayOptions): string[] => [
+  ...cbsas.flatMap((cbsa) => [...ofMarket(cbsa), indexOf(cbsa)]),
+  ...series.flatMap(ofSeries),
+  ...['/series', ...LISTS, ...NOT_FOUND, ...INVALID],
+];
+
+/** Draws from a list by Zipf's law with exponent 1. */
+const zipf = <T>(random: Random, values: readonly T[]): (() => T) => {
+  const sums: number[] = [];
+  for (const rank of values.keys()) sums.push((sums.at(-1) ?? 0) + 1 / (rank + 1));
+  return () => {
+    const point = random.uniform() * sums.at(-1)!;
+    return values[sums.findIndex((sum) => point < sum)]!;
+  };
+};
+
+export const drawDay = (
+  { cbsas, series, keys }: DayOptions & { readonly keys: readonly string[] },
+  count: number,
+): DayRequest[] => {
+  const random = randomFrom('day');
+  const cbsa = zipf(random, cbsas);
+  const market = zipf(
+    random,
+    cbsas.map((each) => zipf(random, ofMarket(each))),
+  );
+  const list = zipf(random, LISTS);
+  const macro = zipf(
+    random,
+    series.map((each) => zipf(random, ofSeries(each))),
+  );
+  const observations = zipf(random, [() => macro()(), () => indexOf(cbsa()), () => '/series']);
+  const uniform = <T>(values: readonly T[]): T => values[Math.floor(random.uniform() * values.length)]!;
+
+  const good = (): string => {
+    const kind = random.uniform();
+    if (kind < SHARES.market) return market()();
+    return kind < SHARES.market + SHARES.lists ? list() : observations()();
+  };
+  const path = (): string => {
+    const fault = random.uniform();
+    if (fault < SHARES.notFound) return uniform(NOT_FOUND);
+    return fault < SHARES.notFound + SHARES.invalid ? uniform(INVALID) : good();
+  };
+  const accepts = (): Accepted => {
+    const choice = random.uniform();
+    return choice < BR ? 'gzip, deflate, br' : choice < BR + GZIP ? 'gzip, deflate' : undefined;
+  };
+  return Array.from({ length: count }, () => ({
+    path: path(),
+    key: uniform(keys),
+    accepts: accepts(),
+    conditional: random.uniform() < CONDITIONAL,
+    closes: random.uniform() < CLOSES,
+  }));
+};

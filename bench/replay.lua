@@ -1,0 +1,22 @@
+-- Sends the requests of a file, one after the other and then from the start: all of them are made beforehand, so that
+-- one that differs costs wrk no more than one that does not.
+local requests, count, next = {}, 0, 0
+
+init = function(args)
+  local file = io.open(args[1], 'rb')
+  local text = file:read('*a')
+  file:close()
+  local first = 1
+  while true do
+    local _, last = text:find('\r\n\r\n', first, true)
+    if not last then break end
+    count = count + 1
+    requests[count] = text:sub(first, last)
+    first = last + 1
+  end
+end
+
+request = function()
+  next = next % count + 1
+  return requests[next]
+end
