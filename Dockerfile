@@ -18,6 +18,7 @@ COPY --from=build /app/core core
 COPY --from=build /app/plugins plugins
 COPY --from=build /app/config config
 COPY --from=build /app/dataset dataset
+COPY --from=build /app/docs docs
 COPY --from=build /app/templates templates
 # Nothing is written: the root may be read-only, and belongs to somebody else.
 USER node

@@ -69,6 +69,7 @@ export {
   type StorageErrorCode,
 } from './core/errors.js';
 export { compareBy, compareScalars } from './core/storage/compare.js';
+export { frozenCopy } from './core/storage/frozen-copy.js';
 export { IndexedCollection } from './core/storage/indexed-collection.js';
 export { indexedSnapshot } from './core/storage/indexed-snapshot.js';
 export { publicationTime } from './core/storage/publication-time.js';

@@ -14,6 +14,7 @@ import { readable } from '../core/dataset/readable.js';
 import { checkDataset } from '../core/dataset/validate.js';
 import { StorageError } from '../core/errors.js';
 import { packageVersion } from '../core/package-root.js';
+import { frozenCopy } from '../core/storage/frozen-copy.js';
 import { IndexedCollection } from '../core/storage/indexed-collection.js';
 import { type IndexedDataset, indexedSnapshot } from '../core/storage/indexed-snapshot.js';
 import { momentAfter, publicationTime } from '../core/storage/publication-time.js';
@@ -85,7 +86,7 @@ class MemoryAdapter implements StorageAdapter {
         const documents: Document[] = [];
         for await (const batch of readable(dataset.read(collection.name))) {
           this.#assertUsable(signal);
-          for (const document of batch) documents.push(document);
+          for (const document of batch) documents.push(frozenCopy(document));
           onProgress?.({ collection: collection.name, written: documents.length, total: undefined });
         }
         collections.set(collection.name, new IndexedCollection(collection, documents));
@@ -156,10 +157,12 @@ class MemoryAdapter implements StorageAdapter {
     const stored = this.#stored.get(version);
     if (!stored) return undefined;
     stored.holds++;
+    let released = false;
     return {
       ...indexedSnapshot({ ...stored, publishedAt: since }, () => this.#assertUsable()),
       release: () => {
-        stored.holds--;
+        if (!released) stored.holds--;
+        released = true;
       },
     };
   }
@@ -169,7 +172,7 @@ const memory: AdapterModule<MemoryOptions> = {
   kind: 'adapter',
   name: 'memory',
   version: packageVersion,
-  capabilities: { publish: true, versions: true },
+  capabilities: { publish: true, versions: true, durable: false },
   options: {
     type: 'object',
     additionalProperties: false,

@@ -1,10 +1,12 @@
 /** What the options of `metro-forecast forecast` mean: all faults at once. */
 import { OperatorError } from '../core/errors.js';
+import { defaultRules } from '../metro/forecast/default-rules.js';
+import type { ForecastInput } from '../metro/forecast/forecast-dataset.js';
 import { defaultForecastOptions } from '../metro/forecast/model.js';
-import { defaultModel, findModel } from '../metro/forecast/models/index.js';
+import { findModel } from '../metro/forecast/models/index.js';
 import { parseQuarter, quarterName } from '../metro/forecast/quarter-names.js';
-import { checkRules, defaultRules, type Rules } from '../metro/forecast/rules.js';
-import { defaultSpan, type RunsInput, type Span } from '../metro/forecast/runs.js';
+import { checkRules, type Rules } from '../metro/forecast/rules.js';
+import { defaultSpan, type Span } from '../metro/forecast/runs.js';
 
 /** As given on the command line. */
 export interface ForecastArguments {
@@ -22,7 +24,7 @@ export interface ForecastArguments {
 const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
 
 /** @throws OperatorError listing every option that cannot be used */
-export const parseForecastArguments = (given: ForecastArguments): Omit<RunsInput, 'panel' | 'vintage'> => {
+export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastInput, 'created' | 'recompute'> => {
   const faults: string[] = [];
 
   const parsed = <T>(
@@ -96,7 +98,8 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<RunsInput
   const options = {
     minValues: count('--min-values', given.minValues, 1) ?? defaultForecastOptions.minValues,
   };
-  const model = checked(() => findModel(given.model ?? defaultModel.name)) ?? defaultModel;
+  const { model: name } = given;
+  const model = name === undefined ? undefined : checked(() => findModel(name));
 
   if (faults.length > 0) throw new OperatorError('Nothing was forecast:', faults);
   return { model, options, rules, span };

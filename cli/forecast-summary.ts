@@ -1,5 +1,6 @@
 /** What `metro-forecast forecast` says about the runs that it made. */
 import { SIGNALS } from '../metro/collections.js';
+import type { ForecastReport } from '../metro/forecast/forecast-directory.js';
 import type { Runs } from '../metro/forecast/runs.js';
 import { count } from './output.js';
 
@@ -14,26 +15,42 @@ const newestOf = ({ runs, forecasts }: Runs) => {
 };
 
 /** For machines. Field meanings as in the API's reference. */
-export const forecastReport = (version: string, made: Runs) => ({
-  version,
-  model_version: made.runs[0]?.model_version ?? null,
-  runs: made.runs.length,
-  forecasts: made.forecasts.length,
-  without_bounds: made.forecasts.filter(({ lower_80 }) => lower_80 === null).length,
-  newest_run: newestOf(made),
-  backtest: made.backtest ?? null,
-});
+export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) => {
+  const added = new Set(made.added);
+  const rows = made.forecasts.filter(({ run_id }) => added.has(run_id));
+  return {
+    version,
+    model_version: made.runs.at(-1)?.model_version ?? null,
+    runs: added.size,
+    forecasts: rows.length,
+    without_bounds: rows.filter(({ lower_80 }) => lower_80 === null).length,
+    kept: made.runs.map(({ id }) => id).filter((id) => !added.has(id)),
+    replaced: replacedRuns,
+    newest_run: newestOf(made),
+    backtest: made.backtest ?? null,
+  };
+};
+
+/** `3 runs, numbers 20231 to 20233` */
+const range = (ids: readonly number[]): string =>
+  ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
 /** For people: a few lines. */
-export const forecastSummary = (directory: string, version: string, made: Runs): string => {
-  const { runs, forecasts, backtest } = made;
-  const newest = newestOf(made);
+export const forecastSummary = (directory: string, report: ForecastReport): string => {
+  const { version, made } = report;
+  const { backtest } = made;
+  const { forecasts, without_bounds: unbounded, kept, replaced, newest_run: newest } = forecastReport(report);
+  const run = made.runs.find(({ id }) => id === newest.id);
   const signals = Object.entries(newest.signals).map(([signal, n]) => `${n} ${signal}`);
-  const unbounded = forecastReport(version, made).without_bounds;
   const lines = [
-    `${count.format(runs.length)} runs of ${runs[0]?.model_version}, numbers ${runs[0]?.id} to ${newest.id}: ${count.format(forecasts.length)} forecasts.`,
-    `Newest run: ${newest.forecasts} markets, ${signals.join(', ')}.`,
+    made.added.length === 0
+      ? 'Nothing to add: every quarter asked for has a run. --recompute makes them anew.'
+      : `Added ${range(made.added)}, by ${run?.model_version}: ${count.format(forecasts)} forecasts.`,
   ];
+  if (replaced.length > 0) lines.push(`Replaced ${range(replaced)}.`);
+  if (kept.length > 0) lines.push(`Kept ${range(kept)}.`);
+  lines.push(`Newest run: ${newest.forecasts} markets, ${signals.join(', ')}.`);
+  if (run?.notes) lines.push(run.notes);
   if (unbounded > 0) {
     lines.push(`${count.format(unbounded)} forecasts have no bounds, since too few outcomes were known at the time.`);
   }
@@ -41,7 +58,8 @@ export const forecastSummary = (directory: string, version: string, made: Runs):
     backtest
       ? `Backtest: ${count.format(backtest.n)} forecasts came due; mean absolute error ${backtest.mae_pp.toFixed(2)} percentage points ` +
           `(${backtest.benchmark.name} ${backtest.benchmark.mae_pp.toFixed(2)}, skill ${backtest.skill_mae.toFixed(2)}), ` +
-          `${(100 * backtest.coverage_80).toFixed(0)}% inside the 80% interval.`
+          `${(100 * backtest.coverage_80).toFixed(0)}% inside the 80% interval, ` +
+          `${backtest.declines_called} of ${backtest.declines} declines called.`
       : 'No backtest: the runs span under 12 months, or no target has been published yet.',
     `${directory} is now version ${version}.`,
   );

@@ -1,9 +1,9 @@
 /** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
 import { type Command, Option } from 'commander';
+import { defaultRules } from '../metro/forecast/default-rules.js';
 import { forecastDirectory } from '../metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../metro/forecast/model.js';
-import { defaultModel, models } from '../metro/forecast/models/index.js';
-import { defaultRules } from '../metro/forecast/rules.js';
+import { defaultModel, fallbackModel, models } from '../metro/forecast/models/index.js';
 import { defaultSpan } from '../metro/forecast/runs.js';
 import { createdOption } from './created-option.js';
 import { type ForecastArguments, parseForecastArguments } from './forecast-options.js';
@@ -13,20 +13,24 @@ import { createProgress } from './progress.js';
 
 interface Options extends ForecastArguments {
   readonly created?: Date;
+  readonly recompute?: boolean;
   readonly json?: boolean;
 }
 
 const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join('\n');
 
 /** Its choices are for completion: `parseForecastArguments` checks the value, and tells all faults together. */
-const modelOption = new Option('--model <name>', `what to forecast with (default: ${defaultModel.name})`)
+const modelOption = new Option(
+  '--model <name>',
+  `what to forecast with (default: ${defaultModel.name}, or ${fallbackModel.name} without its inputs)`,
+)
   .choices(models.map(({ name }) => name))
   .argParser((name) => name);
 
 export const register = (program: Command): void => {
   program
     .command('forecast')
-    .description("add a model's runs to a dataset directory, in the place of those that it has")
+    .description("add a model's runs to a dataset directory, at the quarters that have none")
     .argument('<dir>', 'the dataset directory')
     .addOption(modelOption)
     .option('--runs <n>', `the newest quarters, one run each (default: ${defaultSpan.last}, or all from --from on)`)
@@ -40,14 +44,16 @@ export const register = (program: Command): void => {
       '--grades <a,b,c,d>',
       `probabilities of a decline below which the grade is A, B, C and D (default: ${defaultRules.grades.join(',')})`,
     )
+    .option('--recompute', 'make the runs anew that are there already, but for those that earlier vintages published')
     .addOption(createdOption('the forecast'))
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(
       'after',
       `
-Each run uses the index up to its quarter only, as the dataset's vintage has it. Outcomes published since are
-stored beside the forecasts and scored in the backtest. All but runs, forecasts, backtest and the markets'
-figures from them stays as it is. A command that fails changes nothing.
+Each run uses the data up to its quarter only, as the dataset's vintage has it. The run at the newest quarter is
+"published" and stays as it is when later vintages are imported; those at quarters before are "reconstructed".
+Outcomes published since are stored beside the forecasts and scored in the backtest. All but runs, forecasts,
+backtest and the markets' figures from them stays as it is. A command that fails changes nothing.
 
 Models:
 ${modelList}
@@ -56,21 +62,22 @@ Examples:
   $ metro-forecast forecast data
   $ metro-forecast forecast data --from 2005Q4 --to 2024Q4
   $ metro-forecast forecast data --created 2024-11-26T14:00:00Z
-  $ metro-forecast forecast data --model persistence --runs 16 --expand-point 3
+  $ metro-forecast forecast data --recompute --model persistence --runs 16 --expand-point 3
 
 Exit codes: 0 forecast, 1 failure (nothing changed), 2 wrong usage.`,
     )
-    .action(async (directory: string, { json, created, ...given }: Options) => {
+    .action(async (directory: string, { json, created, recompute, ...given }: Options) => {
       const input = parseForecastArguments(given);
       const progress = createProgress();
       try {
-        const { version, made } = await forecastDirectory(directory, {
+        const report = await forecastDirectory(directory, {
           ...input,
+          recompute,
           time: created,
           onRead: (rows) => progress.update('reading hpi', rows),
         });
         progress.finish();
-        print(json ? toJson(forecastReport(version, made)) : forecastSummary(directory, version, made));
+        print(json ? toJson(forecastReport(report)) : forecastSummary(directory, report));
       } finally {
         progress.finish();
       }

@@ -6,7 +6,7 @@ import { OperatorError } from '../core/errors.js';
 import type { CommonOptions } from './options.js';
 import { count, print, printJson } from './output.js';
 import { createProgress } from './progress.js';
-import { withPublishedStorage } from './published-storage.js';
+import { whatServicesDo, withPublishedStorage } from './published-storage.js';
 
 const MOST_FAULTS = 20;
 
@@ -21,11 +21,11 @@ const interruption = (): { signal: AbortSignal; end(): void } => {
 const publish = async (directory: string, options: CommonOptions): Promise<void> => {
   const { dataset, manifest } = await openDirectory(directory);
   const rows: Record<string, number> = {};
-  await withPublishedStorage(options.config, 'publish', async (publishTo, { collections }) => {
+  const services = await withPublishedStorage(options.config, 'publish', async (publishTo, storage) => {
     const progress = createProgress();
     const { signal, end } = interruption();
     try {
-      const faults = await checkDataset(dataset, collections, {
+      const faults = await checkDataset(dataset, storage.collections, {
         maxFaults: MOST_FAULTS,
         onProgress: ({ collection, rows: done, total }) => progress.update(`checking ${collection}`, done, total),
       });
@@ -44,11 +44,12 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       progress.finish();
       end();
     }
+    return whatServicesDo(storage);
   });
   const { version } = manifest;
   if (options.json) return printJson({ version, rows });
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
-  print(`Version ${version} is published: ${count.format(total)} rows. Running services follow now.`);
+  print(`Version ${version} is published: ${count.format(total)} rows. ${services}`);
 };
 
 export const register = (program: Command): void => {

@@ -20,7 +20,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   try {
     const { adapter, module } = storage;
     const able = adapter[capability];
-    if (!able || module.name === 'memory') {
+    if (!able || module.capabilities.durable === false) {
       const why = able ? 'forgets everything when this command ends' : WHAT[capability];
       throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
         'name one in "adapter" that does not, such as "mongo"',
@@ -34,3 +34,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
     await storage.close();
   }
 };
+
+/** What becomes of services that run while another version is made current. */
+export const whatServicesDo = ({ module }: OpenedStorage): string =>
+  module.capabilities.follows === false ? 'Restart running services to serve it.' : 'Running services follow now.';

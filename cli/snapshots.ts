@@ -1,21 +1,22 @@
 /** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
 import type { Command } from 'commander';
+import type { OpenedStorage } from '../app/open-storage.js';
 import type { Versions } from '../core/contracts/storage.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { nearest } from '../core/nearest.js';
 import { type CommonOptions, jsonOption, parseCount } from './options.js';
 import { note, print, printJson, table } from './output.js';
-import { withPublishedStorage } from './published-storage.js';
+import { whatServicesDo, withPublishedStorage } from './published-storage.js';
 import { EXIT_CODES } from './report.js';
 
 type Listed = Awaited<ReturnType<Versions['list']>>[number];
 
 const withVersions = <T>(
   command: Command,
-  task: (versions: Versions, options: CommonOptions) => Promise<T>,
+  task: (versions: Versions, options: CommonOptions, storage: OpenedStorage) => Promise<T>,
 ): Promise<T> => {
   const options = command.optsWithGlobals<CommonOptions>();
-  return withPublishedStorage(options.config, 'versions', (versions) => task(versions, options));
+  return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
 const formatVersions = (list: readonly Listed[]): string =>
@@ -37,7 +38,7 @@ const list = (command: Command) =>
   });
 
 const activate = (version: string, command: Command) =>
-  withVersions(command, async (versions, { json }) => {
+  withVersions(command, async (versions, { json }, storage) => {
     try {
       await versions.activate(version);
     } catch (error) {
@@ -48,7 +49,7 @@ const activate = (version: string, command: Command) =>
       throw new OperatorError(`There is no version "${version}"; ${hint}`, [], { cause: error });
     }
     if (json) return printJson({ version });
-    return print(`Version ${version} is current. Running services follow now.`);
+    return print(`Version ${version} is current. ${whatServicesDo(storage)}`);
   });
 
 const prune = (keep: number, command: Command) =>
@@ -85,7 +86,7 @@ Exit codes: ${EXIT_CODES}.`,
 
   snapshots
     .command('activate')
-    .description('make a published version the current one; running services follow')
+    .description('make a published version the current one')
     .argument('<version>', 'as "snapshots list" shows it')
     .option(...jsonOption)
     .addHelpText('after', help('activate 2024-09-30-0a1b2c3d4e5f'))

@@ -1,5 +1,86 @@
 /** Types of the Metro Forecast API 1.0.0, written by `metro-forecast types` from its OpenAPI document. */
 
+export type Area = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** Title by the Office of Management and Budget, July 2023. */
+  readonly name: string;
+  readonly kind: 'metropolitan' | 'division';
+  /** Postal codes, in the sequence of the title. */
+  readonly states: readonly string[];
+  /** The metropolitan area that a division is part of. */
+  readonly parent: string | null;
+  /** Divisions of a metropolitan area. */
+  readonly divisions: readonly string[];
+  /** Of the centre by the Census Gazetteer of 2025, in degrees; of the parent for a division. */
+  readonly latitude: number;
+  /** In degrees, east of Greenwich. */
+  readonly longitude: number;
+  /** Whether it is a market of this snapshot. */
+  readonly has_index: boolean;
+};
+
+export type AreaForecastHistory = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** When the run was made. */
+  readonly run_at: string;
+  /** Identifier of the model version. */
+  readonly model_version: string;
+  /** Forecast horizon in months. */
+  readonly horizon_months: number;
+  /** First day of the quarter whose 12-month change is forecast. */
+  readonly target_period: string;
+  /** Point forecast, in percent. */
+  readonly point: number;
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  readonly lower_80: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
+};
+
+export type AreaForecastTrack = {
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** When the run was made. */
+  readonly run_at: string;
+  /** Identifier of the model version. */
+  readonly model_version: string;
+  /** Forecast horizon in months. */
+  readonly horizon_months: number;
+  /** First day of the quarter whose 12-month change is forecast. */
+  readonly target_period: string;
+  /** Point forecast, in percent. */
+  readonly point: number;
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  readonly lower_80: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
+  readonly run_id: number;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  /** The published 12-month change at `target_period`, in percent. */
+  readonly realized: number | null;
+  /** `realized` - `point`, in percentage points. */
+  readonly error_pp: number | null;
+  /** Whether `realized` lies in the 80% interval. */
+  readonly within_80: boolean | null;
+  /** The vintage that `realized` was read from. */
+  readonly realized_as_of: string | null;
+  /** Probability of a decline that `risk_score` grades. */
+  readonly decline_probability: number | null;
+};
+
 export type Backtest = {
   /** When the backtest was computed. */
   readonly as_of: string;
@@ -35,6 +116,45 @@ export type Backtest = {
   readonly skill_mae: number;
   /** Vintage of the realized values. */
   readonly realized_vintage: string;
+  /** Share of realized values above 0: the hit rate of saying "up" each time. */
+  readonly base_rate_up?: number;
+  /** Scored forecasts whose realized value is below 0. */
+  readonly declines?: number;
+  /** Of these, those with a point forecast below 0. */
+  readonly declines_called?: number;
+};
+
+export type BacktestGroup = {
+  /** The year, quarter, grade, signal, state or size of forecast. */
+  readonly group: string;
+  /** Scored forecasts. */
+  readonly n: number;
+  /** Mean absolute error, in percentage points. */
+  readonly mae_pp: number;
+  /** The same of persistence. */
+  readonly benchmark_mae_pp: number;
+  /** Mean of realized - point, in percentage points. */
+  readonly bias_pp: number;
+  /** The same of persistence. */
+  readonly benchmark_bias_pp: number;
+  /** Share of realized values inside the 80% interval. */
+  readonly coverage_80: number;
+  /** Mean of the width + 10 times the miss. */
+  readonly interval_score_80: number;
+  /** Share of forecasts with the sign of the realized change. */
+  readonly direction_hit_rate: number;
+  /** The same of persistence. */
+  readonly benchmark_hit_rate: number;
+  /** The same of saying "up" each time: the share of realized values above 0. */
+  readonly always_up_hit_rate: number;
+  /** Realized values below 0. */
+  readonly declines: number;
+  /** Of these, those with a point forecast below 0. */
+  readonly declines_called: number;
+  /** Share of realized values below 0. */
+  readonly decline_share: number;
+  /** Mean `decline_probability` of the same forecasts: equal to `decline_share` where grades say what comes true. */
+  readonly predicted_decline_share: number | null;
 };
 
 export type Error = {
@@ -61,10 +181,14 @@ export type ForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. */
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
 };
 
 export type ForecastRun = {
@@ -75,6 +199,28 @@ export type ForecastRun = {
   readonly features: readonly string[] | null;
   readonly notes: string | null;
   readonly horizon_months: number;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
+  /** When it was first published. */
+  readonly published_at: string | null;
+  /** The rules of signals and grades in force at the run. */
+  readonly rules: {
+    /** `expand` needs a `point` of at least this, */
+    readonly expand_point: number;
+    /** and a `lower_80` above this. */
+    readonly expand_lower: number;
+    /** `contract` is a `point` below this. */
+    readonly contract_point: number;
+    /** Probabilities of a decline below which the grade is A, B, C and D; F from the last one on. */
+    readonly grades: readonly number[];
+  } | null;
+  /** Coefficients of the fit at the run; empty where it published none. */
+  readonly coefficients: readonly {
+    readonly name: string;
+    readonly value: number;
+  }[];
 };
 
 export type ForecastTrack = {
@@ -88,12 +234,18 @@ export type ForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. */
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
+  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  readonly basis: 'published' | 'reconstructed';
+  /** Date up to which the data that it was computed from was known. */
+  readonly vintage: string | null;
   readonly run_id: number;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -103,6 +255,8 @@ export type ForecastTrack = {
   readonly within_80: boolean | null;
   /** The vintage that `realized` was read from. */
   readonly realized_as_of: string | null;
+  /** Probability of a decline that `risk_score` grades. */
+  readonly decline_probability: number | null;
 };
 
 export type Health = {
@@ -131,13 +285,13 @@ export type Market = {
   readonly cbsa: string;
   /** Name of the metro. */
   readonly name: string;
-  /** Signal of the newest run. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Risk grade of the newest run, from A (low) to F. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Trailing 12-month change of the index, in percent. */
   readonly yoy_price: number | null;
-  /** Forecast 12-month return, in percent. */
+  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
   readonly forecast_12m: number | null;
 };
 
@@ -145,13 +299,15 @@ export type MarketSignal = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
   readonly name: string;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** In percent. */
+  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
   readonly forecast_12m: number;
-  /** In percent. */
+  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
-  /** In percent. */
+  /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
   readonly run_id: number;
   readonly run_at: string;
@@ -168,7 +324,9 @@ export type Mover = {
   readonly prior_forecast_12m: number;
   /** Current - prior, in percentage points, signed. */
   readonly delta_pp: number;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
   readonly prior_signal: 'expand' | 'hold' | 'contract' | null;
   readonly run_at: string;
   readonly prior_run_at: string;
@@ -224,8 +382,18 @@ export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      readonly risk_score?: string;
+      /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly Market[];
@@ -236,14 +404,42 @@ export interface Paths {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: Market;
+  };
+  /** Every metropolitan area of the United States and its divisions */
+  readonly '/areas': {
+    readonly input: {
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly Area[];
+    };
+  };
+  /** One metropolitan area or division */
+  readonly '/areas/{cbsa}': {
+    readonly input: {
+      /** Code of the area or division: exactly 5 digits. */
+      readonly cbsa: string;
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: Area;
   };
   /** The full quarterly house price index of one market */
   readonly '/markets/{cbsa}/history': {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -256,6 +452,14 @@ export interface Paths {
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      readonly risk_score?: string;
+      /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -265,11 +469,15 @@ export interface Paths {
       readonly data: readonly Market[];
     };
   };
-  /** What the model predicted for one market at each past run */
+  /** What the model says of one market at each past quarter */
   readonly '/forecasts/{cbsa}/history': {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -284,6 +492,10 @@ export interface Paths {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -293,11 +505,45 @@ export interface Paths {
       readonly data: readonly ForecastTrack[];
     };
   };
+  /** What the model says of every market at each past quarter */
+  readonly '/forecast-history': {
+    readonly input: {
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly AreaForecastHistory[];
+    };
+  };
+  /** Each past forecast of every market beside what came true */
+  readonly '/forecast-track': {
+    readonly input: {
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly AreaForecastTrack[];
+    };
+  };
   /** Every completed model run */
   readonly '/forecast-runs': {
     readonly input: {
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly ForecastRun[];
@@ -305,9 +551,26 @@ export interface Paths {
   };
   /** The newest rolling-realized backtest of the baseline forecast */
   readonly '/forecast-backtest': {
-    readonly input: Readonly<Record<string, never>>;
+    readonly input: {
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
     readonly output: {
       readonly data: Backtest | null;
+    };
+  };
+  /** How well past forecasts came true, by year, quarter, grade, signal, state or size of forecast */
+  readonly '/forecast-backtest/breakdown': {
+    readonly input: {
+      /** What to group by. */
+      readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size';
+      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
+    };
+    readonly output: {
+      readonly data: readonly BacktestGroup[];
     };
   };
   /** Observations of one series */
@@ -315,8 +578,10 @@ export interface Paths {
     readonly input: {
       /** Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. */
       readonly series_id: string;
-      /** Earliest date of the observations, inclusive. */
+      /** Earliest period, inclusive. */
       readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
       /** Narrows `metro_hpi` to one market: exactly 5 digits. */
       readonly cbsa?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
@@ -333,6 +598,8 @@ export interface Paths {
     readonly input: {
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly Series[];
@@ -341,6 +608,14 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      readonly risk_score?: string;
+      /** What to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
@@ -353,10 +628,18 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: {
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      readonly state?: string;
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      readonly signal?: string;
+      /** What to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a "-" before it. Nulls come last. */
+      readonly sort?: string;
       /** How many at most. */
       readonly limit?: number;
       /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv';
+      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      readonly as_of?: string;
     };
     readonly output: {
       readonly data: readonly Mover[];

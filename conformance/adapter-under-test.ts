@@ -4,14 +4,18 @@ import type { AdapterContext, Capabilities, Dataset, StorageAdapter } from '../c
 export interface AdapterUnderTest {
   /** The heading of the tests. */
   readonly name: string;
-  /** What the adapter declares: it chooses the tests that run. */
+  /** What the adapter declares: it chooses the tests that run. Left out, `durable` and `follows` are true. */
   readonly capabilities: Capabilities;
   /**
    * A new adapter, opened, over a store of its own in which `dataset` is current. Relative paths that
    * `context.resolvePath` resolves are in a folder of this adapter's own, which the suite removes.
    */
   create(dataset: Dataset, context: AdapterContext): Promise<StorageAdapter>;
-  /** A new adapter, not opened, over an empty store of its own. Without it, tests of such stores are skipped. */
+  /**
+   * A new adapter, not opened, over the store that `context.resolvePath` leads to: an empty one at first; the store of
+   * another adapter, where that was made with a context of the same folder. Also called in another process, which
+   * imports the test file again. Without it, tests of empty stores, and of several adapters over one, are skipped.
+   */
   createEmpty?(context: AdapterContext): StorageAdapter | Promise<StorageAdapter>;
   /**
    * For an adapter that does not publish but notices: puts `dataset` in the place of what its store holds.
@@ -21,6 +25,8 @@ export interface AdapterUnderTest {
   /** Takes the backend away, and brings it back. Without both, tests of that are skipped. */
   breakBackend?(adapter: StorageAdapter): Promise<void>;
   repairBackend?(adapter: StorageAdapter): Promise<void>;
-  /** Removes what `create` or `createEmpty` made outside of its folder. The adapter is closed by then. */
+  /** Why no other process can be over the same store, where none can: its tests are skipped with this reason. */
+  readonly noOtherProcess?: string;
+  /** Removes what `create` or `createEmpty` made outside of its folder, once all adapters over it are closed. */
   cleanup?(adapter: StorageAdapter): Promise<void>;
 }

@@ -1,8 +1,12 @@
 /** Proves that a read ends when its caller no longer wants it. */
 import assert from 'node:assert/strict';
-import { failsWith } from './expect.js';
-import { CROWD_BLOCKS, CROWD_SEATS, crowd, items } from './fixture.js';
+import { getEventListeners } from 'node:events';
+import type { Document } from '../core/contracts/dataset.js';
+import type { Query } from '../core/contracts/storage.js';
+import { failsWith, sameItems, sameSequence } from './expect.js';
+import { CROWD_BLOCKS, CROWD_SEATS, crowd, items, rows, rowsWithCrowd } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';
+import { answerOf } from './reference.js';
 
 export const describeCancelling = (instance: () => Instance): void => {
   describe('a signal', () => {
@@ -28,6 +32,71 @@ export const describeCancelling = (instance: () => Instance): void => {
         if (!first.done && first.value.length < CROWD_BLOCKS * CROWD_SEATS) {
           await failsWith('aborted', () => batches.next());
         }
+      });
+    });
+
+    it('aborted between two batches makes find() reject with aborted also in another order, in a range, descending', async () => {
+      const parts: readonly Partial<Query>[] = [
+        { descending: true },
+        { order: crowd.orders![0]! },
+        { range: { field: 'seat', from: 100 } },
+        { range: { field: 'block', from: 0 }, limit: 40_000 },
+      ];
+      await withSnapshot(instance(), async (snapshot) => {
+        for (const part of parts) {
+          const query = { order: crowd.key, ...part };
+          const controller = new AbortController();
+          const batches = snapshot.find('crowd', query, controller.signal)[Symbol.asyncIterator]();
+          const first = await batches.next();
+          controller.abort();
+          const { length } = answerOf(rowsWithCrowd()['crowd']!, query);
+          if (!first.done && first.value.length < length) await failsWith('aborted', () => batches.next());
+        }
+      });
+    });
+
+    it('aborted ends its own read and no other, and the snapshot stays readable', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const controller = new AbortController();
+        const cancelled = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
+        const other = snapshot.find('crowd', { order: crowd.key, limit: 5000 })[Symbol.asyncIterator]();
+        await cancelled.next();
+        const found: Document[] = [...((await other.next()).value ?? [])];
+        controller.abort();
+        await cancelled.next().catch(() => {});
+        for (let batch = await other.next(); !batch.done; batch = await other.next()) found.push(...batch.value);
+        sameSequence(crowd, found, rowsWithCrowd()['crowd']!.slice(0, 5000));
+        sameItems(await find(snapshot, items), rows['items']!);
+      });
+    });
+
+    it('that is not aborted changes nothing', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const { signal } = new AbortController();
+        assert.equal((await snapshot.get('items', ['i01'], signal))?.['id'], 'i01');
+        sameItems(await find(snapshot, items, {}, signal), rows['items']!);
+        sameSequence(crowd, await find(snapshot, crowd, {}, signal), rowsWithCrowd()['crowd']!);
+        await instance().adapter.ping(signal);
+      });
+    });
+
+    it('has no listeners left once its reads have ended, and may be aborted then', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const controller = new AbortController();
+        const { signal } = controller;
+        for (let i = 0; i < 20; i++) {
+          await snapshot.get('items', ['i01'], signal);
+          await snapshot.get('items', ['zz'], signal);
+          await find(snapshot, items, { limit: 2 }, signal);
+          for await (const _ of snapshot.find('crowd', { order: crowd.key }, signal)) break;
+        }
+        const left = getEventListeners(signal, 'abort').length;
+        assert(
+          left < 20,
+          `${left} listeners are left on a signal after 80 reads with it: remove each when its read ends`,
+        );
+        controller.abort();
+        sameItems(await find(snapshot, items), rows['items']!);
       });
     });
 

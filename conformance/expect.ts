@@ -96,21 +96,29 @@ const sameKeys = (
   sameList(keysOf(collection, found), keysOf(collection, expected), rule);
 };
 
+const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 ? ` for ${JSON.stringify(query)}` : '');
+
 /**
  * The same documents in the same order.
- * @param query what was asked, where a test asks for several
+ * @param query what was asked
  */
 export const sameSequence = (
   collection: Collection,
   found: readonly Document[],
   expected: readonly Document[],
   query?: object,
-): void => sameKeys(collection, found, expected, query ? `in the order of ${JSON.stringify(query)}` : 'in order');
+): void => sameKeys(collection, found, expected, `in order${forQuery(query)}`);
 
 /** The same documents, in any order. */
-export const sameSet = (collection: Collection, found: readonly Document[], expected: readonly Document[]): void => {
+export const sameSet = (
+  collection: Collection,
+  found: readonly Document[],
+  expected: readonly Document[],
+  query?: object,
+): void => {
   const byKey = compareBy(collection.key);
-  sameKeys(collection, found.toSorted(byKey), expected.toSorted(byKey), 'in any order, here sorted by key');
+  const rule = `in any order, here sorted by key${forQuery(query)}`;
+  sameKeys(collection, found.toSorted(byKey), expected.toSorted(byKey), rule);
 };
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));

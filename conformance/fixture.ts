@@ -2,6 +2,7 @@
 import type { Collection, Document, Manifest } from '../core/contracts/dataset.js';
 import type { Dataset } from '../core/contracts/storage.js';
 import { compareBy } from '../core/storage/compare.js';
+import { numbers as numberValues, shapes as shapeValues, typedRows, words as wordValues } from './tricky-values.js';
 
 const object = (properties: Record<string, object>) => ({
   type: 'object',
@@ -11,6 +12,7 @@ const object = (properties: Record<string, object>) => ({
 const string = { type: 'string' };
 const integer = { type: 'integer' };
 const number = { type: 'number' };
+const orNull = (type: string) => ({ type: [type, 'null'] });
 
 /** One key field, and orders whose leading fields tie. */
 export const items: Collection = {
@@ -31,18 +33,8 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/** Keys that are numbers, from edge to edge of a double. */
-export const numbers: Collection = {
-  name: 'numbers',
-  key: ['value'],
-  schema: object({ value: number, twice: { type: 'array', items: number } }),
-};
-
-/** Keys that are strings of every kind. */
-export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
-
-/** Documents of every shape that JSON allows. */
-export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
+/** The same keys as those of `items`, of other documents, under a name that begins with theirs. */
+export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
 
@@ -54,9 +46,65 @@ export const crowd: Collection = {
   schema: object({ block: integer, seat: integer, score: integer, name: string }),
 };
 
-export const collections: ReadonlyMap<string, Collection> = new Map(
-  [items, readings, numbers, words, shapes, nothing, crowd].map((collection) => [collection.name, collection]),
-);
+/** Keys that are numbers, from edge to edge of a double. */
+export const numbers: Collection = {
+  name: 'numbers',
+  key: ['value'],
+  schema: object({ value: number, label: string }),
+};
+
+/** Keys that are strings of every kind. */
+export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
+
+/** Keys of two strings that run into one another where they are joined without care. */
+export const pairs: Collection = {
+  name: 'pairs',
+  key: ['left', 'right'],
+  orders: [['right', 'left']],
+  schema: object({ left: string, right: string, label: string }),
+};
+
+/** Orders by strings and numbers of every kind that are no keys, and tie. */
+export const spots: Collection = {
+  name: 'spots',
+  key: ['id'],
+  orders: [
+    ['name', 'size', 'id'],
+    ['size', 'name', 'id'],
+  ],
+  schema: object({ id: integer, name: string, size: number }),
+};
+
+/** Documents of every shape that JSON allows. */
+export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
+
+/** Fields of every type that a schema declares, none of them required. */
+export const records: Collection = {
+  name: 'records',
+  key: ['code'],
+  schema: {
+    type: 'object',
+    properties: {
+      code: string,
+      flag: orNull('boolean'),
+      count: orNull('integer'),
+      ratio: orNull('number'),
+      note: orNull('string'),
+      tags: orNull('array'),
+      extra: orNull('object'),
+    },
+    required: ['code'],
+  },
+};
+
+const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
+  new Map(list.map((collection) => [collection.name, collection]));
+
+/** What tests of everything but reading need. */
+export const collections = byName([items, readings, twins, nothing, crowd]);
+
+/** The same, and those of every value. */
+export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
 
 const itemRows = Array.from({ length: 24 }, (_, i) => ({
   id: `i${String(i + 1).padStart(2, '0')}`,
@@ -71,83 +119,50 @@ const readingRows = ['north', 'south', 'west'].flatMap((station, s) =>
   ),
 );
 
-const numberRows = [
-  -Number.MAX_VALUE,
-  Number.MIN_SAFE_INTEGER,
-  -(2 ** 31) - 1,
-  -10,
-  -9.5,
-  -Number.MIN_VALUE,
-  0,
-  Number.MIN_VALUE,
-  Number.EPSILON,
-  0.1,
-  0.3,
-  0.1 + 0.2,
-  1 / 3,
-  2,
-  10,
-  2 ** 32,
-  2 ** 53 - 2,
-  Number.MAX_SAFE_INTEGER,
-  1e21,
-  Number.MAX_VALUE,
-].map((value) => ({ value, twice: [value, value] }));
+const parts = ['', ' ', 'a', 'a ', 'a\0', 'a,', 'a|', 'aa', 'a","', '|a', ',a', '1', 'b'];
+const pairRows = parts.flatMap((left) => parts.map((right) => ({ left, right, label: JSON.stringify([left, right]) })));
 
-/** In the order of their code points. */
-export const orderedWords = [
+const names = [
   '',
-  '\0',
   ' ',
-  '$gt',
-  '%',
-  '.*',
+  'A',
+  'A ',
+  'a',
+  'aa',
+  'a\0',
+  'Z',
+  'b',
   '10',
   '9',
-  'A',
-  'A\0',
-  'A\0B',
-  'AB',
-  'Z',
-  '_',
-  'a',
-  'a.b',
+  '01001',
+  '1001',
+  '\u00e9',
   'e\u0301',
-  'ä',
-  'é',
-  'ß',
-  'ﬁ',
-  '\uffee',
   '\uffff',
   '𐀀',
-  '👩',
-  '👩‍💻',
   '😀',
-].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-
-const shapeRows: readonly Document[] = [
-  { id: 'absent' },
-  { id: 'booleans', yes: true, no: false },
-  { id: 'empty', text: '', list: [], object: {}, deep: [[], [{}], [[null]]] },
-  { id: 'names', 'a.b': 1, a: { b: 2, 'c.d': 3 }, $set: { $gt: 4 }, 'with space': 5, ключ: 6, '😀': 7, '': 8 },
-  { id: 'nested', list: [1, 'two', { three: [3, { four: 4 }] }, null], object: { x: { y: { z: [] } } } },
-  { id: 'nulls', nothing: null, object: { nothing: null }, list: [null] },
-  {
-    id: 'prototype',
-    // In brackets, since a bare `__proto__` would set the prototype.
-    nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
-    values: ['__proto__', 'constructor', 'prototype'],
-  },
-  { id: 'text', quotes: '"\'`', lines: 'a\r\nb\u2028c', markup: '<&>', nul: 'a\0b', emoji: '👩‍💻' },
-  {
-    id: 'types',
-    digits: '123',
-    truth: 'true',
-    date: '2024-02-30',
-    time: '2024-01-01T00:00:00Z',
-    oid: '0123456789abcdef01234567',
-  },
 ];
+const sizes = [
+  -(2 ** 31) - 1,
+  -16_777_217,
+  -16_777_216,
+  -10,
+  -9,
+  -0.5,
+  0,
+  0.1 + 0.2,
+  0.3,
+  9,
+  10,
+  16_777_217,
+  16_777_216,
+];
+// Four of each name in a row, and sizes in steps of 5 of 13: each name has several sizes, and each size several names.
+const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
+  id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
+  name: names[Math.floor(i / 4)],
+  size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
+}));
 
 export const CROWD_BLOCKS = 50;
 export const CROWD_SEATS = 1000;
@@ -164,66 +179,115 @@ export type Rows = Readonly<Record<string, readonly Document[]>>;
 
 const inKeyOrder = (rows: Rows): Rows =>
   Object.fromEntries(
-    Object.entries(rows).map(([name, documents]) => [name, [...documents].sort(compareBy(collections.get(name)!.key))]),
+    Object.entries(rows).map(([name, documents]) => [
+      name,
+      documents.toSorted(compareBy(allCollections.get(name)!.key)),
+    ]),
   );
 
-/** The rows of every collection, in key order; `crowd` has none. */
+/** The rows of `collections`, in key order; `crowd` has none. */
 export const rows: Rows = inKeyOrder({
   items: itemRows,
   readings: readingRows,
-  numbers: numberRows,
-  words: orderedWords.map((word) => ({ word, units: word.length })),
-  shapes: shapeRows,
+  items_twins: itemRows.map((item) => ({ ...item, label: `Twin of ${item.id}` })),
   nothing: [],
   crowd: [],
 });
 
-let crowded: Rows | undefined;
-
-/** The same with `crowd` filled; made when first asked for. */
-export const rowsWithCrowd = (): Rows => {
-  crowded ??= { ...rows, crowd: crowdRows() };
-  return crowded;
+/** What `make` gives, made when first asked for. */
+const once = (make: () => Rows): (() => Rows) => {
+  let made: Rows | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 };
 
+const crowded = once(() => ({ crowd: crowdRows() }));
+
+/** The rows of `collections`, `crowd` filled. */
+export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
+
+/** The rows of `allCollections`, in key order; `crowd` has none. */
+export const allRows = once(() => ({
+  ...rows,
+  ...inKeyOrder({
+    numbers: numberValues.map((value) => ({ value, label: String(value) })),
+    words: wordValues.map((word) => ({ word, units: word.length })),
+    pairs: pairRows,
+    spots: spotRows,
+    shapes: shapeValues.map(({ document }) => document),
+    records: typedRows,
+  }),
+}));
+
+/** The same with `crowd` filled. */
+export const allRowsWithCrowd = once(() => ({ ...allRows(), ...crowded() }));
+
+/** Every field has a value that nothing else tells. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
   version,
   created,
-  vintage: created.slice(0, 10),
+  vintage: '2023-11-15',
   synthetic: true,
   sources: [
     {
       id: 'suite',
-      title: 'The conformance suite',
+      title: 'The conformance suite – été',
       cadence: 'daily',
-      latest_period: created.slice(0, 10),
-      last_loaded_at: null,
+      latest_period: '2023-11-14',
+      last_loaded_at: '2023-11-15T06:07:08.009Z',
       late_after_seconds: 86_400,
       stale_after_seconds: 172_800,
+      attribution: 'Source: "the suite", 2023',
+    },
+    {
+      id: 'another',
+      title: 'A',
+      cadence: 'quarterly',
+      latest_period: null,
+      last_loaded_at: null,
+      late_after_seconds: 0,
+      stale_after_seconds: 0,
+      attribution: null,
+    },
+    {
+      id: 'a third',
+      title: 'B',
+      cadence: 'annual',
+      latest_period: null,
+      last_loaded_at: null,
+      late_after_seconds: 1,
+      stale_after_seconds: 2,
     },
   ],
 });
 
 const BATCH = 700;
 
-async function* inBatches(documents: readonly Document[]) {
+/** Documents in batches of `size`, and one of none before them. Copies, so that no adapter spoils another's. */
+export async function* inBatches(documents: readonly Document[], size = BATCH) {
   yield [];
-  // Copies, so that whatever an adapter does to them spoils no other test.
-  for (let start = 0; start < documents.length; start += BATCH) {
-    yield structuredClone(documents.slice(start, start + BATCH));
+  for (let start = 0; start < documents.length; start += size) {
+    yield structuredClone(documents.slice(start, start + size));
   }
 }
 
 export const FIRST = 'first-1';
-export const FIRST_CREATED = '2024-01-01T00:00:00.000Z';
+export const FIRST_CREATED = '2024-01-01T12:34:56.789Z';
 export const SECOND = 'second-2';
-export const SECOND_CREATED = '2024-02-01T00:00:00.000Z';
+export const SECOND_CREATED = '2024-02-01T00:00:00Z';
 
-/** A dataset of these rows; batches come in several sizes, none included. */
-export const datasetOf = (version = FIRST, created = FIRST_CREATED, content: Rows = rows): Dataset => ({
+/** A dataset of these rows, in batches of this size. */
+export const datasetOf = (
+  version = FIRST,
+  created = FIRST_CREATED,
+  content: Rows = rows,
+  batchSize?: number,
+): Dataset => ({
   manifest: manifestOf(version, created),
-  read: (collection) => inBatches(content[collection] ?? []),
+  read: (collection) => inBatches(content[collection] ?? [], batchSize),
 });
 
 /** The items of another version: each label tells the version, the first row is gone, and a last one is new. */

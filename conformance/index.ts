@@ -20,48 +20,64 @@
  *       createEmpty: create,
  *     });
  *
- * Beyond what `core/contracts/storage.ts` says, the suite holds adapters to these rules:
- * - `open()` may be called again; after `close()` everything else fails with `closed`, `open()` included.
- * - Documents that are handed out are read-only for everybody; adapters need not copy or freeze them.
- * - A publication's time is `created` of its manifest, or now where the current snapshot is not older than that.
- * - Publishing a version that is there with other content, or while somebody else publishes, is a `conflict`.
- * - `activate()` is an event of its own: `asOf()` a time before it answers with what was current before it.
+ * The rules are those of `core/contracts/storage.ts`, written out in `docs/storage-contract.md`. A test's title is the
+ * rule that it proves; its message shows what was asked. With `fast-check` installed, the suite compares the adapter with
+ * a reference over generated queries and datasets besides, and shows the smallest that differs.
  */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { describeCancelling } from './cancelling.js';
 import { describeFind } from './find.js';
-import { datasetOf, FIRST, FIRST_CREATED, rowsWithCrowd } from './fixture.js';
+import { allCollections, allRows, allRowsWithCrowd, datasetOf, FIRST, FIRST_CREATED, type Rows } from './fixture.js';
+import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
 import { describeGet } from './get.js';
 import { type Instance, startInstance } from './instance.js';
+import { describeInstances } from './instances.js';
 import { describeIsolation } from './isolation.js';
 import { describeLifecycle } from './lifecycle.js';
 import { describeMany } from './many.js';
+import { describeOtherProcess } from './other-process.js';
 import { describePublishing } from './publishing.js';
+import { describeHandingOver, describeSharing } from './sharing.js';
+import { targets } from './targets.js';
 import { describeValues } from './values.js';
 import { describeVersions } from './versions.js';
 
 export type { AdapterUnderTest } from './adapter-under-test.js';
 
+/** Each over one adapter, whose dataset is published once. */
+const READING = [describeGet, describeFind, describeValues, describeSharing, describeGeneratedQueries];
+const READING_MUCH = [describeMany, describeCancelling];
+
+const describeReading = (target: AdapterUnderTest, title: string, content: Rows, reads: typeof READING): void => {
+  describe(title, () => {
+    let instance: Instance;
+    before(async function () {
+      this.timeout(60_000);
+      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content), allCollections);
+    });
+    after(() => instance?.stop());
+
+    for (const describeReads of reads) describeReads(() => instance);
+  });
+};
+
 /** Defines the tests of one adapter, by mocha's global `describe` and `it`. */
 export const describeAdapter = (target: AdapterUnderTest): void => {
-  describe(`the storage adapter ${target.name}`, () => {
+  if (targets.take) {
+    targets.take(target);
+    return;
+  }
+  describe(`the storage adapter ${target.name}`, function () {
     describeIsolation(target);
     describeLifecycle(target);
 
-    describe('reading', () => {
-      let instance: Instance;
-      before(async function () {
-        this.timeout(60_000);
-        instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd()));
-      });
-      after(() => instance?.stop());
-
-      for (const describeReads of [describeGet, describeFind, describeValues, describeMany, describeCancelling]) {
-        describeReads(() => instance);
-      }
-    });
-
+    describeReading(target, 'reading', allRows(), READING);
+    describeReading(target, 'reading from a large dataset', allRowsWithCrowd(), READING_MUCH);
+    describeHandingOver(target);
     describePublishing(target);
     describeVersions(target);
+    describeGeneratedDatasets(target);
+    describeInstances(target);
+    describeOtherProcess(target, this.file);
   });
 };

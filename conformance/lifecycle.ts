@@ -1,10 +1,22 @@
 /** Proves that an adapter opens and closes in any order, and says when it cannot be read. */
 import assert from 'node:assert/strict';
+import type { Document } from '../core/contracts/dataset.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
+import { StorageError } from '../core/errors.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameItems, sameValue } from './expect.js';
-import { anotherDataset, FIRST, items, rows } from './fixture.js';
-import { currentVersion, find, itUnless, withEmptyInstance, withInstance } from './instance.js';
+import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  crowd,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  itemsOf,
+  rows,
+  rowsWithCrowd,
+} from './fixture.js';
+import { currentVersion, find, itUnless, startInstance, withEmptyInstance, withInstance } from './instance.js';
 
 /** Everything that can be asked of an open adapter. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
@@ -30,7 +42,8 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     'the adapter can do what its capabilities say, and nothing else',
     withInstance(target, async ({ adapter }) => {
       const able = { publish: adapter.publish !== undefined, versions: adapter.versions !== undefined };
-      sameValue(able, { ...target.capabilities }, 'publish() and versions where the capabilities declare them');
+      const { publish, versions } = target.capabilities;
+      sameValue(able, { publish, versions }, 'publish() and versions where the capabilities declare them');
     }),
   );
 
@@ -39,7 +52,24 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       'may be called again',
       withInstance(target, async (instance) => {
         await Promise.all([instance.adapter.open(), instance.adapter.open()]);
-        assert.equal(currentVersion(instance), FIRST);
+        sameValue(currentVersion(instance), FIRST, 'the version of snapshot()');
+      }),
+    );
+
+    it(
+      'called again changes nothing: neither what is current nor what is held',
+      withInstance(target, async (instance) => {
+        if (target.capabilities.publish) await instance.adapter.publish!(anotherDataset());
+        const { version, publishedAt } = instance.adapter.snapshot();
+        const held = instance.adapter.snapshot();
+        await instance.adapter.open();
+        const after = instance.adapter.snapshot();
+        sameValue(
+          [after.version, after.publishedAt],
+          [version, publishedAt],
+          'the snapshot to be the same after open()',
+        );
+        sameItems(await find(held, items), version === FIRST ? rows['items']! : itemsOf(version));
       }),
     );
 
@@ -100,6 +130,59 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
         await failsWith('closed', () => snapshot.get('items', ['i01']));
         await failsWith('closed', () => find(snapshot, items));
         snapshot.release();
+      }),
+    );
+
+    it('lets a find() that has begun end with all its rows, or reject with closed', async () => {
+      const instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd()));
+      try {
+        const found: Document[] = [];
+        const batches = instance.adapter.snapshot().find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
+        found.push(...((await batches.next()).value ?? []));
+        await instance.adapter.close();
+        const rest = async (): Promise<void> => {
+          for (let batch = await batches.next(); !batch.done; batch = await batches.next()) found.push(...batch.value);
+        };
+        const [settled] = await Promise.allSettled([rest()]);
+        if (settled?.status === 'rejected') await failsWith('closed', () => Promise.reject(settled.reason));
+        else sameSequence(crowd, found, rowsWithCrowd()['crowd']!);
+      } finally {
+        await instance.stop();
+      }
+    });
+
+    itUnless(
+      !target.capabilities.versions && 'the adapter does not declare the capability "versions"',
+      'makes reads of what asOf() answered with reject with closed',
+      withInstance(target, async ({ adapter }) => {
+        const snapshot = await adapter.versions!.asOf(new Date());
+        await adapter.close();
+        await failsWith('closed', () => snapshot!.get('items', ['i01']));
+        await failsWith('closed', () => find(snapshot!, items));
+        snapshot!.release();
+      }),
+    );
+
+    itUnless(
+      !target.capabilities.publish && 'the adapter does not declare the capability "publish"',
+      'lets a publication that is under way settle, published or rejected',
+      withInstance(target, async ({ adapter }) => {
+        const dataset = anotherDataset();
+        let closing: Promise<void> | undefined;
+        const publishing = adapter.publish!({
+          ...dataset,
+          async *read(collection) {
+            closing ??= adapter.close();
+            await new Promise(setImmediate);
+            yield* dataset.read(collection);
+          },
+        });
+        const [settled] = await Promise.allSettled([publishing]);
+        await closing;
+        if (settled?.status === 'rejected') {
+          assert(settled.reason instanceof StorageError, `expected a StorageError, got ${settled.reason}`);
+        }
+        await failsWith('closed', () => adapter.snapshot());
       }),
     );
 

@@ -3,16 +3,19 @@ import assert from 'node:assert/strict';
 import type { Document } from '../core/contracts/dataset.js';
 import type { Dataset } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameItems, sameList } from './expect.js';
+import { eventually, failsWith, sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import {
   anotherDataset,
   collections,
+  crowd,
   datasetOf,
   FIRST,
   FIRST_CREATED,
   items,
   itemsOf,
+  readings,
   rows,
+  rowsWithCrowd,
   SECOND,
   SECOND_CREATED,
 } from './fixture.js';
@@ -26,15 +29,16 @@ import {
   withSnapshot,
 } from './instance.js';
 
-/** Fails in the middle of the last collection. */
-const brokenDataset = (cause: Error): Dataset => {
+const LAST = [...collections.keys()].at(-1)!;
+
+/** Fails after the rows of a collection. */
+const brokenDataset = (cause: Error, at = LAST): Dataset => {
   const whole = anotherDataset();
-  const last = [...collections.keys()].at(-1);
   return {
     ...whole,
     async *read(collection) {
       yield* whole.read(collection);
-      if (collection === last) throw cause;
+      if (collection === at) throw cause;
     },
   };
 };
@@ -52,7 +56,7 @@ const itemsAre = (instance: Instance, expected: readonly Document[]): Promise<vo
   withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
 const nothingChanged = async (instance: Instance): Promise<void> => {
-  assert.equal(currentVersion(instance), FIRST);
+  sameValue(currentVersion(instance), FIRST, 'the version of snapshot()');
   await itemsAre(instance, rows['items']!);
 };
 
@@ -60,7 +64,10 @@ export const describePublishing = (target: AdapterUnderTest): void => {
   const obstacle = !target.capabilities.publish && 'the adapter does not declare the capability "publish"';
   const withoutEmpty = obstacle || (!target.createEmpty && 'the author gave no createEmpty()');
 
-  describe('publish(dataset)', () => {
+  describe('publish(dataset)', function () {
+    // Some publish a dozen times.
+    this.timeout(60_000);
+
     itUnless(
       obstacle,
       'shows nothing of a dataset before all of it',
@@ -85,6 +92,69 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         const error = await failsWith('invalid_dataset', () => instance.adapter.publish!(brokenDataset(cause)));
         assert.equal(error.cause, cause);
         await nothingChanged(instance);
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'rejects with invalid_dataset wherever the dataset ends too early, and calls no changed()',
+      withInstance(target, async (instance) => {
+        const before = instance.changes.length;
+        for (const name of collections.keys()) {
+          await failsWith('invalid_dataset', () =>
+            instance.adapter.publish!(brokenDataset(new Error('no more'), name)),
+          );
+          await nothingChanged(instance);
+        }
+        sameList(instance.changes.slice(before), [], 'changed() not to be called, since nothing has changed');
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'takes batches of any size: a document at a time, and all at once',
+      withInstance(target, async (instance) => {
+        const content = { ...rowsWithCrowd(), crowd: rowsWithCrowd()['crowd']!.slice(0, 12_345) };
+        for (const [version, size] of [
+          ['one-at-a-time', 1],
+          ['all-at-once', Number.POSITIVE_INFINITY],
+        ] as const) {
+          const created = size === 1 ? SECOND_CREATED : '2024-03-01T00:00:00Z';
+          await instance.adapter.publish!(datasetOf(version, created, content, size));
+          await withSnapshot(instance, async (snapshot) => {
+            for (const collection of [items, readings, crowd]) {
+              sameSequence(collection, await find(snapshot, collection), content[collection.name as 'crowd']);
+            }
+          });
+        }
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'takes any number of documents, also around the sizes of pages and batches',
+      withInstance(target, async (instance) => {
+        for (const [i, length] of [1, 99, 100, 101, 499, 500, 501, 999, 1000, 1001, 1024, 2048].entries()) {
+          const content = { ...rows, crowd: rowsWithCrowd()['crowd']!.slice(0, length) };
+          const created = new Date(Date.parse(SECOND_CREATED) + i).toISOString();
+          await instance.adapter.publish!(datasetOf(`of-${length}`, created, content, length));
+          await withSnapshot(instance, async (snapshot) => {
+            sameSequence(crowd, await find(snapshot, crowd), content.crowd, { documents: length });
+          });
+        }
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'takes a dataset without any rows',
+      withInstance(target, async (instance) => {
+        await instance.adapter.publish!(datasetOf('without-rows', SECOND_CREATED, {}));
+        await withSnapshot(instance, async (snapshot) => {
+          for (const collection of collections.values()) sameList(await find(snapshot, collection), [], 'no rows');
+        });
+        await instance.adapter.publish!(datasetOf('with-rows', '2024-03-01T00:00:00Z'));
+        await itemsAre(instance, rows['items']!);
       }),
     );
 
@@ -124,7 +194,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         const winners = ['left', 'right'].filter((_, i) => settled[i]!.status === 'fulfilled');
         assert.equal(winners.length, 1, `one publisher wins, not ${winners.length}`);
         await failsWith('conflict', () => publications[winners[0] === 'left' ? 1 : 0]);
-        assert.equal(currentVersion(instance), winners[0]);
+        sameValue(currentVersion(instance), winners[0], 'the version of snapshot()');
         await itemsAre(instance, itemsOf(winners[0]!));
       }),
     );
@@ -139,6 +209,18 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         await nothingChanged(instance);
         await failsWith('aborted', () => instance.adapter.publish!(anotherDataset(), { signal: AbortSignal.abort() }));
         await nothingChanged(instance);
+      }),
+    );
+
+    itUnless(
+      obstacle,
+      'works again after one that was aborted, under the same version and with a signal that is not',
+      withInstance(target, async (instance) => {
+        const controller = new AbortController();
+        const dataset = observedDataset(() => controller.abort());
+        await instance.adapter.publish!(dataset, { signal: controller.signal }).catch(() => {});
+        await instance.adapter.publish!(anotherDataset(), { signal: new AbortController().signal });
+        await itemsAre(instance, itemsOf(SECOND));
       }),
     );
 
@@ -161,13 +243,15 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       'tells its progress to the last row of each collection',
       withInstance(target, async ({ adapter }) => {
         const written = new Map<string, number>();
-        await adapter.publish!(anotherDataset(), {
+        const content = { ...rows, items: itemsOf(SECOND) };
+        // In batches of a few documents, so that each collection has several.
+        await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
           onProgress: (progress) => {
             assert(progress.written >= (written.get(progress.collection) ?? 0), 'progress does not go back');
             written.set(progress.collection, progress.written);
           },
         });
-        const counts = Object.entries({ ...rows, items: itemsOf(SECOND) }).map(([name, { length }]) => [name, length]);
+        const counts = Object.entries(content).map(([name, { length }]) => [name, length]);
         // Of an empty collection there is nothing to tell.
         const told = counts.map(([name]) => [name, written.get(name as string) ?? 0]);
         sameList(told, counts, 'progress to the last row of each collection');
@@ -180,8 +264,14 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       withInstance(target, async ({ adapter }) => {
         const whole = datasetOf(SECOND, SECOND_CREATED);
         const given: Document[] = [];
+        const manifest = structuredClone(whole.manifest);
         await adapter.publish!({
-          ...whole,
+          read: whole.read,
+          manifest,
+        });
+        sameValue(manifest, whole.manifest, 'the manifest that publish() was given to be as it was');
+        await adapter.publish!({
+          ...datasetOf('third-3', '2024-03-01T00:00:00Z'),
           async *read(collection) {
             for await (const batch of whole.read(collection)) {
               if (collection === 'items') given.push(...batch);
@@ -222,6 +312,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         await failsWith('unavailable', () => instance.adapter.snapshot());
         await instance.adapter.publish!(datasetOf());
         await nothingChanged(instance);
+        await eventually('changed() is called', () => instance.changes.includes(FIRST), 2000);
       }),
     );
   });

@@ -2,6 +2,8 @@
 import { CADENCES, type Cadence } from '../core/contracts/dataset.js';
 import { date, dateTime, nullable, record, text } from '../core/contracts/json-schema.js';
 import { collection } from '../core/contracts/plugin.js';
+import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
+import { lookAhead } from './periods.js';
 
 export { CADENCES, date, dateTime, nullable, record, text };
 
@@ -55,7 +57,20 @@ export interface Series {
   readonly notes: string | null;
 }
 
-/** One run of a model over the markets. Only completed runs are served. */
+/** Whether a run is as it was published at its time, or was computed later, for a quarter that had none. */
+export const BASES = ['published', 'reconstructed'] as const;
+export type Basis = (typeof BASES)[number];
+
+/** The rules of signals and grades that a run was made with: see `metro/forecast/rules.ts`. In percent. */
+export interface RunRules {
+  readonly expand_point: number;
+  readonly expand_lower: number;
+  readonly contract_point: number;
+  /** Probabilities of a decline below which the grade is A, B, C and D. */
+  readonly grades: readonly number[];
+}
+
+/** One run of a model over the markets. Only completed runs are served. Runs of version 1.0 lack the optional keys. */
 export interface ForecastRun {
   readonly id: number;
   readonly status: 'completed' | 'running' | 'failed';
@@ -64,6 +79,15 @@ export interface ForecastRun {
   readonly horizon_months: number;
   readonly features: readonly string[] | null;
   readonly notes: string | null;
+  /** Absent: reconstructed. */
+  readonly basis?: Basis;
+  /** The vintage of the data that it was computed from. */
+  readonly vintage?: string;
+  /** When it was first published. */
+  readonly published_at?: string;
+  readonly rules?: RunRules;
+  /** Of the fit at the run, in the sequence of the regressors. */
+  readonly coefficients?: readonly { readonly name: string; readonly value: number }[];
 }
 
 /** What one run said of one market, and what came true. In percent. */
@@ -84,6 +108,10 @@ export interface Forecast {
   readonly realized: number | null;
   /** The vintage that `realized` was read from. */
   readonly realized_as_of: string | null;
+  /** Probability that the index declines, from 0 to 1; what `risk_score` grades. Absent from rows of version 1.0. */
+  readonly decline_probability?: number | null;
+  /** What persistence forecast from the same data. Absent from rows of version 1.0. */
+  readonly benchmark?: number | null;
 }
 
 /** A rolling-realized backtest of a model. Field meanings: see the API's reference. */
@@ -105,6 +133,9 @@ export interface Backtest {
   readonly benchmark: { readonly name: string; readonly mae_pp: number };
   readonly skill_mae: number;
   readonly realized_vintage: string;
+  readonly base_rate_up?: number;
+  readonly declines?: number;
+  readonly declines_called?: number;
 }
 
 /** The series of all metros' indexes, which are a collection of their own. */
@@ -115,9 +146,50 @@ export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-ba
 export const percent = { type: 'number', description: 'In percent.' };
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' };
 const count = { type: 'integer', minimum: 1 };
+const tally = { type: 'integer', minimum: 0 };
 const size = { type: 'number', minimum: 0, description: 'In percentage points.' };
-export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null] };
-export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null] };
+export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning };
+export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning };
+export const forecast12m = { ...percent, description: forecastMeaning };
+export const lower80 = { ...percent, description: lowerMeaning };
+export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' };
+
+/** What a run says of where it comes from, beside its forecasts. */
+export const runOrigin = {
+  basis: {
+    type: 'string',
+    enum: BASES,
+    description:
+      '`published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter.',
+  },
+  vintage: { ...date, description: 'Date up to which the data that it was computed from was known.' },
+  published_at: { ...dateTime, description: 'When it was first published.' },
+};
+
+export const runRules = record({
+  expand_point: { ...percent, description: '`expand` needs a `point` of at least this,' },
+  expand_lower: { ...percent, description: 'and a `lower_80` above this.' },
+  contract_point: { ...percent, description: '`contract` is a `point` below this.' },
+  grades: {
+    type: 'array',
+    items: rate,
+    minItems: 4,
+    maxItems: 4,
+    description: 'Probabilities of a decline below which the grade is A, B, C and D; F from the last one on.',
+  },
+});
+
+export const coefficients = {
+  type: 'array',
+  items: record({ name: text, value: { type: 'number' } }),
+  description: 'Coefficients of the fit at the run.',
+};
+
+/** The fault of a period that ends after its dataset was made. */
+const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
+  const rule = lookAhead(day, cadence, created);
+  return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
+};
 
 export const markets = collection<Market>({
   name: 'markets',
@@ -126,10 +198,10 @@ export const markets = collection<Market>({
     id: { type: 'integer' },
     cbsa,
     name: { ...text, description: 'Name of the metro.' },
-    signal: { ...signal, description: 'Signal of the newest run.' },
-    risk_score: { ...riskScore, description: 'Risk grade of the newest run, from A (low) to F.' },
+    signal,
+    risk_score: riskScore,
     yoy_price: { ...nullable(percent), description: 'Trailing 12-month change of the index, in percent.' },
-    forecast_12m: { ...nullable(percent), description: 'Forecast 12-month return, in percent.' },
+    forecast_12m: nullable(forecast12m),
   }),
 });
 
@@ -138,6 +210,7 @@ export const hpi = collection<Hpi>({
   key: ['cbsa', 'period_start'],
   references: [{ fields: ['cbsa'], to: 'markets' }],
   schema: record({ cbsa, period_start: date, value: { type: 'number' } }),
+  check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'quarterly', created),
 });
 
 export const series = collection<Series>({
@@ -157,6 +230,8 @@ export const series = collection<Series>({
     last_updated: nullable(dateTime),
     notes: nullable({ type: 'string' }),
   }),
+  check: ({ observation_end, cadence }, { created }) =>
+    observation_end === null ? undefined : knownIn('observation_end', observation_end, cadence, created),
 });
 
 export const observations = collection<Observation>({
@@ -164,46 +239,52 @@ export const observations = collection<Observation>({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
+  // The cadence is in the catalogue, whose `observation_end` is held to the period's last day.
+  check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 
 export const forecastRuns = collection<ForecastRun>({
   name: 'forecast_runs',
   key: ['id'],
   orders: [['run_at', 'id']],
-  schema: record({
-    id: { type: 'integer' },
-    status: { type: 'string', enum: ['completed', 'running', 'failed'] },
-    model_version: text,
-    run_at: dateTime,
-    horizon_months: { type: 'integer', minimum: 1 },
-    features: { type: ['array', 'null'], items: text },
-    notes: nullable({ type: 'string' }),
-  }),
+  schema: record(
+    {
+      id: { type: 'integer' },
+      status: { type: 'string', enum: ['completed', 'running', 'failed'] },
+      model_version: text,
+      run_at: dateTime,
+      horizon_months: { type: 'integer', minimum: 1 },
+      features: { type: ['array', 'null'], items: text },
+      notes: nullable({ type: 'string' }),
+    },
+    { ...runOrigin, rules: runRules, coefficients },
+  ),
 });
 
 export const forecasts = collection<Forecast>({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  references: [
-    { fields: ['run_id'], to: 'forecast_runs' },
-    { fields: ['cbsa'], to: 'markets' },
-  ],
-  schema: record({
-    run_id: { type: 'integer' },
-    cbsa,
-    run_at: dateTime,
-    model_version: text,
-    horizon_months: { type: 'integer', minimum: 1 },
-    target_period: date,
-    point: percent,
-    lower_80: nullable(percent),
-    upper_80: nullable(percent),
-    signal,
-    risk_score: riskScore,
-    realized: nullable(percent),
-    realized_as_of: nullable(date),
-  }),
+  // A published run keeps its forecasts of areas that have been redrawn since, so `cbsa` need not be of a market.
+  references: [{ fields: ['run_id'], to: 'forecast_runs' }],
+  schema: record(
+    {
+      run_id: { type: 'integer' },
+      cbsa,
+      run_at: dateTime,
+      model_version: text,
+      horizon_months: { type: 'integer', minimum: 1 },
+      target_period: date,
+      point: percent,
+      lower_80: nullable(lower80),
+      upper_80: nullable(upper80),
+      signal,
+      risk_score: riskScore,
+      realized: nullable(percent),
+      realized_as_of: nullable(date),
+    },
+    { decline_probability: nullable(rate), benchmark: nullable(percent) },
+  ),
   check({ lower_80, point, upper_80 }) {
     if (lower_80 !== null && lower_80 > point) return { field: 'lower_80', rule: 'must not be above point' };
     if (upper_80 !== null && upper_80 < point) return { field: 'upper_80', rule: 'must not be below point' };
@@ -214,28 +295,38 @@ export const forecasts = collection<Forecast>({
 export const backtests = collection<Backtest>({
   name: 'backtests',
   key: ['as_of', 'model_version'],
-  schema: record({
-    as_of: { ...dateTime, description: 'When the backtest was computed.' },
-    model_version: text,
-    horizon_months: { type: 'integer', minimum: 1 },
-    window_start: { ...date, description: 'First target scored.' },
-    window_end: { ...date, description: 'Last target scored.' },
-    n: { ...count, description: 'Scored forecasts.' },
-    n_metros: count,
-    n_runs: count,
-    mae_pp: { ...size, description: 'Mean absolute error.' },
-    rmse_pp: { ...size, description: 'Root mean squared error.' },
-    bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
-    coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
-    interval_score_80: { ...size, description: 'Mean of the width + 10 times the miss.' },
-    direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
-    benchmark: {
-      ...record({ name: text, mae_pp: size }),
-      description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
+  schema: record(
+    {
+      as_of: { ...dateTime, description: 'When the backtest was computed.' },
+      model_version: text,
+      horizon_months: { type: 'integer', minimum: 1 },
+      window_start: { ...date, description: 'First target scored.' },
+      window_end: { ...date, description: 'Last target scored.' },
+      n: { ...count, description: 'Scored forecasts.' },
+      n_metros: count,
+      n_runs: count,
+      mae_pp: { ...size, description: 'Mean absolute error.' },
+      rmse_pp: { ...size, description: 'Root mean squared error.' },
+      bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+      coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
+      interval_score_80: { ...size, description: 'Mean of the width + 10 times the miss.' },
+      direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+      benchmark: {
+        ...record({ name: text, mae_pp: size }),
+        description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
+      },
+      skill_mae: { type: 'number', description: '1 - mae_pp / benchmark.mae_pp.' },
+      realized_vintage: { ...date, description: 'Vintage of the realized values.' },
     },
-    skill_mae: { type: 'number', description: '1 - mae_pp / benchmark.mae_pp.' },
-    realized_vintage: { ...date, description: 'Vintage of the realized values.' },
-  }),
+    {
+      base_rate_up: {
+        ...rate,
+        description: 'Share of realized values above 0: the hit rate of saying "up" each time.',
+      },
+      declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
+      declines_called: { ...tally, description: 'Of these, those with a point forecast below 0.' },
+    },
+  ),
 });
 
 export const collections = [markets, hpi, series, observations, forecastRuns, forecasts, backtests] as const;

@@ -34,6 +34,23 @@ export const quarterOf = (day: string): number =>
 export const periodEnd = (start: string, cadence: Cadence): string =>
   toDay((dayNumber(nextPeriod(start, cadence)) - 1) * DAY_MS);
 
+/**
+ * The last day of the period that a value is dated by, before which it cannot have been known: days and weeks are dated
+ * by their last day, longer periods by their first.
+ */
+export const lastDay = (day: string, cadence: Cadence): string =>
+  cadence === 'daily' || cadence === 'weekly' ? day : periodEnd(day, cadence);
+
+/** What is wrong with a value that a dataset made at `created` (RFC 3339, UTC) cannot have known; nothing otherwise. */
+export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
+  // No period is longer than a year: most values are so old that their period need not be computed.
+  if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 1) return undefined;
+  const last = lastDay(day, cadence);
+  return last > created.slice(0, 10)
+    ? `ends on ${last}, after the dataset was made (${created.slice(0, 10)})`
+    : undefined;
+};
+
 /** The cadence that the days of a series suggest, by their median distance; undefined for fewer than two. */
 export const inferCadence = (days: readonly string[]): Cadence | undefined => {
   const numbers = days.map(dayNumber).sort((a, b) => a - b);

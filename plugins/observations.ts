@@ -1,8 +1,19 @@
 /** Observations: raw macro series and the metros' index, and the catalogue of both. */
-import { dataRoute, definePlugin, type Parameter } from '../core/contracts/plugin.js';
+import { dataRoute, definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, defineError, errors } from '../core/errors.js';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, series } from '../metro/collections.js';
-import { cbsaParameter, eachOf, listOf, marketNotFound, PLUGIN_VERSION, requireMarket } from './shared.js';
+import {
+  cbsaParameter,
+  checkSpan,
+  eachOf,
+  listOf,
+  marketNotFound,
+  PLUGIN_VERSION,
+  periodRange,
+  requireMarket,
+  type Span,
+  spanParameters,
+} from './shared.js';
 
 const seriesNotFound = defineError({
   code: 'series_not_found',
@@ -11,15 +22,8 @@ const seriesNotFound = defineError({
   when: 'The series identifier is not one of the catalogue.',
 });
 
-const since: Parameter = {
-  description: 'Earliest date of the observations, inclusive.',
-  schema: date,
-  example: '2024-01-01',
-};
-
-interface ObservationsInput {
+interface ObservationsInput extends Span {
   readonly series_id: string;
-  readonly since?: string;
   readonly cbsa?: string;
 }
 
@@ -58,7 +62,7 @@ export default definePlugin({
             example: METRO_HPI,
             foundIn: { listSeries: '/data/0/series_id' },
           },
-          since,
+          ...spanParameters,
           cbsa: { ...cbsaParameter, description: 'Narrows `metro_hpi` to one market: exactly 5 digits.' },
         },
       },
@@ -68,15 +72,16 @@ export default definePlugin({
         schema: listOf(macroObservation),
         example: { data: [{ period_start: '2025-10-01', value: 366.32, cbsa: '26420' }] },
       },
-      check({ series_id, cbsa }) {
+      check({ series_id, cbsa, ...span }) {
+        checkSpan(span);
         if (cbsa === undefined || series_id === METRO_HPI) return;
         const issue = `goes with series_id=${METRO_HPI} only`;
         throw new ApiError(errors.invalid_parameter, `The query parameter "cbsa" ${issue}.`, {
           details: [{ in: 'query', name: 'cbsa', issue }],
         });
       },
-      async handler({ series_id, since, cbsa }, { snapshot }) {
-        const range = since === undefined ? {} : { range: { field: 'period_start', from: since } };
+      async handler({ series_id, cbsa, ...span }, { snapshot }) {
+        const range = periodRange(span);
         if (series_id === METRO_HPI) {
           if (cbsa !== undefined) await requireMarket(snapshot, cbsa);
           const rows = snapshot.stream(hpi, { ...(cbsa === undefined ? {} : { equal: { cbsa } }), ...range });
@@ -90,6 +95,7 @@ export default definePlugin({
     dataRoute({
       path: '/series',
       operationId: 'listSeries',
+      vintages: true,
       summary: 'The catalogue of every published series',
       description: 'Ordered by `series_id`, with cadence, source and span.',
       response: {

@@ -5,8 +5,10 @@ import {
   dateTime,
   type Forecast,
   type ForecastRun,
+  forecast12m,
   forecastRuns,
   forecasts,
+  lower80,
   markets,
   nullable,
   percent,
@@ -14,7 +16,9 @@ import {
   riskScore,
   signal,
   text,
+  upper80,
 } from '../metro/collections.js';
+import { listParameters, type Selection } from './list-parameters.js';
 import { completedRuns, difference, listOf, PLUGIN_VERSION } from './shared.js';
 
 interface Scored {
@@ -34,6 +38,40 @@ const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Map
   );
 };
 
+const signalRow = {
+  title: 'MarketSignal',
+  ...record({
+    cbsa,
+    name: text,
+    signal,
+    risk_score: riskScore,
+    forecast_12m: forecast12m,
+    lower_80: nullable(lower80),
+    upper_80: nullable(upper80),
+    run_id: { type: 'integer' },
+    run_at: dateTime,
+    model_version: text,
+  }),
+};
+
+const moverRow = {
+  title: 'Mover',
+  ...record({
+    cbsa,
+    name: text,
+    forecast_12m: percent,
+    prior_forecast_12m: percent,
+    delta_pp: { type: 'number', description: 'Current - prior, in percentage points, signed.' },
+    signal,
+    prior_signal: signal,
+    run_at: dateTime,
+    prior_run_at: dateTime,
+  }),
+};
+
+const signalList = listParameters(signalRow);
+const moverList = listParameters(moverRow);
+
 export default definePlugin({
   name: 'signals',
   version: PLUGIN_VERSION,
@@ -41,29 +79,17 @@ export default definePlugin({
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts],
   routes: () => [
-    dataRoute({
+    dataRoute<Selection>({
       path: '/signals',
       operationId: 'listSignals',
       vintages: true,
       summary: 'Signal and risk grade of every market in the newest completed run',
-      description: 'Ordered by CBSA code.',
+      description: 'Ordered by CBSA code unless `sort` says otherwise.',
+      parameters: { query: signalList.parameters },
+      check: signalList.check,
       response: {
         description: 'One row a market that the run scored.',
-        schema: listOf({
-          title: 'MarketSignal',
-          ...record({
-            cbsa,
-            name: text,
-            signal,
-            risk_score: riskScore,
-            forecast_12m: percent,
-            lower_80: nullable(percent),
-            upper_80: nullable(percent),
-            run_id: { type: 'integer' },
-            run_at: dateTime,
-            model_version: text,
-          }),
-        }),
+        schema: listOf(signalRow),
         example: {
           data: [
             {
@@ -81,35 +107,36 @@ export default definePlugin({
           ],
         },
       },
-      async handler(_input, { snapshot }) {
+      async handler(input, { snapshot }) {
         const [run] = await completedRuns(snapshot);
         if (!run) return { data: [] };
         const scored = await scoredBy(snapshot, run);
-        return {
-          data: [...scored.values()].map(({ name, forecast }) => ({
-            cbsa: forecast.cbsa,
-            name,
-            signal: forecast.signal,
-            risk_score: forecast.risk_score,
-            forecast_12m: forecast.point,
-            lower_80: forecast.lower_80,
-            upper_80: forecast.upper_80,
-            run_id: run.id,
-            run_at: run.run_at,
-            model_version: run.model_version,
-          })),
-        };
+        const rows = [...scored.values()].map(({ name, forecast }) => ({
+          cbsa: forecast.cbsa,
+          name,
+          signal: forecast.signal,
+          risk_score: forecast.risk_score,
+          forecast_12m: forecast.point,
+          lower_80: forecast.lower_80,
+          upper_80: forecast.upper_80,
+          run_id: run.id,
+          run_at: run.run_at,
+          model_version: run.model_version,
+        }));
+        return { data: signalList.select(rows, input) };
       },
     }),
-    dataRoute<{ limit: number }>({
+    dataRoute<{ limit: number } & Selection>({
       path: '/movers',
       operationId: 'listMovers',
+      vintages: true,
       summary: 'The markets whose 12-month forecast changed most between the last two runs',
       description:
         'Ordered by the absolute `delta_pp`, largest first, then by CBSA code. Markets missing from either run are ' +
         'left out; with fewer than two completed runs the list is empty.',
       parameters: {
         query: {
+          ...moverList.parameters,
           limit: {
             description: 'How many at most.',
             schema: { type: 'integer', minimum: 1, maximum: 50, default: 5 },
@@ -117,22 +144,10 @@ export default definePlugin({
           },
         },
       },
+      check: moverList.check,
       response: {
         description: 'The largest changes.',
-        schema: listOf({
-          title: 'Mover',
-          ...record({
-            cbsa,
-            name: text,
-            forecast_12m: percent,
-            prior_forecast_12m: percent,
-            delta_pp: { type: 'number', description: 'Current - prior, in percentage points, signed.' },
-            signal,
-            prior_signal: signal,
-            run_at: dateTime,
-            prior_run_at: dateTime,
-          }),
-        }),
+        schema: listOf(moverRow),
         example: {
           data: [
             {
@@ -149,7 +164,7 @@ export default definePlugin({
           ],
         },
       },
-      async handler({ limit }, { snapshot }) {
+      async handler({ limit, ...input }, { snapshot }) {
         const [run, priorRun] = await completedRuns(snapshot);
         if (!run || !priorRun) return { data: [] };
         const current = await scoredBy(snapshot, run);
@@ -171,7 +186,7 @@ export default definePlugin({
         });
         // The rows come by CBSA code, and the sort is stable.
         moved.sort((a, b) => Math.abs(b.delta_pp) - Math.abs(a.delta_pp));
-        return { data: moved.slice(0, limit) };
+        return { data: moverList.select(moved, input).slice(0, limit) };
       },
     }),
   ],

@@ -8,7 +8,7 @@ const json: AdapterModule<JsonOptions> = {
   kind: 'adapter',
   name: 'json',
   version: packageVersion,
-  capabilities: { publish: true, versions: false },
+  capabilities: { publish: true, versions: false, durable: true, follows: true },
   options: jsonOptions,
   create: (options, context) => new JsonAdapter(options, context),
 };

@@ -27,7 +27,7 @@ export const publishInto = async (
   collections: ReadonlyMap<string, Collection>,
   { onProgress, signal }: PublishOptions,
 ): Promise<void> => {
-  const check = new DatasetCheck(collections);
+  const check = new DatasetCheck(collections, dataset.manifest);
   const batches = check.order.map(({ name }) => [name, checked(check, name, dataset.read(name))] as const);
   const assertValid = (): void => {
     const faults = check.finish();

@@ -16,8 +16,8 @@ export interface Collection<T extends object = any> {
   readonly orders?: readonly (readonly (keyof T & string)[])[];
   /** Fields that must equal the key of a document elsewhere. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];
-  /** What a schema cannot say about one document. Answers with the fault, or nothing. */
-  check?(document: T): { field: string; rule: string } | undefined;
+  /** What a schema cannot say about one document of a dataset that was made at `created`. Answers with the fault, or nothing. */
+  check?(document: T, dataset: Pick<Manifest, 'created'>): { field: string; rule: string } | undefined;
 }
 
 export const CADENCES = ['daily', 'weekly', 'monthly', 'quarterly', 'annual'] as const;

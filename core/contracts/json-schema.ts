@@ -7,12 +7,12 @@ export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' };
 export const text = { type: 'string', minLength: 1 };
 
 /** The same schema, also allowing null. */
-export const nullable = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'] });
+export const nullable = <T extends { type: string }>(schema: T) => ({ ...schema, type: [schema.type, 'null'] });
 
-/** An object schema in which all properties are required and no others are allowed. */
-export const record = (properties: Record<string, object>) => ({
+/** An object schema in which no other properties are allowed. */
+export const record = (required: Record<string, object>, optional: Record<string, object> = {}) => ({
   type: 'object',
-  properties,
-  required: Object.keys(properties),
+  properties: { ...required, ...optional },
+  required: Object.keys(required),
   additionalProperties: false,
 });

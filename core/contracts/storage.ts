@@ -3,7 +3,10 @@ import type { Collection, Document, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Logger } from './runtime.js';
 
-/** Values that keys and ordered fields may have: strings order by code point, numbers by value. */
+/**
+ * Values that keys and ordered fields may have. Strings are compared by Unicode code point alone, with no collation, case,
+ * normal form or trimming; numbers by value, as doubles, -0 being 0. The empty string and 0 are values as any other.
+ */
 export type Scalar = string | number;
 
 /** One read of many documents. Core has checked it: an adapter may trust every field. */
@@ -12,22 +15,31 @@ export interface Query {
   readonly order: readonly string[];
   /** Equality on the leading fields of `order`, in its sequence. */
   readonly equal?: Readonly<Record<string, Scalar>>;
-  /** Inclusive bounds on one further field of `order`. */
+  /** Inclusive bounds on one further field of `order`, not always the next one. Nothing is between `from` and a lower `to`. */
   readonly range?: { readonly field: string; readonly from?: Scalar; readonly to?: Scalar };
+  /** The exact reverse of `order`, ties included. */
   readonly descending?: boolean;
+  /** The first documents, by `order` and `descending`, of all that match: of all batches together; 0 is none. */
   readonly limit?: number;
 }
 
-/** A published version of the dataset: readable and unchanged from `snapshot()` to `release()`. */
+/**
+ * A published version of the dataset: readable and unchanged from `snapshot()` to `release()`.
+ *
+ * A document comes back as it was published: no field more or less, null not absent, each string and number to the last
+ * bit (a -0 may come back as 0). It is a copy, or frozen in depth: what a caller does to it, nobody else sees.
+ */
 export interface Snapshot {
   readonly version: string;
+  /** When it became the current one, to the millisecond. */
   readonly publishedAt: Date;
+  /** As it was published, `created` as it was written. */
   readonly manifest: Manifest;
   /** The document whose key fields have these values, in the key's sequence. */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** The matching documents, in order, in batches of any size. */
+  /** The matching documents, in order, in batches of any size. A batch stays as it was handed out. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
-  /** Called once, when the holder has finished reading. */
+  /** Ends this hold, and no other of the same version. A further call does nothing. */
   release(): void;
 }
 
@@ -41,7 +53,10 @@ export interface StorageAdapter {
   ping(signal?: AbortSignal): Promise<void>;
   /** The current snapshot, held until its `release()`. Throws `unavailable` while there is none. */
   snapshot(): Snapshot;
-  /** With the capability `publish`: all of a dataset becomes the current snapshot, or nothing does. */
+  /**
+   * With the capability `publish`: all of a dataset becomes the current snapshot, or nothing does. Its documents are the
+   * publisher's again once this has settled.
+   */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /** With the capability `versions`: what has been published, and going back to it. */
   readonly versions?: Versions;
@@ -51,6 +66,10 @@ export interface StorageAdapter {
 export interface Capabilities {
   readonly publish: boolean;
   readonly versions: boolean;
+  /** Whether another adapter over the same store, in this process or another, finds what was published. Default: true. */
+  readonly durable?: boolean;
+  /** Whether an open adapter notices within seconds what another one publishes or activates. Default: true. */
+  readonly follows?: boolean;
 }
 
 /** A whole dataset on its way into a store: its manifest, and each collection in key order. */
@@ -65,10 +84,10 @@ export interface PublishOptions {
 }
 
 export interface Versions {
-  /** Newest first. */
+  /** By publication, newest first; `publishedAt` is when a version was published. */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
   activate(version: string): Promise<void>;
-  /** Deletes all but the newest `keep` and those in use; answers with the deleted versions. */
+  /** Deletes all but the newest `keep`, from 0, the current one and those held; answers with the deleted versions. */
   prune(keep: number): Promise<readonly string[]>;
   /** The snapshot that was current at `time`, held until its `release()`; undefined before the first. */
   asOf(time: Date): Promise<Snapshot | undefined>;
@@ -81,7 +100,7 @@ export interface AdapterContext {
   readonly clock: Clock;
   /** Makes a path of the options absolute; relative ones start at the config file's folder. */
   resolvePath(path: string): string;
-  /** To be called after `snapshot()` has begun to answer with another version. */
+  /** To be called after `snapshot()` has begun to answer with another version, and only then. */
   changed(): void;
   /** To be called with a sentence fit for `/status` when something is wrong, and without one when it is over. */
   problem(sentence?: string): void;

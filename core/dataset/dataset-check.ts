@@ -1,5 +1,5 @@
 /** Checks a dataset whose rows somebody else reads: each once, in passing. */
-import type { Collection } from '../contracts/dataset.js';
+import type { Collection, Manifest } from '../contracts/dataset.js';
 import { type Fault, FaultList } from './fault.js';
 import type { Rows } from './ndjson.js';
 import { RowCheck, type Target } from './row-check.js';
@@ -12,11 +12,13 @@ export class DatasetCheck {
   readonly #checks: ReadonlyMap<string, RowCheck>;
 
   /**
+   * @param manifest of the dataset
    * @param maxFaults how many faults to keep; all are counted
    * @param fileOf the name that faults call a collection by
    */
   constructor(
     collections: ReadonlyMap<string, Collection>,
+    manifest: Pick<Manifest, 'created'>,
     maxFaults = 100,
     fileOf: (collection: string) => string = (name) => name,
   ) {
@@ -24,7 +26,7 @@ export class DatasetCheck {
     this.order = referencedFirst(collections);
     const targets = targetsOf(collections);
     const check = (collection: Collection) =>
-      new RowCheck(collection, fileOf(collection.name), targets, (fault) => this.report(fault));
+      new RowCheck(collection, manifest, fileOf(collection.name), targets, (fault) => this.report(fault));
     this.#targets = targets;
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }

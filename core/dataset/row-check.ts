@@ -1,5 +1,5 @@
 /** Checks the rows of one collection, given one after the other in their order. */
-import type { Collection, Document } from '../contracts/dataset.js';
+import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import { compileSchema, type ValidateFunction } from '../schema.js';
 import { compareBy } from '../storage/compare.js';
 import type { Fault } from './fault.js';
@@ -55,6 +55,7 @@ type OnFault = (row: number, field: string | null, rule: string) => void;
 
 export class RowCheck {
   readonly #collection: Collection;
+  readonly #manifest: Pick<Manifest, 'created'>;
   readonly #onFault: OnFault;
   readonly #isSound: (document: Document) => boolean;
   readonly #compare: (a: Document, b: Document) => number;
@@ -67,11 +68,13 @@ export class RowCheck {
   /** @param targets of every collection that is referred to */
   constructor(
     collection: Collection,
+    manifest: Pick<Manifest, 'created'>,
     file: string,
     targets: ReadonlyMap<string, Target>,
     report: (fault: Fault) => void,
   ) {
     this.#collection = collection;
+    this.#manifest = manifest;
     this.#onFault = (row, field, rule) => report({ file, row, field, rule });
     this.#isSound = quickCheck(collection.schema);
     this.#compare = compareBy(collection.key);
@@ -94,7 +97,7 @@ export class RowCheck {
     this.#previous = document;
     this.#target?.keys.add(keyText(document, this.#collection.key));
     for (const reference of this.#references) reference.add(document, row, this.#onFault);
-    const checked = this.#collection.check?.(document);
+    const checked = this.#collection.check?.(document, this.#manifest);
     if (checked) this.#onFault(row, checked.field, checked.rule);
   }
 

@@ -35,7 +35,12 @@ export const checkDataset = async (
   { maxFaults = 100, onProgress, onRows, pause }: CheckOptions = {},
 ): Promise<FaultList> => {
   const directory = dataset instanceof DirectoryDataset ? dataset : undefined;
-  const check = new DatasetCheck(collections, maxFaults, (name) => directory?.fileOf(name)?.file ?? name);
+  const check = new DatasetCheck(
+    collections,
+    dataset.manifest,
+    maxFaults,
+    (name) => directory?.fileOf(name)?.file ?? name,
+  );
   const report = (fault: Fault): void => check.report(fault);
   if (directory) checkNames(directory, collections, report);
 

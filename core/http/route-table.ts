@@ -128,7 +128,7 @@ export class RouteTable {
       this.#byName.set(route.operationId, served);
       return served;
     });
-    this.mounts = mounts.map(({ mount, middleware }) => {
+    const served = mounts.map(({ mount, middleware }) => {
       const [first, last] = answerMount(mount);
       return {
         mount,
@@ -140,6 +140,8 @@ export class RouteTable {
         handle: composed([first, ...middleware, last] as readonly Middleware[]),
       };
     });
+    // A mount below another one's path answers before it.
+    this.mounts = served.sort((a, b) => b.pattern.length - a.pattern.length);
   }
 
   /** Never throws: a request that cannot be resolved is a match with a fault. */

@@ -13,6 +13,11 @@ export interface ScoredForecast {
 
 export interface Scores {
   readonly n: number;
+  /** Realized values below 0, and those of them with a point below 0. */
+  readonly declines: number;
+  readonly declines_called: number;
+  /** Share of realized values above 0: the hit rate of saying "up" each time. */
+  readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;
   /** Mean of realized - point. */
@@ -22,6 +27,8 @@ export interface Scores {
   /** Share of forecasts that rose exactly where the index did. */
   readonly direction_hit_rate: number;
   readonly benchmark_mae_pp: number;
+  readonly benchmark_bias_pp: number;
+  readonly benchmark_hit_rate: number;
   /** 1 - MAE / benchmark's MAE; 0 where the benchmark made no error. */
   readonly skill_mae: number;
 }
@@ -43,8 +50,12 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
   const mean = (of: (forecast: ScoredForecast) => number) => forecasts.reduce((sum, row) => sum + of(row), 0) / n;
   const mae = mean(({ realized, point }) => Math.abs(realized - point));
   const benchmark = mean((row) => Math.abs(row.realized - row.benchmark));
+  const count = (of: (forecast: ScoredForecast) => boolean) => forecasts.filter(of).length;
   return {
     n,
+    declines: count(({ realized }) => realized < 0),
+    declines_called: count(({ realized, point }) => realized < 0 && point < 0),
+    base_rate_up: mean(({ realized }) => Number(realized > 0)),
     mae_pp: mae,
     rmse_pp: Math.sqrt(mean(({ realized, point }) => (realized - point) ** 2)),
     bias_pp: mean(({ realized, point }) => realized - point),
@@ -52,15 +63,35 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
     interval_score_80: mean((row) => intervalScore(row.lower_80, row.upper_80, row.realized)),
     direction_hit_rate: mean(({ realized, point }) => Number(realized > 0 === point > 0)),
     benchmark_mae_pp: benchmark,
+    benchmark_bias_pp: mean((row) => row.realized - row.benchmark),
+    benchmark_hit_rate: mean((row) => Number(row.realized > 0 === row.benchmark > 0)),
     skill_mae: benchmark === 0 ? 0 : 1 - mae / benchmark,
   };
+};
+
+/** A forecast with all that scoring needs, as it is stored. */
+export type Scorable = Forecast & ScoredForecast;
+
+/**
+ * The forecasts that are scored: of completed runs of the newest run's model, whose target has been published. A forecast
+ * without bounds, or without a benchmark, is not scored, so that all figures are of the same pairs.
+ */
+export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
+  const completed = runs.filter(({ status }) => status === 'completed');
+  const newest = completed.toSorted((a, b) => (a.run_at < b.run_at ? -1 : 1)).at(-1);
+  const scored = new Set(completed.filter((run) => run.model_version === newest?.model_version).map(({ id }) => id));
+  const known = (value: number | null | undefined): boolean => typeof value === 'number';
+  return forecasts.filter(
+    (row): row is Scorable =>
+      scored.has(row.run_id) && [row.realized, row.lower_80, row.upper_80, row.benchmark].every(known),
+  );
 };
 
 export interface BacktestInput {
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  /** The benchmark's point for the pair of a forecast, in percent; `NaN` where it has none. */
-  readonly benchmark: { readonly name: string; point(forecast: Forecast): number };
+  /** The name of the model that the forecasts' `benchmark` is of. */
+  readonly benchmark: string;
   /** The vintage that realized values were read from. */
   readonly vintage: string;
 }
@@ -75,26 +106,14 @@ const spanTwelveMonths = (moments: readonly string[]): boolean => {
 };
 
 /**
- * The backtest row over the completed runs of one model; undefined while they span under 12 months, or when no
- * target has been published. A forecast without bounds, or without a benchmark, is not scored, so that all
- * figures are of the same pairs. `as_of` is the newest completed run's moment.
+ * The backtest row over the completed runs of the newest run's model; undefined while all completed runs span under 12
+ * months, or when no target has been published. `as_of` is the newest completed run's moment.
  */
 export const backtestOf = ({ runs, forecasts, benchmark, vintage }: BacktestInput): Backtest | undefined => {
-  const completed = new Map(runs.filter(({ status }) => status === 'completed').map((run) => [run.id, run]));
-  const moments = [...completed.values()].map((run) => run.run_at);
+  const moments = runs.filter(({ status }) => status === 'completed').map((run) => run.run_at);
   if (!spanTwelveMonths(moments)) return undefined;
-
-  const rows: Forecast[] = [];
-  const scored: ScoredForecast[] = [];
-  for (const forecast of forecasts) {
-    const { point, lower_80, upper_80, realized } = forecast;
-    const naive = benchmark.point(forecast);
-    if (!completed.has(forecast.run_id) || realized === null || lower_80 === null || upper_80 === null) continue;
-    if (Number.isNaN(naive)) continue;
-    rows.push(forecast);
-    scored.push({ point, lower_80, upper_80, realized, benchmark: naive });
-  }
-  const scores = scoresOf(scored);
+  const rows = scorable(runs, forecasts);
+  const scores = scoresOf(rows);
   const [example] = rows;
   if (!scores || !example) return undefined;
 
@@ -114,8 +133,11 @@ export const backtestOf = ({ runs, forecasts, benchmark, vintage }: BacktestInpu
     coverage_80: rounded(scores.coverage_80),
     interval_score_80: rounded(scores.interval_score_80),
     direction_hit_rate: rounded(scores.direction_hit_rate),
-    benchmark: { name: benchmark.name, mae_pp: rounded(scores.benchmark_mae_pp) },
+    benchmark: { name: benchmark, mae_pp: rounded(scores.benchmark_mae_pp) },
     skill_mae: rounded(scores.skill_mae),
     realized_vintage: vintage,
+    base_rate_up: rounded(scores.base_rate_up),
+    declines: scores.declines,
+    declines_called: scores.declines_called,
   };
 };

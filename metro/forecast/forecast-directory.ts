@@ -5,10 +5,9 @@ import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { contentVersion } from '../content-version.js';
 import { inOneBatch, type Rows } from '../rows.js';
-import { forecastDataset } from './forecast-dataset.js';
-import type { Runs, RunsInput } from './runs.js';
+import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
-export interface ForecastDirectoryOptions extends Omit<RunsInput, 'panel' | 'vintage'> {
+export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created'> {
   /** When the forecast takes place; now by default. */
   readonly time?: Date | undefined;
   /** Told the rows of the index read so far. */
@@ -25,8 +24,12 @@ const readable = async <T>(directory: string, read: () => Promise<T>): Promise<T
   }
 };
 
+export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replacedRuns'> {
+  readonly version: string;
+}
+
 /**
- * Replaces the runs of the dataset, updates its markets, and gives it another version; all else stays. Readers
+ * Adds runs to the dataset, updates its markets, and gives it another version; all else stays. Readers
  * see the old version until the new one is whole; when anything fails, nothing is changed.
  * @throws OperatorError when the directory cannot be read or written, the index has bad rows, or no market can be
  *   forecast
@@ -34,10 +37,10 @@ const readable = async <T>(directory: string, read: () => Promise<T>): Promise<T
 export const forecastDirectory = async (
   directory: string,
   { time = new Date(), onRead, ...input }: ForecastDirectoryOptions,
-): Promise<{ readonly version: string; readonly made: Runs }> =>
+): Promise<ForecastReport> =>
   readable(directory, async () => {
     const { dataset, manifest: old } = await openDirectory(directory);
-    const { made, replaced } = await forecastDataset(dataset, input, onRead);
+    const { made, replacedRuns, replaced } = await forecastDataset(dataset, { ...input, created: time }, onRead);
 
     const collections = new Map<string, () => Rows>();
     for (const name of Object.keys(old.collections)) collections.set(name, () => dataset.read(name));
@@ -46,5 +49,5 @@ export const forecastDirectory = async (
 
     const batches = Object.entries(replaced).map(([name, rows]) => [name, [rows as readonly Document[]]] as const);
     await writeDirectory(directory, { ...old, version, created: time.toISOString() }, Object.fromEntries(batches));
-    return { version, made };
+    return { version, made, replacedRuns };
   });

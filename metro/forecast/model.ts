@@ -2,7 +2,7 @@
  * The model contract. A model is shown the quarters one after the other and forecasts from what it has seen,
  * so that it cannot look ahead.
  */
-import type { PanelMarket } from './panel.js';
+import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
 /** All forecasts are of 12 months: what `forecast_12m`, signals and grades are about. */
 export const HORIZON_MONTHS = 12;
@@ -16,6 +16,16 @@ export interface QuarterForecasts {
   readonly point: Float64Array;
   readonly lower: Float64Array;
   readonly upper: Float64Array;
+  /** The coefficients of the fit by regressor, of models that have them. */
+  readonly coefficients?: Readonly<Record<string, number>> | undefined;
+}
+
+/** What else is known at a quarter. */
+export interface Known {
+  /** Index of the quarter, as counted by `quarterIndex`. */
+  readonly quarter: number;
+  /** The model's `series`, each up to the last period that ended with the quarter or before it. */
+  readonly macro: MacroSeriesValues;
 }
 
 /** A model at work on one panel. */
@@ -24,7 +34,7 @@ export interface Forecaster {
    * Takes the next quarter, with every market's index level or `NaN`, and forecasts from it. The array is
    * the caller's: it must not be changed, and will not be.
    */
-  next(levels: Float64Array): QuarterForecasts;
+  next(levels: Float64Array, known: Known): QuarterForecasts;
 }
 
 export interface ForecastOptions {
@@ -43,6 +53,10 @@ export interface ForecastModel {
   readonly summary: string;
   /** What it forecasts from; published with each run. */
   readonly features: readonly string[];
+  /** Ids of the macro series that it reads. */
+  readonly series: readonly string[];
+  /** Whether it needs the centres of the markets. */
+  readonly needsCentres: boolean;
   /** Begins before the first quarter of a panel. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }

@@ -1,6 +1,6 @@
 /** The rules that turn a forecast into a signal and a risk grade. The API serves their answers as stored. */
 import { OperatorError } from '../../core/errors.js';
-import { RISK_GRADES, type RiskGrade, type Signal } from '../collections.js';
+import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
 
 /** Width of the central 80% of a normal distribution, in standard deviations: 2 x 1.2816. */
@@ -17,13 +17,6 @@ export interface Rules {
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
-export const defaultRules: Rules = {
-  expandPoint: 4,
-  expandLower: 0,
-  contractPoint: 0,
-  grades: [0.1, 0.2, 0.35, 0.5],
-};
-
 /** A forecast in percent. Bounds are null where the model gave none. */
 export interface Outlook {
   readonly point: number;
@@ -39,7 +32,8 @@ export const signalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => 
 
 /**
  * The probability that the index declines over the 12 months, were the forecast normally distributed:
- * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds.
+ * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds. Grades are of the calibrated one
+ * (`decline-calibration.ts`).
  */
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
@@ -48,13 +42,20 @@ export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): numb
   return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
 };
 
-/** The grade of the probability of a decline. Null without bounds. */
-export const riskGradeOf = (outlook: Outlook, rules: Rules): RiskGrade | null => {
-  const probability = declineProbability(outlook);
+/** The grade of a probability of a decline. Null without one. */
+export const riskGradeOf = (probability: number | null, rules: Rules): RiskGrade | null => {
   if (probability === null) return null;
   const grade = rules.grades.findIndex((limit) => probability < limit);
   return (grade === -1 ? RISK_GRADES.at(-1) : RISK_GRADES[grade]) as RiskGrade;
 };
+
+/** The rules as a run publishes them. */
+export const toRunRules = ({ expandPoint, expandLower, contractPoint, grades }: Rules): RunRules => ({
+  expand_point: expandPoint,
+  expand_lower: expandLower,
+  contract_point: contractPoint,
+  grades,
+});
 
 /** @throws OperatorError listing every rule that contradicts another */
 export const checkRules = (rules: Rules): Rules => {

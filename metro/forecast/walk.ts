@@ -1,6 +1,8 @@
 /** Walks a model over a panel. */
+
+import { periodEnd, quarterStart } from '../periods.js';
 import { type ForecastModel, type ForecastOptions, HORIZON_QUARTERS, type QuarterForecasts } from './model.js';
-import { type Panel, percentChange } from './panel.js';
+import { type MacroSeriesValues, type Panel, percentChange } from './panel.js';
 
 /** What a model said at one quarter. */
 export interface Origin extends QuarterForecasts {
@@ -8,11 +10,18 @@ export interface Origin extends QuarterForecasts {
   readonly quarter: number;
 }
 
+/** The series of these ids, each up to the last period that ended with the quarter or before it. */
+export const macroKnownAt = (panel: Panel, ids: readonly string[], quarter: number): MacroSeriesValues => {
+  const last = periodEnd(quarterStart(quarter), 'quarterly');
+  return new Map(ids.map((id) => [id, (panel.macro.get(id) ?? []).filter(({ end }) => end <= last)]));
+};
+
 /** The forecasts made at every quarter of the panel, oldest first. */
 export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptions): Generator<Origin> {
   const forecaster = model.start(panel.markets, options);
   for (const [index, levels] of panel.quarters.entries()) {
-    yield { quarter: panel.firstQuarter + index, ...forecaster.next(levels) };
+    const quarter = panel.firstQuarter + index;
+    yield { quarter, ...forecaster.next(levels, { quarter, macro: macroKnownAt(panel, model.series, quarter) }) };
   }
 }
 

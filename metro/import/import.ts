@@ -1,18 +1,18 @@
 /** Imports files of FHFA and FRED into a dataset directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Cadence, Document } from '../../core/contracts/dataset.js';
 import { openDirectory } from '../../core/dataset/directory.js';
 import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { METRO_HPI } from '../collections.js';
 import { contentVersion } from '../content-version.js';
-import { isDay, periodEnd } from '../periods.js';
+import { isDay, lookAhead, periodEnd, quarterStart } from '../periods.js';
 import type { Rows } from '../rows.js';
 import { Faults } from './faults.js';
 import { findInputs } from './input.js';
-import { DERIVED, type Merged, merge, type OldDataset } from './merge.js';
+import { type Merged, merge, type OldDataset } from './merge.js';
 import { type Imported, type OnRead, readInputs } from './read.js';
 
 export interface ImportOptions {
@@ -94,16 +94,32 @@ const nameVersion = (
   return contentVersion(vintage, sources, new Map([...(kept ?? []), ...collections]));
 };
 
-/** How many rows of each computed collection go with the index that they were computed from. */
-const countDropped = async (old: OldDataset | undefined, { index }: Imported): Promise<Record<string, number>> => {
-  const dropped: Record<string, number> = {};
-  if (index === undefined || old === undefined) return dropped;
-  for (const name of DERIVED.filter((derived) => old.collections.includes(derived))) {
-    let rows = 0;
-    for await (const batch of old.dataset.read(name)) rows += batch.length;
-    if (rows > 0) dropped[name] = rows;
+/** The first period of each series that ends after the import takes place, which it cannot know. */
+const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
+  const faults: string[] = [];
+  const check = (id: string, days: readonly string[], cadence: Cadence): void => {
+    for (const day of days) {
+      const rule = lookAhead(day, cadence, created);
+      if (rule === undefined) continue;
+      faults.push(`${id}: the period from ${day} ${rule}`);
+      return;
+    }
+  };
+  check(
+    METRO_HPI,
+    [...new Set(index.flatMap(({ quarters }) => quarters))].sort((a, b) => a - b).map(quarterStart),
+    'quarterly',
+  );
+  for (const { id, days, cadence } of macro) check(id, days, cadence);
+  const imported = new Set([METRO_HPI, ...macro.map(({ id }) => id)]);
+  for (const { id, latest_period, cadence } of sources) {
+    if (!imported.has(id) && latest_period !== null) check(`${id}, which is there already`, [latest_period], cadence);
   }
-  return dropped;
+  if (faults.length > 0)
+    throw new OperatorError(
+      'Nothing was imported, since the data is newer than --created says. Give the time at which all of it was known, or import files of that time.',
+      faults,
+    );
 };
 
 async function* counted(rows: Rows, onRows: (written: number) => void): AsyncGenerator<Document[]> {
@@ -138,10 +154,10 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
 
   const created = time.toISOString();
   const merged = await merge(old, imported, created);
+  checkLookAhead(imported, merged, created);
   const vintage = given ?? defaultVintage(merged, imported, old, time);
   const version = await nameVersion(vintage, merged, old);
   const manifest = { format: 1, version, created, vintage, synthetic: false, sources: merged.sources } as const;
-  const droppedRows = await countDropped(old, imported);
   const written = [...merged.collections].map(
     ([name, rows]) =>
       [name, counted(rows(), (count) => options.onWrite?.({ collection: name, written: count }))] as const,
@@ -157,6 +173,6 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
     badRows: faults.rows,
     faults: faults.listRows(),
     ignored: imported.ignored,
-    dropped: { markets: merged.droppedMarkets, rows: droppedRows },
+    dropped: { markets: merged.droppedMarkets, rows: merged.droppedRows },
   };
 };

@@ -5,6 +5,8 @@ import { compareScalars } from '../../core/storage/compare.js';
 import {
   backtests,
   collections,
+  type Forecast,
+  type ForecastRun,
   forecastRuns,
   forecasts,
   hpi,
@@ -14,8 +16,10 @@ import {
   type Series,
   series,
 } from '../collections.js';
+import { quarterOfRun, withNewestRun } from '../forecast/runs.js';
 import { inOneBatch, type Rows, readAll } from '../rows.js';
 import { type Entry, macroEntry, metroEntry, toHpi, toMarket, toObservations } from './documents.js';
+import type { MetroIndex } from './fhfa.js';
 import type { MacroSeries } from './fred.js';
 import type { Imported } from './read.js';
 
@@ -25,6 +29,8 @@ export interface Merged {
   readonly collections: ReadonlyMap<string, () => Rows>;
   /** Codes of markets that the new index does not have. */
   readonly droppedMarkets: readonly string[];
+  /** Rows by collection of what was computed from the index before, and goes with it. */
+  readonly droppedRows: Readonly<Record<string, number>>;
 }
 
 /** The dataset that was there. */
@@ -34,8 +40,30 @@ export interface OldDataset {
   readonly collections: readonly string[];
 }
 
-/** Collections that are computed from the index. */
-export const DERIVED = [forecastRuns.name, forecasts.name, backtests.name] as const;
+/**
+ * What was published by completed runs, apart from all else that was computed from the index. Runs later than the new
+ * index, or than its import, are no record of the time that the dataset then has.
+ */
+const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
+  const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
+  const runs = await readAll<ForecastRun>(readOld(forecastRuns.name));
+  const rows = await readAll<Forecast>(readOld(forecasts.name));
+  const published = runs.filter(
+    ({ id, status, basis, published_at = '' }) =>
+      status === 'completed' &&
+      basis === 'published' &&
+      quarterOfRun(id) <= newest &&
+      Date.parse(published_at) <= Date.parse(loadedAt),
+  );
+  const ids = new Set(published.map(({ id }) => id));
+  const kept = { runs: published, forecasts: rows.filter(({ run_id }) => ids.has(run_id)) };
+  const dropped = {
+    [forecastRuns.name]: runs.length - kept.runs.length,
+    [forecasts.name]: rows.length - kept.forecasts.length,
+    [backtests.name]: (await readAll(readOld(backtests.name))).length,
+  };
+  return { kept, dropped: Object.fromEntries(Object.entries(dropped).filter(([, count]) => count > 0)) };
+};
 
 async function* nothing(): AsyncGenerator<readonly object[]> {}
 
@@ -62,11 +90,10 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
 /**
  * Puts what was imported in the place of what it replaces.
  *
- * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. What was computed from the
- *   index before it (`forecast_runs`, `forecasts`, `backtests`, and the markets' figures from them) goes with
- *   it: beside revised values it would mix two vintages, and may speak of markets that no longer exist.
- *   `forecast` computes it anew.
- * - A macro series replaces that series alone, and nothing is computed from it.
+ * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs stay with their
+ *   forecasts, as the record that they are. What else was computed from the index before it (reconstructed runs, their
+ *   forecasts, `backtests`) goes with it: beside revised values it would mix two vintages. `forecast` computes it anew.
+ * - A macro series replaces that series alone, and nothing is computed anew from it.
  * - All else stays.
  *
  * @param old undefined when there was none
@@ -96,14 +123,22 @@ export const merge = async (
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing);
   written.set(series.name, () => inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));
-  if (index === undefined) return { sources, collections: written, droppedMarkets: [] };
+  if (index === undefined) return { sources, collections: written, droppedMarkets: [], droppedRows: {} };
 
-  written.set(markets.name, () => inOneBatch(index.map(toMarket)));
+  const { kept, dropped } = await recordOf(readOld, index, loadedAt);
+  written.set(markets.name, () => inOneBatch(withNewestRun(index.map(toMarket), kept)));
   written.set(hpi.name, async function* () {
     for (const area of index) yield toHpi(area);
   });
-  for (const name of DERIVED) written.set(name, nothing);
+  written.set(forecastRuns.name, () => inOneBatch(kept.runs));
+  written.set(forecasts.name, () => inOneBatch(kept.forecasts));
+  written.set(backtests.name, nothing);
   const codes = new Set(index.map(({ cbsa }) => cbsa));
   const oldCodes = (await readAll<Market>(readOld(markets.name))).map(({ cbsa }) => cbsa);
-  return { sources, collections: written, droppedMarkets: oldCodes.filter((code) => !codes.has(code)) };
+  return {
+    sources,
+    collections: written,
+    droppedMarkets: oldCodes.filter((code) => !codes.has(code)),
+    droppedRows: dropped,
+  };
 };

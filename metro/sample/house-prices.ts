@@ -53,7 +53,7 @@ const momentum = (seed: string, persistence: number, volatility: number): number
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = momentum('nation 3', 0.9, 0.35);
   const states = new Map<string, number[]>();
-  return SAMPLE_METROS.map(([cbsa, name]) => {
+  return SAMPLE_METROS.map(({ cbsa, name }) => {
     const state = stateOf(name);
     if (!states.has(state)) states.set(state, momentum(`state ${state}`, 0.9, 0.4));
     const regional = states.get(state) as number[];

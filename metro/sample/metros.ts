@@ -1,43 +1,12 @@
-/** The sample's metro areas: codes and names of the delineation of July 2023 by the Office of Management and Budget. */
-export const SAMPLE_METROS: readonly (readonly [cbsa: string, name: string])[] = [
-  ['12060', 'Atlanta-Sandy Springs-Roswell, GA'],
-  ['12420', 'Austin-Round Rock-San Marcos, TX'],
-  ['12580', 'Baltimore-Columbia-Towson, MD'],
-  ['14260', 'Boise City, ID'],
-  ['14460', 'Boston-Cambridge-Newton, MA-NH'],
-  ['16740', 'Charlotte-Concord-Gastonia, NC-SC'],
-  ['16980', 'Chicago-Naperville-Elgin, IL-IN'],
-  ['17410', 'Cleveland, OH'],
-  ['18140', 'Columbus, OH'],
-  ['19100', 'Dallas-Fort Worth-Arlington, TX'],
-  ['19740', 'Denver-Aurora-Centennial, CO'],
-  ['19820', 'Detroit-Warren-Dearborn, MI'],
-  ['26420', 'Houston-Pasadena-The Woodlands, TX'],
-  ['26900', 'Indianapolis-Carmel-Greenwood, IN'],
-  ['28140', 'Kansas City, MO-KS'],
-  ['29820', 'Las Vegas-Henderson-North Las Vegas, NV'],
-  ['31080', 'Los Angeles-Long Beach-Anaheim, CA'],
-  ['33100', 'Miami-Fort Lauderdale-West Palm Beach, FL'],
-  ['33340', 'Milwaukee-Waukesha, WI'],
-  ['33460', 'Minneapolis-St. Paul-Bloomington, MN-WI'],
-  ['34980', 'Nashville-Davidson--Murfreesboro--Franklin, TN'],
-  ['35620', 'New York-Newark-Jersey City, NY-NJ'],
-  ['36740', 'Orlando-Kissimmee-Sanford, FL'],
-  ['37980', 'Philadelphia-Camden-Wilmington, PA-NJ-DE-MD'],
-  ['38060', 'Phoenix-Mesa-Chandler, AZ'],
-  ['38300', 'Pittsburgh, PA'],
-  ['38900', 'Portland-Vancouver-Hillsboro, OR-WA'],
-  ['39300', 'Providence-Warwick, RI-MA'],
-  ['39580', 'Raleigh-Cary, NC'],
-  ['40140', 'Riverside-San Bernardino-Ontario, CA'],
-  ['41180', 'St. Louis, MO-IL'],
-  ['41620', 'Salt Lake City-Murray, UT'],
-  ['41700', 'San Antonio-New Braunfels, TX'],
-  ['41740', 'San Diego-Chula Vista-Carlsbad, CA'],
-  ['41860', 'San Francisco-Oakland-Fremont, CA'],
-  ['41980', 'San Juan-Bayamón-Caguas, PR'],
-  ['42660', 'Seattle-Tacoma-Bellevue, WA'],
-  ['45300', 'Tampa-St. Petersburg-Clearwater, FL'],
-  ['46520', 'Urban Honolulu, HI'],
-  ['47900', 'Washington-Arlington-Alexandria, DC-VA-MD-WV'],
+/** The sample's metro areas. */
+import { type MetroArea, metroAreas } from '../areas.js';
+
+// biome-ignore format: codes in lines of ten
+const CODES = [
+  '12060', '12420', '12580', '14260', '14460', '16740', '16980', '17410', '18140', '19100',
+  '19740', '19820', '26420', '26900', '28140', '29820', '31080', '33100', '33340', '33460',
+  '34980', '35620', '36740', '37980', '38060', '38300', '38900', '39300', '39580', '40140',
+  '41180', '41620', '41700', '41740', '41860', '41980', '42660', '45300', '46520', '47900',
 ];
+
+export const SAMPLE_METROS: readonly MetroArea[] = CODES.map((cbsa) => metroAreas.get(cbsa) as MetroArea);

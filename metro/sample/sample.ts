@@ -2,17 +2,16 @@
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import { compareScalars } from '../../core/storage/compare.js';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
+import { defaultRules } from '../forecast/default-rules.js';
 import { defaultForecastOptions } from '../forecast/model.js';
-import { defaultModel } from '../forecast/models/index.js';
-import { createPanel } from '../forecast/panel.js';
-import { defaultRules } from '../forecast/rules.js';
+import { createPanel, macroSeries } from '../forecast/panel.js';
 import { makeRuns, withNewestRun } from '../forecast/runs.js';
 import { toHpi, toMarket, toObservations, toSource } from '../import/documents.js';
 import { quarterStart } from '../periods.js';
 import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
 
-const VERSION = 'sample-1';
+const VERSION = 'sample-2';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-30';
 const LOADED = '2026-09-30T12:00:00Z';
@@ -41,7 +40,7 @@ const metroSeries: Series = {
   notes: NOTES,
 };
 
-const macroSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: SampleSeries): Series => ({
+const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: SampleSeries): Series => ({
   series_id: id,
   title: `${title} (synthetic sample)`,
   kind: 'macro',
@@ -82,15 +81,16 @@ export const makeSample = (): Sample => {
   const macro = sampleMacro().sort(byText(({ id }) => id));
   const markets = index.map(toMarket);
   const hpi = index.flatMap(toHpi);
-  const series = [metroSeries, ...macro.map(macroSeries)].sort(byText(({ series_id }) => series_id));
+  const observations = macro.flatMap(toObservations);
+  const series = [metroSeries, ...macro.map(toSeries)].sort(byText(({ series_id }) => series_id));
 
   const made = makeRuns({
-    panel: createPanel(markets, hpi),
-    model: defaultModel,
+    panel: createPanel(markets, hpi, macroSeries(series, observations)),
     options: defaultForecastOptions,
     rules: defaultRules,
     span: { last: RUNS },
     vintage: VINTAGE,
+    created: new Date(CREATED),
   });
   const newest = made.runs.at(-1) as ForecastRun;
   const [failed, running] = incompleteRuns(newest) as [ForecastRun, ForecastRun];
@@ -110,7 +110,7 @@ export const makeSample = (): Sample => {
       markets: withNewestRun(markets, made),
       hpi,
       series,
-      observations: macro.flatMap(toObservations),
+      observations,
       forecast_runs: [...made.runs, failed, running].sort((a, b) => a.id - b.id),
       forecasts: forecasts.sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa)),
       backtests: made.backtest ? [made.backtest] : [],

@@ -3,19 +3,33 @@
  * Put your store in the place of `load`, `save` and `rowsOf`; the conformance suite says whether all still holds.
  */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api' */
-import { existsSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { compareBy, compareScalars, StorageError } from 'metro-forecast-api';
 
 /** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
 
-/** @type {(file: string) => Promise<Stored>} */
-const load = async (file) => JSON.parse(await readFile(file, 'utf8'));
+/** How often to look for what another process has published. */
+const POLL_MS = 500;
+
+/** Tells one file from another in its place; undefined where there is none. @type {(file: string) => Promise<string | undefined>} */
+const stampOf = async (file) => {
+  const found = await stat(file).catch(() => undefined);
+  return found && `${found.ino} ${found.mtimeMs}`;
+};
+
+/** Frozen in depth, since each document is handed to everybody who asks. @type {(file: string) => Promise<Stored>} */
+const load = async (file) => JSON.parse(await readFile(file, 'utf8'), (_name, value) => Object.freeze(value));
 
 /** Readers find the old file or the new one, never a part of either. @type {(file: string, stored: Stored) => Promise<void>} */
 const save = async (file, stored) => {
-  await writeFile(`${file}.draft`, JSON.stringify(stored));
-  await rename(`${file}.draft`, file);
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(draft, JSON.stringify(stored));
+    await rename(draft, file);
+  } finally {
+    await rm(draft, { force: true });
+  }
 };
 
 /** Core has checked the query. @type {(documents: readonly Document[], query: Query) => readonly Document[]} */
@@ -36,7 +50,7 @@ export default {
   kind: 'adapter',
   name: '{{name}}',
   version: '0.1.0',
-  capabilities: { publish: true, versions: false },
+  capabilities: { publish: true, versions: false, durable: true, follows: true },
   options: {
     type: 'object',
     required: ['path'],
@@ -46,10 +60,32 @@ export default {
   create({ path }, context) {
     const file = context.resolvePath(path);
     let current = /** @type {Stored | undefined} */ (undefined);
+    let stamp = /** @type {string | undefined} */ (undefined);
+    let looking = Promise.resolve();
+    let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
     let [closed, publishing] = [false, false];
     const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
       if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
+    };
+    /** Takes over the file where it is another one than before, whoever has put it there. */
+    const takeOver = async () => {
+      const found = await stampOf(file);
+      if (closed || found === undefined || found === stamp) return;
+      const loaded = await load(file).catch((cause) => {
+        throw new StorageError('invalid_dataset', `${file} cannot be read: ${cause.message}`, { cause });
+      });
+      stamp = found;
+      context.problem();
+      if (closed || loaded.manifest.version === current?.manifest.version) return;
+      current = loaded;
+      context.changed();
+    };
+    /** One after the other, so that the newest file is the last to be taken over. */
+    const look = () => {
+      const taken = looking.then(takeOver);
+      looking = taken.catch(() => context.problem('The file of the dataset cannot be read.'));
+      return taken;
     };
     const documentsOf = (/** @type {Stored} */ { collections }, /** @type {string} */ name) => {
       if (!context.collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
@@ -58,13 +94,14 @@ export default {
     return {
       async open() {
         assertUsable();
-        if (current || !existsSync(file)) return;
-        current = await load(file).catch((cause) => {
-          throw new StorageError('invalid_dataset', `${file} cannot be read: ${cause.message}`, { cause });
-        });
+        await look();
+        assertUsable();
+        timer ??= setInterval(() => look().catch(() => {}), POLL_MS).unref();
       },
       async close() {
         closed = true;
+        clearInterval(timer);
+        await looking;
       },
       ping: async (signal) => assertUsable(signal),
       snapshot() {
@@ -92,10 +129,11 @@ export default {
         const { manifest } = dataset;
         assertUsable(signal);
         if (publishing) throw new StorageError('conflict', 'Another publication is under way.');
-        if (current?.manifest.version === manifest.version)
-          throw new StorageError('conflict', `The version "${manifest.version}" is there already.`);
         publishing = true;
         try {
+          await look();
+          if (current?.manifest.version === manifest.version)
+            throw new StorageError('conflict', `The version "${manifest.version}" is there already.`);
           const collections = /** @type {Record<string, Document[]>} */ ({});
           for (const name of context.collections.keys()) {
             const documents = /** @type {Document[]} */ ([]);
@@ -110,16 +148,13 @@ export default {
           // Publication times rise, also where a dataset was made before the one that it follows.
           const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
           const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();
-          const next = { manifest, publishedAt, collections };
-          await save(file, next);
-          current = next;
+          await save(file, { manifest, publishedAt, collections });
+          await look();
         } catch (cause) {
-          await rm(`${file}.draft`, { force: true });
           throw cause instanceof StorageError ? cause : new StorageError('invalid_dataset', `${cause}`, { cause });
         } finally {
           publishing = false;
         }
-        context.changed();
       },
     };
   },

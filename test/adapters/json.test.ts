@@ -1,7 +1,6 @@
 /** Proves that the JSON adapter conforms. */
 import { mkdir } from 'node:fs/promises';
 import json from '../../adapters/json/index.js';
-import { collections } from '../../conformance/fixture.js';
 import { describeAdapter } from '../../conformance/index.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 
@@ -11,14 +10,14 @@ describeAdapter({
   name: json.name,
   capabilities: json.capabilities,
   async create(dataset, context) {
-    const rows = [...collections.keys()].map((name) => [name, dataset.read(name)] as const);
+    const rows = [...context.collections.keys()].map((name) => [name, dataset.read(name)] as const);
     await writeDirectory(context.resolvePath(options.path), dataset.manifest, Object.fromEntries(rows));
     const adapter = json.create(options, context);
     await adapter.open();
     return adapter;
   },
   async createEmpty(context) {
-    await mkdir(context.resolvePath(options.path));
+    await mkdir(context.resolvePath(options.path), { recursive: true });
     return json.create(options, context);
   },
 });

@@ -21,7 +21,8 @@ const pausing = (dataset: Dataset, collection: string, pause: () => Promise<void
   },
 });
 
-const withShape = (row: Document): Dataset => datasetOf(SECOND, '2024-02-01T00:00:00.000Z', { ...rows, shapes: [row] });
+const withShape = (row: Document): Dataset =>
+  datasetOf(SECOND, '2024-02-01T00:00:00.000Z', { ...rows, nothing: [row] });
 
 describe('publishing to MongoDB', () => {
   let replicas: Replicas;
@@ -35,7 +36,7 @@ describe('publishing to MongoDB', () => {
     const [first, second] = [await replicas.open(), await replicas.open()];
     const [begun, go] = [gate(), gate()];
     const winning = first.adapter.publish(
-      pausing(anotherDataset(), 'words', () => {
+      pausing(anotherDataset(), 'readings', () => {
         begun.open();
         return go.passed;
       }),
@@ -56,7 +57,7 @@ describe('publishing to MongoDB', () => {
     try {
       const [begun, go] = [gate(), gate()];
       const stuck = (await hanging.open({ ...SHORT_LOCK, writeMs: 1000 })).adapter.publish(
-        pausing(anotherDataset(), 'words', () => {
+        pausing(anotherDataset(), 'readings', () => {
           begun.open();
           return go.passed;
         }),
@@ -96,7 +97,7 @@ describe('publishing to MongoDB', () => {
     const { adapter } = await replicas.open();
     await adapter.publish(datasetOf());
     await adapter.publish(anotherDataset());
-    const activated = pausing(anotherDataset(THIRD, THIRD_CREATED), 'words', () => adapter.versions.activate(FIRST));
+    const activated = pausing(anotherDataset(THIRD, THIRD_CREATED), 'readings', () => adapter.versions.activate(FIRST));
     const { message } = await failsWith('conflict', () => adapter.publish(activated));
     assert.equal(
       message,
@@ -109,7 +110,7 @@ describe('publishing to MongoDB', () => {
     const { adapter } = await replicas.open();
     await adapter.publish(datasetOf());
     let read = 0;
-    const again = pausing(datasetOf(), 'words', async () => {
+    const again = pausing(datasetOf(), 'readings', async () => {
       read++;
     });
     const { message } = await failsWith('conflict', () => adapter.publish(again));
@@ -187,7 +188,7 @@ describe('publishing to MongoDB', () => {
       { id: 'x', deep },
     ]) {
       const { message } = await failsWith('invalid_dataset', () => adapter.publish(withShape(row)));
-      assert.match(message, /Collection "shapes": MongoDB cannot hold a row: /);
+      assert.match(message, /Collection "nothing": MongoDB cannot hold a row: /);
     }
   });
 
@@ -195,7 +196,7 @@ describe('publishing to MongoDB', () => {
     const { adapter } = await replicas.open();
     const row = { id: 'x', text: '\\ud800 \u0000 "_bsontype"', $ref: 'a', zero: -0 };
     await adapter.publish(withShape(row));
-    const found = await adapter.snapshot().get('shapes', ['x']);
+    const found = await adapter.snapshot().get('nothing', ['x']);
     assert.deepEqual(found, row);
     assert(Object.is(found?.['zero'], -0));
   });

@@ -1,10 +1,14 @@
 /** Proves that the MongoDB adapter conforms. */
+import { basename } from 'node:path';
 import { MongoClient } from 'mongodb';
 import mongo from '../../adapters/mongo/index.js';
 import { describeAdapter } from '../../conformance/index.js';
 import type { AdapterContext, StorageAdapter } from '../../core/contracts/storage.js';
-import { type Server, startMongo, uniqueName } from '../support/services.js';
+import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';
+
+/** Where the suite's other process, which imports this file again, finds the server. */
+const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
 // One of its own, since the suite takes it away.
 let started: Promise<Server> | undefined;
@@ -12,11 +16,16 @@ const server = (): Promise<Server> => {
   started ??= startMongo();
   return started;
 };
+const urlOfServer = async (): Promise<string> => {
+  process.env[URL_VARIABLE] ??= (await server()).url;
+  return process.env[URL_VARIABLE];
+};
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  const database = uniqueName('conformance');
-  const adapter = mongo.create({ uri: (await server()).url, database }, context);
+  // The folder that the suite gives is what names a store.
+  const database = basename(context.resolvePath('.'));
+  const adapter = mongo.create({ uri: await urlOfServer(), database }, context);
   databases.set(adapter, database);
   return adapter;
 };
@@ -46,4 +55,5 @@ describeAdapter({
 after(async () => {
   await (await started)?.stop();
   started = undefined;
+  delete process.env[URL_VARIABLE];
 });

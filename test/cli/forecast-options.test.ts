@@ -1,15 +1,14 @@
 import { expect } from 'chai';
 import { parseForecastArguments } from '../../cli/forecast-options.js';
 import { OperatorError } from '../../core/errors.js';
+import { defaultRules } from '../../metro/forecast/default-rules.js';
 import { defaultForecastOptions } from '../../metro/forecast/model.js';
-import { pooledMomentum } from '../../metro/forecast/models/pooled-momentum.js';
-import { defaultRules } from '../../metro/forecast/rules.js';
 import { quarterIndex } from '../../metro/periods.js';
 
 describe('parseForecastArguments(given)', () => {
-  it('has a default for everything', () => {
+  it('has a default for everything but the model, which the dataset decides', () => {
     expect(parseForecastArguments({})).to.deep.equal({
-      model: pooledMomentum,
+      model: undefined,
       options: defaultForecastOptions,
       rules: defaultRules,
       span: { last: 40 },
@@ -29,7 +28,7 @@ describe('parseForecastArguments(given)', () => {
       grades: '0.05, 0.1,0.2,0.4',
     };
     const { model, ...rest } = parseForecastArguments(given);
-    expect(model.name).to.equal('persistence');
+    expect(model?.name).to.equal('persistence');
     expect(rest).to.deep.equal({
       options: { minValues: 30 },
       rules: { expandPoint: 3.5, expandLower: -1, contractPoint: 0.5, grades: [0.05, 0.1, 0.2, 0.4] },
@@ -64,7 +63,7 @@ describe('parseForecastArguments(given)', () => {
         '--expand-point: "4%" is not a number of percent like 4 or -1.5',
         'expand from 4% on and contract below 5% overlap: lower the second',
         '--min-values: "many" is not a whole number from 1 on',
-        'There is no forecast model "persistance". Did you mean "persistence"? Choose one of: pooled-momentum, persistence.',
+        'There is no forecast model "persistance". Did you mean "persistence"? Choose one of: metro-momentum, pooled-momentum, persistence.',
       ]);
     expect(() => parseForecastArguments({ from: '2024Q1', to: '2005Q4' })).to.throw(
       '--from: 2024Q1 is after --to 2005Q4',

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { openDirectory } from '../../core/dataset/directory.js';
 import { packageRoot } from '../../core/package-root.js';
 import { modelVersion } from '../../metro/forecast/model.js';
-import { defaultModel, models } from '../../metro/forecast/models/index.js';
+import { findModel, models } from '../../metro/forecast/models/index.js';
 
 /** The command in a process of its own, from the build that this test is in. */
 const program = `
@@ -34,23 +34,32 @@ describe('metro-forecast forecast', function () {
   after(() => rm(directory, { recursive: true, force: true }));
 
   it('DIR says what it did, and that the dataset has another version', async () => {
-    const { code, stdout } = await run(directory, '--runs', '16');
+    const { code, stdout } = await run(directory, '--recompute', '--runs', '16');
     expect(code).to.equal(0);
     const { manifest } = await openDirectory(directory);
     expect(stdout).to.match(
-      /^16 runs of pooled-momentum-1\.0\.0, numbers 20223 to 20262: \d+ forecasts\.\nNewest run: 36 markets,/,
+      /^Added 16 runs, numbers 20223 to 20262, by metro-momentum-1\.0\.0: \d+ forecasts\.\nReplaced 22 runs, numbers 20213 to 20263\.\nNewest run: 36 markets,/,
     );
     expect(stdout).to.include('\nBacktest: ').and.to.include(`is now version ${manifest.version}.\n`);
   });
 
   it('DIR --json reports for machines, on standard output alone, and --created dates the dataset', async () => {
-    const options = ['--json', '--runs', '2', '--model', 'persistence', '--created', '2026-10-02T03:04:05Z'];
+    const options = [
+      '--json',
+      '--recompute',
+      '--runs',
+      '2',
+      '--model',
+      'persistence',
+      '--created',
+      '2026-10-02T03:04:05Z',
+    ];
     const { code, stdout } = await run(directory, ...options);
     expect(code).to.equal(0);
     expect((await openDirectory(directory)).manifest.created).to.equal('2026-10-02T03:04:05.000Z');
     const report = JSON.parse(stdout);
     expect(report).to.deep.include({ runs: 2, without_bounds: 0, backtest: null });
-    expect(report.model_version).to.equal(modelVersion(models[1] ?? defaultModel));
+    expect(report.model_version).to.equal(modelVersion(findModel('persistence')));
     expect(report.newest_run).to.deep.include({ id: 20262, run_at: '2026-09-01T00:00:00Z', forecasts: 36 });
   });
 
@@ -60,7 +69,7 @@ describe('metro-forecast forecast', function () {
     expect(stderr).to.equal(
       'Nothing was forecast:\n' +
         '  - --runs: "x" is not a whole number from 1 on\n' +
-        '  - There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: pooled-momentum, persistence.\n',
+        '  - There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: metro-momentum, pooled-momentum, persistence.\n',
     );
   });
 

@@ -74,6 +74,19 @@ describe('metro-forecast validate', () => {
     expect(JSON.parse((await run('--json')).stdout).faults).to.have.length(2);
   });
 
+  it('lists values that end after the dataset was made, of the index and of series', async () => {
+    await writeFile(join(folder, 'UNRATE.csv'), 'date,value\n2024-04-01,4\n2024-05-01,4\n');
+    await importInto({ sources: [join(folder, 'UNRATE.csv')], to });
+    const path = join(to, 'manifest.json');
+    const manifest = JSON.parse(await readFile(path, 'utf8'));
+    await writeFile(path, JSON.stringify({ ...manifest, created: '2024-05-15T00:00:00.000Z' }));
+    const { stdout, exitCode } = await run();
+    const late = (last: string) => `ends on ${last}, after the dataset was made (2024-05-15)`;
+    expect(stdout).to.include(`:2: period_start: 2024-04-01 ${late('2024-06-30')}`);
+    expect(stdout).to.include(`: observation_end: 2024-05-01 ${late('2024-05-31')}`);
+    expect(exitCode).to.equal(1);
+  });
+
   it('notices a file that was changed after it was written', async () => {
     const { collections } = JSON.parse(await readFile(join(to, 'manifest.json'), 'utf8'));
     const path = join(to, collections.hpi.file);

@@ -5,7 +5,7 @@
  * the other one busy.
  */
 import { Worker } from 'node:worker_threads';
-import { memoryTarget } from './breakable-memory.js';
+import { targetOf } from './breakable.js';
 import { finding } from './faults/breaking.js';
 import { runSuite } from './run-suite.js';
 
@@ -16,7 +16,7 @@ const limits = JSON.stringify([Number(process.argv[2]) * 2 ** 20, WATCH_MS]);
 new Worker(`(${watch})(${limits})`, { eval: true }).unref();
 
 const failures = async (name: string, fault: ReturnType<typeof finding>): Promise<[string, string][]> => {
-  const { failed } = await runSuite(memoryTarget(name, fault));
+  const { failed } = await runSuite(targetOf(name, fault));
   return [...failed].map(([title, { message }]) => [title, message]);
 };
 

@@ -22,11 +22,11 @@ describe('the conformance suite, of an adapter that answers long lists wrongly',
   });
 
   it('fails one that loses rows by the tests of long lists, and shows the first row that is lost', () => {
-    expect(losing.map(([title]) => title)).to.deep.equal([
-      'snapshot() lets a find() that began before the change end as it began',
-      'reading a collection of 50,000 documents is found whole, each document once and in order',
-    ]);
-    const [, [, message] = []] = losing;
+    const whole =
+      'reading from a large dataset a collection of 50,000 documents is found whole, each document once and in order';
+    const titles = losing.map(([title]) => title);
+    expect(titles).to.include.members(['snapshot() lets a find() that began before the change end as it began', whole]);
+    const message = losing[titles.indexOf(whole)]![1];
     expect(message).to.equal(
       [
         'expected the documents of "crowd", each once and in order (each shown as [block, seat]); the first difference is at index 2 (50000 expected, 33334 found):',

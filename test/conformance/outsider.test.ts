@@ -24,7 +24,7 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     this.timeout(120_000);
     folder = await mkdtemp(join(tmpdir(), 'outsider-'));
     await cp(OUTSIDER, folder, { recursive: true });
-    await installPacked(folder, ['mocha', 'node-sqlite3-wasm']);
+    await installPacked(folder, ['fast-check', 'mocha', 'node-sqlite3-wasm', 'pure-rand']);
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -38,7 +38,7 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     );
     const { stats, failures, pending } = JSON.parse(stdout) as Report;
     expect(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`)).to.deep.equal([]);
-    expect(stats.passes).to.be.greaterThan(75);
+    expect(stats.passes).to.be.greaterThan(150);
     for (const { title } of pending) expect(title).to.match(/\(skipped: .+\)$/);
   });
 
@@ -52,8 +52,8 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     expect(stdout).to.equal('');
   });
 
-  it('needs under 120 lines', async () => {
+  it('needs under 130 lines', async () => {
     const lines = (await readFile(join(OUTSIDER, 'index.js'), 'utf8')).trimEnd().split('\n').length;
-    expect(lines).to.be.lessThan(120);
+    expect(lines).to.be.lessThan(130);
   });
 });

@@ -81,7 +81,7 @@ describe('docs/calling.md', () => {
     this.timeout(120_000);
     const [first, mean] = (await python(this, 'pandas')).trim().split('\n');
     expect(first).to.equal(summary);
-    expect(Number(mean)).to.be.closeTo(5.5, 1e-9);
+    expect(Number(mean)).to.be.closeTo(9.5, 1e-9);
   });
 
   it('its R program runs with httr2', async function () {

@@ -78,7 +78,7 @@ describe('README.md', () => {
       return `"Houston-Pasadena-The Woodlands, TX",26420,${2005 + Math.floor(i / 4)},${(i % 4) + 1},${value},( 2.62)`;
     });
     await writeFile(join(folder, 'hpi_at_metro.csv'), `${rows.join('\r\n')}\r\n`);
-    await writeFile(join(folder, 'UNRATE.csv'), 'observation_date,UNRATE\n2024-01-01,3.7\n2024-02-01,3.9\n');
+    await writeFile(join(folder, 'HSN1F.csv'), 'observation_date,HSN1F\n2024-10-01,627\n2024-11-01,674\n');
     const lines = snippet('sh', 'metro-forecast import').trim().split('\n');
     expect(lines).to.have.length(4);
     for (const line of lines.slice(0, 3)) {

@@ -41,12 +41,12 @@ describe('the pages’ browser code', () => {
   it('comes with the package, and with its image', async function () {
     this.timeout(60_000);
     const { files } = await packed();
-    const pages = ['docs', 'explore', 'pages'].flatMap((name) => {
+    const pages = ['docs', 'explore', 'methodology', 'pages'].flatMap((name) => {
       const folder = `plugins/${name}/assets`;
       return readdirSync(join(packageRoot, folder)).map((file) => `${folder}/${file}`);
     });
     expect(pages).to.have.length.above(20);
-    expect(files).to.include.members(pages);
+    expect(files).to.include.members([...pages, 'docs/methodology.md']);
     expect(await readFile(join(packageRoot, 'Dockerfile'), 'utf8')).to.contain('/app/plugins plugins\n');
   });
 });

@@ -26,6 +26,7 @@ describe('GET /', () => {
       expect(headers['vary']).to.include('Accept');
       expect(json).to.deep.include({ title: 'A & <B>', version: '1.0.0', summary: 'All of it.' });
       expect(json.links.map(({ rel, href }: { rel: string; href: string }) => [rel, href])).to.deep.equal([
+        ['service-doc', '/docs/methodology'],
         ['service-doc', '/docs'],
         ['service-doc', '/explore'],
         ['status', '/api/v1/status'],

@@ -64,9 +64,58 @@ describe('plugin markets', () => {
     expect(text).to.equal('{"data":[]}');
   });
 
+  it('GET /markets/12060/history?since=...&until=... is a part of it, both ends included', async () => {
+    const values = async (query: string) =>
+      (await service.get(`/markets/${ATLANTA}/history?${query}`)).json.data.map((row: { value: number }) => row.value);
+    expect(await values('since=2025-04-01')).to.deep.equal([202.5, 209]);
+    expect(await values('until=2025-04-01')).to.deep.equal([200, 202.5]);
+    expect(await values('since=2025-02-01&until=2025-09-30')).to.deep.equal([202.5]);
+    const { status, json } = await service.get(`/markets/${ATLANTA}/history?since=2025-02-01&until=2025-01-31`);
+    expect([status, json.error]).to.deep.equal([
+      400,
+      'The query parameter "until" must not be before since=2025-02-01.',
+    ]);
+  });
+
+  it('GET /markets/35620 of a divided metro is a 404 that names its divisions', async () => {
+    for (const path of ['/markets/35620', '/markets/35620/history', '/forecasts/35620/history']) {
+      const { status, json } = await service.get(path);
+      expect([status, json.code]).to.deep.equal([404, 'market_not_found']);
+      expect(json.error).to.equal(
+        'New York-Newark-Jersey City, NY-NJ (35620) is no market itself, but its divisions are: 29484, 35004, 35084, 35614.',
+      );
+    }
+  });
+
+  it('GET /areas lists metropolitan areas and divisions by code, with and without an index', async () => {
+    const { data } = (await service.get('/areas')).json;
+    const codes = data.map(({ cbsa }: { cbsa: string }) => cbsa);
+    expect(codes).to.have.length(430);
+    expect(codes).to.deep.equal([...new Set(codes)].sort());
+    const indexed = data.filter(({ has_index }: { has_index: boolean }) => has_index);
+    expect(indexed.map(({ cbsa }: { cbsa: string }) => cbsa)).to.deep.equal([ATLANTA, '19820', '26420', TUCSON]);
+  });
+
+  it('GET /areas/35620 names its divisions, and each of them its parent', async () => {
+    const { json } = await service.get('/areas/35620');
+    expect(json).to.deep.include({ kind: 'metropolitan', states: ['NY', 'NJ'], parent: null, has_index: false });
+    for (const code of json.divisions) {
+      const division = (await service.get(`/areas/${code}`)).json;
+      expect(division).to.deep.include({
+        kind: 'division',
+        parent: '35620',
+        divisions: [],
+        latitude: json.latitude,
+        longitude: json.longitude,
+      });
+    }
+    const missing = await service.get('/areas/99999');
+    expect([missing.status, missing.json.code]).to.deep.equal([404, 'area_not_found']);
+  });
+
   for (const [target, advice] of [
-    ['/markets?limit=5', 'It has: format.'],
-    ['/markets/12060?limit=5', 'takes no query parameters'],
+    ['/markets?limit=5', 'It has: state, signal, risk_score, sort, format, as_of.'],
+    ['/markets/12060?limit=5', 'It has: as_of.'],
   ] as const) {
     it(`GET ${target} is a 400 unknown_parameter`, async () => {
       const { status, json } = await service.get(target);

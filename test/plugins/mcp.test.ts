@@ -54,6 +54,11 @@ describe('the plugin mcp', () => {
       expect(tools.map(({ name }) => name)).to.have.members([
         'list_markets',
         'get_market',
+        'list_areas',
+        'get_area',
+        'get_forecast_backtest_breakdown',
+        'list_forecast_histories',
+        'list_forecast_tracks',
         'get_market_history',
         'get_forecast_track',
         'list_forecasts',
@@ -74,9 +79,8 @@ describe('the plugin mcp', () => {
         expect(description, name).to.be.a('string').that.is.not.empty;
         const [path] = paths.find(([, { get }]) => toolName(get.operationId) === name)!;
         const given: Record<string, unknown> = {};
-        for (const required of inputSchema.required ?? []) {
-          given[required] = required === 'cbsa' ? fixture.HOUSTON : 'UNRATE';
-        }
+        const values: Record<string, string> = { cbsa: fixture.HOUSTON, series_id: 'UNRATE', by: 'year' };
+        for (const required of inputSchema.required ?? []) given[required] = values[required];
         const answered = await call(client, name, given);
         const { cbsa, ...query } = given as Record<string, string>;
         const target = `${path.replace('{cbsa}', cbsa ?? '')}?${new URLSearchParams(query)}`;
@@ -129,7 +133,7 @@ describe('the plugin mcp', () => {
       const long = await call(client, 'list_observations', { series_id: 'metro_hpi' });
       expect(long.isError).to.equal(true);
       expect(long.text).to.match(
-        /^The answer has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "cbsa"/,
+        /^The answer has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "until" or "cbsa"/,
       );
       expect((await call(client, 'get_market', { cbsa: fixture.HOUSTON })).isError).to.equal(false);
     } finally {

@@ -15,6 +15,15 @@ const TARGETS = [
   '/forecasts',
   `/forecasts/${ATLANTA}/history`,
   '/signals',
+  '/markets',
+  `/markets/${HOUSTON}`,
+  '/movers',
+  '/forecast-runs',
+  '/forecast-track',
+  '/forecast-history',
+  '/forecast-backtest',
+  '/forecast-backtest/breakdown?by=year',
+  '/series',
 ];
 
 /** The first day's end is the second version's last chance: it is published a millisecond before. */
@@ -104,8 +113,8 @@ for (const [name, adapter] of Object.entries(adapters)) {
       expect((await service.get(at('/markets/99999/history', '2026-03-15'))).json.code).to.equal('market_not_found');
     });
 
-    it('/markets?as_of= is a 400 unknown_parameter', async () => {
-      expect((await service.get(at('/markets', '2026-03-15'))).json.code).to.equal('unknown_parameter');
+    it('/health?as_of= is a 400 unknown_parameter', async () => {
+      expect((await service.get(at('/health', '2026-03-15'))).json.code).to.equal('unknown_parameter');
     });
 
     it('goes with format=csv, HEAD, and If-None-Match', async () => {

@@ -22,6 +22,18 @@ const OTHERS = ['/status', '/health', '/openapi.json'];
 /** In other forms. Of `as_of` only what no store can answer: whether there are earlier versions is up to the store. */
 const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
 
+const SELECTIONS = [
+  ...['state=TX', 'state=TX,GA', 'state=tx', 'state=', 'signal=hold', 'signal=hold,expand', 'signal=hodl'],
+  ...['risk_score=A', 'risk_score=A,C', 'risk_score=E', 'sort=name', 'sort=-forecast_12m', 'sort=forcast_12m', 'sort='],
+  'state=TX,GA&signal=hold&sort=-name',
+];
+const SPANS = [
+  'since=2025-04-01',
+  'until=2025-10-01',
+  'since=2025-04-01&until=2025-09-30',
+  'since=2026-01-02&until=2026-01-01',
+];
+
 const entries: readonly Entry[] = [
   ...LISTS,
   ...[...LISTS, '/markets/12060', '/markets/12060/history', '/forecasts/12060/history', '/status'].flatMap((target) =>
@@ -44,6 +56,22 @@ const entries: readonly Entry[] = [
   ]),
   ...SINCES.map((since) => `/observations?series_id=UNRATE&since=${since}`),
   ...SINCES.map((since) => `/observations?series_id=metro_hpi&since=${since}`),
+  ...['/areas', '/forecast-history', '/forecast-track'],
+  ...CODES.map((code) => `/areas/${code}`),
+  '/areas/35620',
+  '/markets/35620',
+  ...['year', 'quarter', 'grade', 'signal', 'state', 'size', 'planet', ''].flatMap((by) => [
+    `/forecast-backtest/breakdown?by=${by}`,
+    `/forecast-backtest/breakdown?by=${by}&format=csv`,
+  ]),
+  '/forecast-backtest/breakdown',
+  ...['/markets', '/forecasts', '/signals', '/movers'].flatMap((list) =>
+    SELECTIONS.flatMap((selection) => [`${list}?${selection}`, `${list}?${selection}&format=csv`]),
+  ),
+  ...['/markets/12060/history', '/forecasts/12060/history', '/markets/12060/forecast-track']
+    .concat('/forecast-history', '/forecast-track')
+    .flatMap((list) => SPANS.map((span) => `${list}?${span}`)),
+  ...SPANS.map((span) => `/observations?series_id=metro_hpi&${span}`),
   '/observations',
   '/observations?since=2025-09-01',
   '/observations?series_id=UNRATE&series_id=metro_hpi',

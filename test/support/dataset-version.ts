@@ -20,7 +20,7 @@ export const datasetVersion = (number: number): DatasetVersion => {
     observations: (row) => ({ ...row, value: shift(row['value']) }),
     series: (row) => ({ ...row, title: `${row['title']} ${number}` }),
     forecast_runs: (row) => ({ ...row, notes: `${number}` }),
-    forecasts: (row) => ({ ...row, model_version: `test-${number}` }),
+    forecasts: (row) => ({ ...row, model_version: `test-${number}`, realized: shift(row['realized']) }),
     backtests: (row) => ({ ...row, model_version: `test-${number}` }),
   };
   return {

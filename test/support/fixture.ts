@@ -119,7 +119,16 @@ const run = (id: number, run_at: string, status: ForecastRun['status'] = 'comple
 });
 
 const runs: ForecastRun[] = [
-  run(1, '2024-12-01T00:00:00Z'),
+  // Published, and kept as it was.
+  {
+    ...run(1, '2024-11-26T14:00:00Z'),
+    basis: 'published',
+    vintage: '2024-09-30',
+    published_at: '2024-11-26T14:00:00Z',
+    rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+    coefficients: [{ name: 'growth_4q', value: 0.5 }],
+  },
+  // As version 1.0 wrote it: of no stated origin.
   run(2, '2025-06-01T00:00:00Z'),
   run(3, '2025-09-01T00:00:00Z', 'failed'),
   run(4, '2025-12-01T00:00:00Z'),
@@ -144,9 +153,11 @@ const forecast = (run_id: number, cbsa: string, point: number, more: Partial<For
   ...more,
 });
 
+const due = { target_period: '2025-10-01', realized_as_of: '2025-12-31' };
+
 const forecasts: Forecast[] = [
-  forecast(1, ATLANTA, 3.1, { target_period: '2025-10-01', realized: 4.5, realized_as_of: '2025-12-31' }),
-  forecast(1, HOUSTON, 7.5, { target_period: '2025-10-01', realized: 2, realized_as_of: '2025-12-31' }),
+  forecast(1, ATLANTA, 3.1, { ...due, realized: 4.5, decline_probability: 0.2, benchmark: 1.5 }),
+  forecast(1, HOUSTON, 7.5, { ...due, realized: -2, decline_probability: 0.1, risk_score: 'B', benchmark: -1 }),
   forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
   // Of a failed run: never served.
   forecast(3, HOUSTON, 99),

@@ -1,16 +1,20 @@
-/** Ordinary least squares with few regressors and many rows, by normal equations. */
+/** Least squares with few regressors and many rows, by normal equations; rows may have weights, coefficients penalties. */
 
 /** A pivot this small a share of its regressor's sum of squares is rounding, not information. */
 const COLLINEAR = 1e-10;
 
 export interface LeastSquares {
   /** Adds one observation. The regressors are read at once and not kept. */
-  add(regressors: Float64Array, outcome: number): void;
+  add(regressors: Float64Array, outcome: number, weight?: number): void;
+  /** The sum of the weights so far. */
+  readonly weight: number;
+  /** The weighted variance of a regressor, where the first regressor is the intercept; `NaN` without any row. */
+  variance(regressor: number): number;
   /**
-   * The coefficients that minimise the sum of squared errors, or undefined without any row. A regressor that
-   * those before it already determine gets 0.
+   * The coefficients that minimise the weighted sum of squared errors plus, with penalties, that of each penalty times
+   * its squared coefficient; undefined without any row. A regressor that those before it already determine gets 0.
    */
-  solve(): Float64Array | undefined;
+  solve(penalties?: readonly number[]): Float64Array | undefined;
 }
 
 /** @param width number of regressors, an intercept included */
@@ -18,13 +22,13 @@ export const createLeastSquares = (width: number): LeastSquares => {
   /** Lower triangle of X'X, row by row, and X'y. */
   const products = new Float64Array(width * width);
   const moments = new Float64Array(width);
-  let rows = 0;
+  let weights = 0;
 
   return {
-    add(regressors, outcome) {
-      rows++;
+    add(regressors, outcome, weight = 1) {
+      weights += weight;
       for (let i = 0; i < width; i++) {
-        const x = regressors[i] as number;
+        const x = weight * (regressors[i] as number);
         for (let j = 0; j <= i; j++) {
           products[i * width + j] = (products[i * width + j] as number) + x * (regressors[j] as number);
         }
@@ -32,18 +36,28 @@ export const createLeastSquares = (width: number): LeastSquares => {
       }
     },
 
-    // Cholesky factorisation L L' = X'X; then L z = X'y and L' b = z.
-    solve() {
-      if (rows === 0) return undefined;
+    get weight() {
+      return weights;
+    },
+
+    variance(regressor) {
+      const mean = (products[regressor * width] as number) / weights;
+      return (products[regressor * width + regressor] as number) / weights - mean ** 2;
+    },
+
+    // Cholesky factorisation L L' = X'WX + P; then L z = X'Wy and L' b = z.
+    solve(penalties = []) {
+      if (weights === 0) return undefined;
       const factor = new Float64Array(width * width);
       const solution = new Float64Array(width);
       for (let i = 0; i < width; i++) {
         for (let j = 0; j <= i; j++) {
-          let rest = products[i * width + j] as number;
+          const product = (products[i * width + j] as number) + (i === j ? (penalties[i] ?? 0) : 0);
+          let rest = product;
           for (let k = 0; k < j; k++) rest -= (factor[i * width + k] as number) * (factor[j * width + k] as number);
           const pivot = factor[j * width + j] as number;
           if (j < i) factor[i * width + j] = pivot === 0 ? 0 : rest / pivot;
-          else factor[i * width + i] = rest > COLLINEAR * (products[i * width + i] as number) ? Math.sqrt(rest) : 0;
+          else factor[i * width + i] = rest > COLLINEAR * product ? Math.sqrt(rest) : 0;
         }
       }
       for (let i = 0; i < width; i++) {

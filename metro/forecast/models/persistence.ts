@@ -14,6 +14,8 @@ export const persistence: ForecastModel = {
   version: '1.0.0',
   summary: 'The last 12-month change, unchanged: the benchmark.',
   features: ['growth_12m'],
+  series: [],
+  needsCentres: false,
   start(markets, { minValues }) {
     const history = createLogHistory(markets.length);
     return withScaledErrorInterval(markets.length, (levels) => {

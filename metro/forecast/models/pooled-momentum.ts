@@ -25,6 +25,8 @@ export const pooledMomentum: ForecastModel = {
   version: '1.0.0',
   summary: 'Pooled regression on the momentum of the market, its state and the nation: the baseline.',
   features: ['growth_4q', 'state_mean_growth_1q', 'national_mean_growth_1q'],
+  series: [],
+  needsCentres: false,
   start(markets, { minValues }) {
     const history = createLogHistory(markets.length);
     const means = createGroupMeans(markets);

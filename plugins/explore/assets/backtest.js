@@ -11,6 +11,19 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @param {number} value */
 const size = (value) => `${number(value)} pp`;
 
+/**
+ * What a hit rate has to be read beside. Datasets of version 1.0 lack it.
+ * @param {{ base_rate_up?: number, declines?: number, declines_called?: number }} data
+ * @returns {[string, string][]}
+ */
+const beside = ({ base_rate_up, declines, declines_called }) =>
+  base_rate_up === undefined || declines === undefined || declines_called === undefined
+    ? []
+    : [
+        ['Right by saying “up” each time', share(base_rate_up)],
+        ['Declines called', `${number(declines_called, 0)} of ${number(declines, 0)}`],
+      ];
+
 /** @type {import('./router.js').Route} */
 export const backtestView = async (_parameters, signal) => {
   const { data } = await getJson('/forecast-backtest', { signal });
@@ -34,6 +47,7 @@ export const backtestView = async (_parameters, signal) => {
         ['Skill: share of that error saved', share(data.skill_mae)],
         ['Inside the 80% band', share(data.coverage_80)],
         ['Right direction', share(data.direction_hit_rate)],
+        ...beside(data),
         ['Bias: came true less forecast', points(data.bias_pp)],
         ['Root mean squared error', size(data.rmse_pp)],
         ['Interval score', number(data.interval_score_80)],

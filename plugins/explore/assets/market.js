@@ -127,6 +127,9 @@ const trackFigure = (name, track, sources, signal) => {
     due === 0
       ? 'None has come due yet.'
       : `${due} came due: off by ${points(meanError).replace('+', '')} on average, ${share(inside)} inside the 80% band.`;
+  const later = track.filter(({ basis }) => basis === 'reconstructed').length;
+  const basis =
+    later === 0 ? '' : ` ${later} of ${track.length} were reconstructed from later data: no record of what was said.`;
   const chart = lineChart(
     {
       label: `12-month changes forecast for ${name}, and those that came true.`,
@@ -145,7 +148,7 @@ const trackFigure = (name, track, sources, signal) => {
   );
   return chartFigure({
     title,
-    note: `12-month change, in percent, by the quarter that it ends in. ${note}`,
+    note: `12-month change, in percent, by the quarter that it ends in. ${note}${basis}`,
     chart,
     sources,
     table: { rows: track, columns: TRACK_COLUMNS },

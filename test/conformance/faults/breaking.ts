@@ -2,7 +2,7 @@
 import type { Document } from '../../../core/contracts/dataset.js';
 import type { Query, Snapshot, StorageAdapter, Versions } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
-import { type Breakage, inSnapshot } from '../breakable-memory.js';
+import { type Breakage, inSnapshot } from '../breakable.js';
 
 export interface BrokenAdapter extends Breakage {
   /** Completes "an adapter that ...". */

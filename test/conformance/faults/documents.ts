@@ -1,6 +1,6 @@
 /** Faults of finding one document, and of what documents hold. */
 import type { Document } from '../../../core/contracts/dataset.js';
-import type { Breakage } from '../breakable-memory.js';
+import type { Breakage } from '../breakable.js';
 import { type BrokenAdapter, getting, reading } from './breaking.js';
 
 /** Changes every value inside of a document that is neither array nor object. */
@@ -64,11 +64,8 @@ export const documentFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps 15 digits of a number that is no key',
-    ...reading(({ twice, ...document }) => ({
-      ...document,
-      ...(twice !== undefined && { twice: deeply(twice, (value) => Number((value as number).toPrecision(15))) }),
-    })),
-    fails: ['reading documents keeps numbers to the last bit'],
+    ...everyValue((value) => (typeof value === 'number' ? Number(value.toPrecision(15)) : value)),
+    fails: ['reading documents keeps numbers to the last bit, wherever they stand'],
   },
   {
     that: 'makes dates of strings that look like one',

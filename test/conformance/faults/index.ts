@@ -1,17 +1,37 @@
-/** Adapters broken on purpose: what is wrong with each, and which tests of the suite must say so. */
+/** Adapters broken on purpose, by the class of what is wrong: what that is, and which rules of the suite must say so. */
 import type { BrokenAdapter } from './breaking.js';
+import { cancellingFaults } from './cancelling.js';
 import { documentFaults } from './documents.js';
+import { holderFaults, sharingFaults } from './holders.js';
 import { lifecycleFaults } from './lifecycle.js';
+import { manifestFaults, timeFaults } from './manifests.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
 import { snapshotFaults } from './snapshots.js';
+import { boundFaults, columnFaults, orderFaults, pageFaults } from './sqlite.js';
+import { instanceFaults, processFaults } from './stores.js';
 import { versionFaults } from './versions.js';
 
-export const brokenAdapters: readonly BrokenAdapter[] = [
-  ...queryFaults,
-  ...documentFaults,
-  ...snapshotFaults,
-  ...lifecycleFaults,
-  ...publishingFaults,
-  ...versionFaults,
-];
+export const classes = {
+  values: [...documentFaults, ...columnFaults],
+  queries: queryFaults,
+  orders: orderFaults,
+  bounds: boundFaults,
+  pages: pageFaults,
+  snapshots: snapshotFaults,
+  sharing: sharingFaults,
+  lifecycle: lifecycleFaults,
+  publishing: publishingFaults,
+  versions: versionFaults,
+  holders: holderFaults,
+  times: timeFaults,
+  manifests: manifestFaults,
+  cancelling: cancellingFaults,
+  instances: instanceFaults,
+  processes: processFaults,
+} satisfies Record<string, readonly BrokenAdapter[]>;
+
+export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();
+
+/** Three of each class are tried by `npm test`, the others by `npm run test:long`. */
+export const triedOften: readonly BrokenAdapter[] = Object.values(classes).flatMap((faults) => faults.slice(0, 3));

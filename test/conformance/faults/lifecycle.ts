@@ -1,6 +1,6 @@
 /** Faults of opening, closing, asking whether it works, and saying what it can do. */
 import { StorageError } from '../../../core/errors.js';
-import { inSnapshot } from '../breakable-memory.js';
+import { inSnapshot } from '../breakable.js';
 import { type BrokenAdapter, getting, hasCode } from './breaking.js';
 
 export const lifecycleFaults: readonly BrokenAdapter[] = [

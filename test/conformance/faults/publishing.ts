@@ -3,7 +3,7 @@ import { collections } from '../../../conformance/fixture.js';
 import type { Document } from '../../../core/contracts/dataset.js';
 import type { Dataset } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
-import { inSnapshot } from '../breakable-memory.js';
+import { inSnapshot } from '../breakable.js';
 import { type BrokenAdapter, hasCode, publishing } from './breaking.js';
 
 export const publishingFaults: readonly BrokenAdapter[] = [

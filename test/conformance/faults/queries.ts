@@ -3,7 +3,7 @@ import type { Document } from '../../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
 import { compareScalars } from '../../../core/storage/compare.js';
-import { inSnapshot } from '../breakable-memory.js';
+import { inSnapshot } from '../breakable.js';
 import { asking, type BrokenAdapter, finding, hasCode } from './breaking.js';
 
 /** JavaScript's own order. */
@@ -140,6 +140,8 @@ export const queryFaults: readonly BrokenAdapter[] = [
   {
     that: 'stops after 20,000 documents',
     ...asking((query) => ({ ...query, limit: Math.min(query.limit ?? 20_000, 20_000) })),
-    fails: ['reading a collection of 50,000 documents is found whole, each document once and in order'],
+    fails: [
+      'reading from a large dataset a collection of 50,000 documents is found whole, each document once and in order',
+    ],
   },
 ];

@@ -1,6 +1,6 @@
 /** Faults of snapshots, of who shares them, and of who is told of them. */
 import type { StorageAdapter } from '../../../core/contracts/storage.js';
-import { inSnapshot } from '../breakable-memory.js';
+import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';
 
 // The adapters that are open and share what was last published to any of them.
@@ -10,7 +10,7 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
   {
     that: 'does not look at the signal of a get',
     ...getting((snapshot, collection, key) => snapshot.get(collection, key)),
-    fails: ['reading a signal that is aborted makes get() reject with aborted'],
+    fails: ['reading from a large dataset a signal that is aborted makes get() reject with aborted'],
   },
   {
     that: 'looks at the signal of a find only once',
@@ -20,7 +20,9 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
         yield* snapshot.find(collection, query);
       },
     })),
-    fails: ['reading a signal aborted between two batches makes find() reject with aborted instead of the second'],
+    fails: [
+      'reading from a large dataset a signal aborted between two batches makes find() reject with aborted instead of the second',
+    ],
   },
   {
     that: 'shares its store with the others',

@@ -80,4 +80,54 @@ export const versionFaults: readonly BrokenAdapter[] = [
     })),
     fails: ['versions asOf() remembers what was current before activate()'],
   },
+  {
+    that: 'prunes nothing where it is to keep none',
+    sqlite: { prune: (versions, keep) => (keep === 0 ? [] : versions.slice(0, Math.max(0, versions.length - keep))) },
+    fails: ['versions prune(0) leaves the current version and those in use, and deletes all others'],
+  },
+  {
+    that: 'prunes by the names of versions',
+    sqlite: {
+      prune: (versions, keep) =>
+        versions.toSorted((a, b) => (a.version < b.version ? -1 : 1)).slice(0, Math.max(0, versions.length - keep)),
+    },
+    fails: ['versions are in the order of their publication, whatever their names and when they were created'],
+  },
+  {
+    that: 'counts the current version among those to keep',
+    sqlite: { prune: (versions, keep) => versions.slice(0, Math.max(0, versions.length - keep + 1)) },
+    fails: ['versions prune() counts the newest by publication, and leaves the current one beside them'],
+  },
+  {
+    that: 'lists what is current first',
+    ...versioning((versions) => ({
+      list: async () => (await versions.list()).toSorted((a, b) => Number(b.current) - Number(a.current)),
+    })),
+    fails: ['versions activate() goes to and fro, and list() stays in the order of publication'],
+  },
+  {
+    that: 'takes other content under an older version for the same',
+    fault: (adapter) => ({
+      async publish(dataset, options) {
+        const current = (await adapter.versions!.list()).find((version) => version.current)?.version;
+        await adapter.publish!(dataset, options).catch((error) => {
+          if (!hasCode(error, 'conflict') || current === dataset.manifest.version) throw error;
+        });
+      },
+    }),
+    fails: ['versions publish() rejects with conflict for other content under a version that is there, current or not'],
+  },
+  {
+    that: 'answers asOf() with the rows of the current version',
+    ...versioning((versions, adapter) => ({
+      async asOf(time) {
+        const snapshot = await versions.asOf(time);
+        if (!snapshot) return undefined;
+        const current = adapter.snapshot();
+        current.release();
+        return { ...snapshot, get: current.get };
+      },
+    })),
+    fails: ['versions asOf() answers with the whole of its version: rows, manifest and publication time'],
+  },
 ];

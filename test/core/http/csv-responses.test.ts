@@ -140,6 +140,10 @@ describe('lists as CSV', () => {
         expect(offered).to.have.members([
           '/things',
           '/markets',
+          '/areas',
+          '/forecast-track',
+          '/forecast-history',
+          '/forecast-backtest/breakdown',
           '/markets/{cbsa}/history',
           '/markets/{cbsa}/forecast-track',
           '/movers',
@@ -151,8 +155,12 @@ describe('lists as CSV', () => {
           '/signals',
         ]);
         for (const path of offered) {
-          const target = path.replace('{cbsa}', path.includes('history') ? ATLANTA : HOUSTON);
-          const url = path === '/observations' ? `${target}?series_id=metro_hpi` : target;
+          const target = path.replace('{cbsa}', path.includes('/history') ? ATLANTA : HOUSTON);
+          const queries: Record<string, string> = {
+            '/observations': '?series_id=metro_hpi',
+            '/forecast-backtest/breakdown': '?by=year',
+          };
+          const url = target + (queries[path] ?? '');
           const rows = (await app.get(url)).json.data as Record<string, unknown>[];
           const [header, ...records] = parseCsv((await app.get(url, { headers: csv })).text);
           expect(rows, url).to.not.be.empty;

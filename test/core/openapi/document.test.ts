@@ -47,6 +47,11 @@ describe('GET /openapi.json', () => {
       '/markets/{cbsa}',
       '/markets/{cbsa}/history',
       '/markets/{cbsa}/forecast-track',
+      '/areas',
+      '/areas/{cbsa}',
+      '/forecast-backtest/breakdown',
+      '/forecast-history',
+      '/forecast-track',
       '/movers',
       '/forecast-backtest',
       '/forecasts',
@@ -160,18 +165,31 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('has the parameter `as_of` for history, observations, forecasts and signals', () => {
+  it('says the thresholds of signals and grades wherever they are described', () => {
+    const properties = (path: string): Json =>
+      dereferenced(
+        dereferenced(document.paths[path].get.responses[200].content['application/json'].schema.properties.data.items),
+      ).properties;
+    for (const path of ['/markets', '/signals']) {
+      const { signal, risk_score, forecast_12m } = properties(path);
+      expect(signal.description, path).to.include('of 4% or more').and.include('above 0%');
+      expect(risk_score.description, path).to.include(
+        'A below 10%, B below 20%, C below 35%, D below 50%, F from there on',
+      );
+      expect(forecast_12m.description, path).to.include('`expand` needs 4 or more');
+    }
+    for (const path of ['/signals', '/forecasts/{cbsa}/history', '/markets/{cbsa}/forecast-track'])
+      expect(properties(path).lower_80.description, path).to.include('`expand` needs it above 0');
+  });
+
+  it('has the parameter `as_of` for every endpoint of data', () => {
     const withVintages = operations().filter(({ operation }) =>
       (operation.parameters ?? []).some(({ name }: Json) => name === 'as_of'),
     );
-    expect(withVintages.map(({ path }) => path)).to.have.members([
-      '/markets/{cbsa}/history',
-      '/markets/{cbsa}/forecast-track',
-      '/observations',
-      '/forecasts',
-      '/forecasts/{cbsa}/history',
-      '/signals',
-    ]);
+    const others = ['/status', '/health', '/openapi.json'];
+    expect(withVintages.map(({ path }) => path)).to.have.members(
+      Object.keys(document.paths).filter((path) => !others.includes(path)),
+    );
   });
 
   it('links the answers that name markets and series to the operations that take them', () => {
@@ -190,7 +208,9 @@ describe('GET /openapi.json', () => {
       'listSignals',
       'listMovers',
       'listSeries',
+      'listAreas',
     ]);
+    expect(links['listAreas']).to.deep.equal(['getArea']);
     expect(links['getMarket']).to.have.members(ofMarket);
     expect(links['listSeries']).to.deep.equal(['listObservations']);
     for (const name of ['listMarkets', 'listForecasts', 'listSignals', 'listMovers']) {

@@ -27,6 +27,7 @@ const forecast = (run_id: number, cbsa: string, given: Partial<Forecast>): Forec
   risk_score: null,
   realized: null,
   realized_as_of: null,
+  benchmark: 1,
   ...given,
 });
 
@@ -37,8 +38,7 @@ const forecasts = [
   forecast(2, '10000', { realized: 6, target_period: '2021-01-01' }),
   forecast(3, '10000', { realized: null, target_period: '2021-10-01' }),
 ];
-const benchmark = { name: 'persistence', point: () => 1 };
-const input = { runs, forecasts, benchmark, vintage: '2021-06-30' };
+const input = { runs, forecasts, benchmark: 'persistence', vintage: '2021-06-30' };
 
 describe('intervalScore(lower, upper, realized)', () => {
   it('is the width, and 10 x the miss', () => {
@@ -70,6 +70,9 @@ describe('backtestOf(input)', () => {
       benchmark: { name: 'persistence', mae_pp: 3 },
       skill_mae: 0.1111,
       realized_vintage: '2021-06-30',
+      base_rate_up: 0.6667,
+      declines: 1,
+      declines_called: 0,
     });
   });
 
@@ -85,17 +88,18 @@ describe('backtestOf(input)', () => {
     expect(backtestOf({ ...input, forecasts: forecasts.slice(3) })).to.equal(undefined);
   });
 
-  it('scores forecasts of completed runs with bounds and a benchmark, and no others', () => {
+  it('scores forecasts of the newest model in completed runs with bounds and a benchmark, and no others', () => {
     const others = [
       forecast(2, '10002', { realized: 50, lower_80: null, upper_80: null }),
       forecast(9, '10003', { realized: 50 }),
-      forecast(2, '10004', { realized: 50 }),
+      forecast(2, '10004', { realized: 50, benchmark: null }),
+      forecast(4, '10005', { realized: 50 }),
     ];
-    const known = { name: 'persistence', point: ({ cbsa }: Forecast) => (cbsa === '10004' ? Number.NaN : 1) };
-    const failed = [...runs, run(9, '2020-06-02T00:00:00Z', 'failed')];
-    expect(
-      backtestOf({ ...input, runs: failed, forecasts: [...forecasts, ...others], benchmark: known }),
-    ).to.deep.equal(backtestOf(input));
+    const older = { ...run(4, '2020-09-01T00:00:00Z'), model_version: 'm-0' };
+    const failed = [...runs, run(9, '2020-06-02T00:00:00Z', 'failed'), older];
+    expect(backtestOf({ ...input, runs: failed, forecasts: [...forecasts, ...others] })).to.deep.equal(
+      backtestOf(input),
+    );
   });
 });
 

@@ -1,14 +1,20 @@
 import { expect } from 'chai';
 import type { Document, Manifest } from '../../../core/contracts/dataset.js';
 import { memoryDataset } from '../../../core/dataset/memory-dataset.js';
-import { forecastDataset } from '../../../metro/forecast/forecast-dataset.js';
+import { defaultRules } from '../../../metro/forecast/default-rules.js';
+import { type ForecastDataset, forecastDataset } from '../../../metro/forecast/forecast-dataset.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
-import { defaultModel } from '../../../metro/forecast/models/index.js';
-import { defaultRules } from '../../../metro/forecast/rules.js';
+import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
 import { rowsOfPanel } from './panels.js';
 
 const manifest = { vintage: '2015-03-31' } as Manifest;
-const input = { model: defaultModel, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 } };
+const input = {
+  model: pooledMomentum,
+  options: defaultForecastOptions,
+  rules: defaultRules,
+  span: { last: 8 },
+  created: new Date('2015-04-02T00:00:00Z'),
+};
 
 describe('forecastDataset(dataset, input)', () => {
   it('replaces runs, forecasts and backtest, and gives each market the figures of the newest run', async () => {
@@ -27,6 +33,40 @@ describe('forecastDataset(dataset, input)', () => {
       null,
     ]);
     expect(counts.at(-1)).to.equal(rows['hpi']?.length);
+  });
+
+  it('adds runs where there are none, replaces with recompute, and keeps what an earlier vintage published', async () => {
+    const rows = rowsOfPanel();
+    const of = (forecasts: ForecastDataset) => ({ ...rows, ...forecasts.replaced }) as Record<string, Document[]>;
+    const ids = ({ made }: ForecastDataset) => made.runs.map(({ id }) => id);
+
+    const first = await forecastDataset(memoryDataset(manifest, rows), { ...input, span: { last: 4 } });
+    const more = await forecastDataset(memoryDataset(manifest, of(first)), input);
+    expect(more.made.added).to.deep.equal([20131, 20132, 20133, 20134]);
+    expect(more.replacedRuns).to.deep.equal([]);
+    const again = await forecastDataset(memoryDataset(manifest, of(more)), input);
+    expect(again.made.added).to.deep.equal([]);
+    expect(again.replaced).to.deep.equal(more.replaced);
+
+    const anew = { ...input, recompute: true, span: { last: 2 } };
+    const replaced = await forecastDataset(memoryDataset(manifest, of(more)), anew);
+    expect(replaced.replacedRuns).to.deep.equal(ids(more));
+    expect(ids(replaced)).to.deep.equal([20143, 20144]);
+
+    const later = { ...manifest, vintage: '2015-06-30' };
+    const kept = await forecastDataset(memoryDataset(later, of(more)), anew);
+    expect(kept.replacedRuns).to.deep.equal(ids(more).slice(0, -1));
+    expect(kept.made.runs.at(-1)).to.deep.equal(more.made.runs.at(-1));
+    expect(kept.made.added).to.deep.equal([20143]);
+  });
+
+  it('makes runs of version 1.0 anew, which do not say where they come from', async () => {
+    const made = await forecastDataset(memoryDataset(manifest, rowsOfPanel()), input);
+    const old = made.made.runs.map(({ basis: _, vintage: __, published_at: ___, rules: ____, ...run }) => run);
+    const rows = { ...rowsOfPanel(), ...made.replaced, forecast_runs: old } as unknown as Record<string, Document[]>;
+    const again = await forecastDataset(memoryDataset(manifest, rows), input);
+    expect(again.replacedRuns).to.deep.equal(old.map(({ id }) => id));
+    expect(again.replaced).to.deep.equal(made.replaced);
   });
 
   it('has no backtest row while there is none', async () => {

@@ -8,14 +8,14 @@ import { validateDataset } from '../../../core/dataset/validate.js';
 import { writeDirectory } from '../../../core/dataset/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
 import { collections } from '../../../metro/collections.js';
+import { defaultRules } from '../../../metro/forecast/default-rules.js';
 import { forecastDirectory } from '../../../metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
-import { defaultModel } from '../../../metro/forecast/models/index.js';
-import { defaultRules } from '../../../metro/forecast/rules.js';
+import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
 import { rowsOfPanel } from './panels.js';
 
 const time = new Date('2015-04-02T00:00:00Z');
-const input = { model: defaultModel, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 }, time };
+const input = { model: pooledMomentum, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 }, time };
 const declared = new Map(collections.map((one) => [one.name, one as unknown as Collection]));
 const manifest = {
   format: 1,

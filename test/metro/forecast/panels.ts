@@ -1,6 +1,7 @@
 /** Panels for tests. */
 import type { Document } from '../../../core/contracts/dataset.js';
-import { createPanel, type Panel } from '../../../metro/forecast/panel.js';
+import type { Observation } from '../../../metro/collections.js';
+import { createPanel, macroSeries, type Panel } from '../../../metro/forecast/panel.js';
 import { quarterIndex, quarterStart } from '../../../metro/periods.js';
 import { randomFrom } from '../../../metro/sample/random.js';
 
@@ -25,11 +26,33 @@ export const madeUpPanel = (quarters = 100): Panel => {
   return createPanel(markets, rows);
 };
 
-/** The panel as it was known after its first `quarters`. */
-export const cut = (panel: Panel, quarters: number): Panel => ({
-  ...panel,
-  quarters: panel.quarters.slice(0, quarters),
-});
+/** The panel as it was known after its first `quarters`: the index, and macro series of months up to there. */
+export const cut = (panel: Panel, quarters: number): Panel => {
+  const next = quarterStart(panel.firstQuarter + quarters);
+  return {
+    ...panel,
+    quarters: panel.quarters.slice(0, quarters),
+    macro: new Map([...panel.macro].map(([id, values]) => [id, values.filter(({ start }) => start < next)])),
+  };
+};
+
+/** The made-up panel with made-up sales of new houses from 1992, and centres of all markets but the last. */
+export const madeUpMetroPanel = (): Panel => {
+  const panel = madeUpPanel();
+  const random = randomFrom('sales');
+  const sales: Observation[] = [];
+  for (let month = 0, level = 700; month < 12 * 23; month++) {
+    level *= Math.exp(0.04 * random.normal());
+    const day = `${1992 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}-01`;
+    // A month that was never surveyed, and a last quarter that is not published yet.
+    if (day !== '2003-05-01' && day < '2014-10-01') sales.push({ series_id: 'HSN1F', period_start: day, value: level });
+  }
+  const markets = panel.markets.map((market, i) => ({
+    ...market,
+    centre: i === 5 ? undefined : { latitude: 40 + 0.5 * (i % 3), longitude: -100 + 0.8 * i },
+  }));
+  return { ...panel, markets, macro: macroSeries([{ series_id: 'HSN1F', cadence: 'monthly' }], sales) };
+};
 
 /** The made-up panel as documents, with one market more that has no index. */
 export const rowsOfPanel = (): Record<string, Document[]> => {

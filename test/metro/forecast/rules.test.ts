@@ -2,14 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { OperatorError } from '../../../core/errors.js';
 import { RISK_GRADES } from '../../../metro/collections.js';
-import {
-  checkRules,
-  declineProbability,
-  defaultRules,
-  type Outlook,
-  riskGradeOf,
-  signalOf,
-} from '../../../metro/forecast/rules.js';
+import { defaultRules } from '../../../metro/forecast/default-rules.js';
+import { checkRules, declineProbability, type Outlook, riskGradeOf, signalOf } from '../../../metro/forecast/rules.js';
 
 const outlook = (point: number, lower_80: number | null = null, upper_80: number | null = null): Outlook => ({
   point,
@@ -66,38 +60,35 @@ describe('declineProbability(outlook)', () => {
   });
 });
 
-describe('riskGradeOf(outlook, rules)', () => {
-  // With sigma = 1, the limits are at points of 1.2816, 0.8416, 0.3853 and 0.
-  const withSigma1 = (point: number) => outlook(point, point - 2.563 / 2, point + 2.563 / 2);
+describe('riskGradeOf(probability, rules)', () => {
   const cases: readonly [number, string][] = [
-    [1.29, 'A'],
-    [1.27, 'B'],
-    [0.85, 'B'],
-    [0.83, 'C'],
-    [0.39, 'C'],
-    [0.38, 'D'],
-    [0.001, 'D'],
-    [0, 'F'],
-    [-5, 'F'],
+    [0, 'A'],
+    [0.0999, 'A'],
+    [0.1, 'B'],
+    [0.1999, 'B'],
+    [0.2, 'C'],
+    [0.3499, 'C'],
+    [0.35, 'D'],
+    [0.4999, 'D'],
+    [0.5, 'F'],
+    [1, 'F'],
   ];
-  for (const [point, grade] of cases) {
-    it(`is ${grade} for ${point} standard deviations`, () => {
-      expect(riskGradeOf(withSigma1(point), defaultRules)).to.equal(grade);
+  for (const [probability, grade] of cases) {
+    it(`is ${grade} for a probability of ${probability}`, () => {
+      expect(riskGradeOf(probability, defaultRules)).to.equal(grade);
     });
   }
 
-  it('is null without bounds', () => {
-    expect(riskGradeOf(outlook(3), defaultRules)).to.equal(null);
+  it('is null without a probability', () => {
+    expect(riskGradeOf(null, defaultRules)).to.equal(null);
   });
 
   it('never improves as the probability of a decline rises', () => {
+    const probability = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
-      fc.property(anyOutlook, anyOutlook, (a, b) => {
-        const [safe, risky] = [a, b].sort(
-          (x, y) => (declineProbability(x) as number) - (declineProbability(y) as number),
-        );
-        const rank = (of: Outlook) => RISK_GRADES.indexOf(riskGradeOf(of, defaultRules) as 'A');
-        expect(rank(safe as Outlook)).to.be.at.most(rank(risky as Outlook));
+      fc.property(probability, probability, (a, b) => {
+        const rank = (of: number) => RISK_GRADES.indexOf(riskGradeOf(of, defaultRules) as 'A');
+        expect(rank(Math.min(a, b))).to.be.at.most(rank(Math.max(a, b)));
       }),
     );
   });

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { openDirectory } from '../../../core/dataset/directory.js';
 import { validateDataset } from '../../../core/dataset/validate.js';
 import { writeDirectory } from '../../../core/dataset/write-directory.js';
-import { collections } from '../../../metro/collections.js';
+import { collections, type ForecastRun } from '../../../metro/collections.js';
 import { type ImportOptions, importInto } from '../../../metro/import/import.js';
 import { operatorFailure } from '../../support/operator-failure.js';
 import { needSharedData } from '../../support/shared-data.js';
@@ -187,6 +187,56 @@ describe('metro/import', () => {
     expect(rows['observations']).to.have.length(2);
   });
 
+  it('keeps published runs with their forecasts, of markets too that the new index lacks, and drops reconstructed ones', async () => {
+    await run([await put('hpi.csv', METRO)]);
+    await addRun(to, { basis: 'published', vintage: '2025-03-31', published_at: TIME.toISOString() });
+    const before = await load(to);
+    const report = await run([await put('next.csv', METRO.replaceAll('11244', '11245'))]);
+    expect(report.dropped).to.deep.equal({ markets: ['11244'], rows: {} });
+    const { rows } = await load(to);
+    expect(rows['forecast_runs']).to.deep.equal(before.rows['forecast_runs']);
+    expect(rows['forecasts']).to.deep.equal(before.rows['forecasts']);
+    expect(rows['markets']?.map(({ forecast_12m }) => forecast_12m)).to.deep.equal([1, null]);
+  });
+
+  it('drops published runs that are later than the index, or than the time, that is gone back to', async () => {
+    const origin = { basis: 'published', vintage: '2025-03-31', published_at: TIME.toISOString() } as const;
+    const older = await put('older.csv', METRO.replaceAll(/^.*,2025,1,.*\r\n/gm, ''));
+    await run([await put('hpi.csv', METRO)]);
+    await addRun(to, { ...origin, id: 20251 });
+    expect((await run([older])).dropped.rows).to.deep.equal({ forecast_runs: 1, forecasts: 2 });
+    await addRun(to, { ...origin, id: 20244 });
+    const before = { time: new Date('2025-03-01T00:00:00Z') };
+    expect((await run([older], before)).dropped.rows).to.deep.equal({ forecast_runs: 1, forecasts: 2 });
+  });
+
+  it('refuses what ends after --created, naming the first period of each series, and changes nothing', async () => {
+    const hpi = await put('hpi.csv', METRO);
+    const unrate = await put('unrate.csv', UNRATE);
+    const daily = await put('DGS10.csv', 'date,value\n2024-11-26,4\n2024-11-27,4\n');
+    const message = await operatorFailure(run([hpi, unrate, daily], { time: new Date('2024-11-26T14:00:00Z') }));
+    expect(message).to.include('Nothing was imported, since the data is newer than --created says.');
+    for (const fault of [
+      'metro_hpi: the period from 2024-10-01 ends on 2024-12-31, after the dataset was made (2024-11-26)',
+      'UNRATE: the period from 2025-09-01 ends on 2025-09-30, after',
+      'DGS10: the period from 2024-11-27 ends on 2024-11-27, after',
+    ])
+      expect(message).to.include(fault);
+    expect(message).to.not.include('2025-11-01');
+    expect(await readdir(folder)).to.not.include('data');
+
+    await run([hpi, unrate]);
+    const over = await put('old.csv', METRO.replaceAll(/^.*,2024,4,.*\r\n|^.*,2025,1,.*\r\n/gm, ''));
+    expect(await operatorFailure(run([over], { time: new Date('2024-11-26T14:00:00Z') }))).to.include(
+      'UNRATE, which is there already: the period from 2025-11-01 ends on 2025-11-30',
+    );
+  });
+
+  it('takes a week by the day that it ends on', async () => {
+    const weekly = await put('ICSA.csv', 'date,value\n2026-02-14,1\n2026-02-21,2\n2026-02-28,3\n');
+    expect((await run([weekly])).series).to.deep.equal([{ series_id: 'ICSA', values: 3 }]);
+  });
+
   it('keeps runs and markets when series are imported alone', async () => {
     await run([await put('hpi.csv', METRO)]);
     await addRun(to);
@@ -218,11 +268,18 @@ describe('metro/import', () => {
 });
 
 /** One run over both markets, as `forecast` would add it. */
-const addRun = async (directory: string): Promise<void> => {
+const addRun = async (directory: string, origin: Partial<ForecastRun> = {}): Promise<void> => {
   const { manifest, rows } = await load(directory);
   const { collections: _files, ...description } = manifest;
   const run = { model_version: 'm', run_at: TIME.toISOString(), horizon_months: 12 };
-  const forecast = { ...run, run_id: 1, target_period: '2026-01-01', point: 1, lower_80: null, upper_80: null };
+  const forecast = {
+    ...run,
+    run_id: origin.id ?? 1,
+    target_period: '2026-01-01',
+    point: 1,
+    lower_80: null,
+    upper_80: null,
+  };
   const rest = { signal: null, risk_score: null, realized: null, realized_as_of: null };
   await writeDirectory(
     directory,
@@ -230,7 +287,7 @@ const addRun = async (directory: string): Promise<void> => {
     Object.fromEntries(
       Object.entries({
         ...rows,
-        forecast_runs: [{ ...run, id: 1, status: 'completed', features: null, notes: null }],
+        forecast_runs: [{ ...run, id: 1, status: 'completed', features: null, notes: null, ...origin }],
         forecasts: ['10180', '11244'].map((cbsa) => ({ ...forecast, cbsa, ...rest })),
       }).map(([name, documents]) => [name, [documents]]),
     ),

@@ -63,11 +63,11 @@ describe('the embedded sample', () => {
     }
   });
 
-  it('has 40 markets, thirty years of quarters, ten macro series and every cadence', () => {
+  it('has 40 markets, thirty years of quarters, eleven macro series and every cadence', () => {
     expect(markets.size).to.equal(40);
     expect(rows<Hpi>('hpi').filter(({ cbsa }) => cbsa === '26420')).to.have.length(120);
     const series = rows<Series>('series');
-    expect(series.filter(({ kind }) => kind === 'macro')).to.have.length(10);
+    expect(series.filter(({ kind }) => kind === 'macro')).to.have.length(11);
     expect(new Set(series.map(({ cadence }) => cadence))).to.have.keys(CADENCES);
     expect(manifest.sources.map(({ id }) => id)).to.deep.equal(series.map(({ series_id }) => series_id));
   });

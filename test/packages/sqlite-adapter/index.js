@@ -1,10 +1,11 @@
 /** A storage adapter over SQLite: each version is a file of its own, put in the place of the one before by rename. */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api' */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { renameSync, rmSync, statSync } from 'node:fs';
 import { StorageError } from 'metro-forecast-api';
 import sqlite from 'node-sqlite3-wasm';
 
-/** @typedef {{ db: sqlite.Database, holds: number, publishedAt: Date, manifest: Manifest }} Version */
+/** @typedef {{ db: sqlite.Database, file: number, holds: number, publishedAt: Date, manifest: Manifest }} Version */
 
 // Strings are kept as their UTF-8 bytes, which SQLite compares as they are: by code point, NUL included.
 const stored = (/** @type {any} */ value) => (typeof value === 'string' ? Buffer.from(value) : value);
@@ -16,7 +17,7 @@ export default {
   kind: 'adapter',
   name: 'sqlite',
   version: '1.0.0',
-  capabilities: { publish: true, versions: false },
+  capabilities: { publish: true, versions: false, durable: true, follows: true },
   options: { type: 'object', required: ['path'], properties: { path: { type: 'string' } } },
   create({ path }, context) {
     const file = context.resolvePath(path);
@@ -27,13 +28,19 @@ export default {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
       if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
     };
-    const load = () => {
-      const db = new sqlite.Database(file, { readOnly: true });
-      const { manifest, time } = /** @type {any} */ (db.get('SELECT * FROM "the dataset"'));
-      current = { db, holds: 0, publishedAt: new Date(time), manifest: JSON.parse(manifest) };
-      open.add(current);
-    };
     const end = (/** @type {Version} */ version) => open.delete(version) && version.db.close();
+    /** Takes over the file where it is another one than before, whoever has put it there. */
+    const look = () => {
+      const found = statSync(file, { throwIfNoEntry: false })?.ino;
+      if (closed || found === undefined || found === current?.file) return;
+      const [db, previous] = [new sqlite.Database(file, { readOnly: true }), current];
+      const { manifest, time } = /** @type {any} */ (db.get('SELECT * FROM "the dataset"'));
+      current = { db, file: found, holds: 0, publishedAt: new Date(time), manifest: JSON.parse(manifest) };
+      open.add(current);
+      if (previous?.holds === 0) end(previous);
+      context.changed();
+    };
+    const timer = setInterval(look, 500).unref();
     /** @type {(version: Version, collection: string, query: Query, signal?: AbortSignal) => Document[]} */
     const read = ({ db }, name, { order, equal = {}, range, descending, limit = -1 }, signal) => {
       assertUsable(signal);
@@ -49,10 +56,11 @@ export default {
     return {
       async open() {
         assertUsable();
-        if (!current && existsSync(file)) load();
+        look();
       },
       async close() {
         closed = true;
+        clearInterval(timer);
         open.forEach(end);
       },
       ping: async (signal) => assertUsable(signal),
@@ -60,6 +68,7 @@ export default {
         assertUsable();
         const held = current;
         if (!held) throw new StorageError('unavailable', 'Nothing has been published yet.');
+        let released = 0;
         held.holds++;
         return {
           version: held.manifest.version,
@@ -73,16 +82,16 @@ export default {
           async *find(name, query, signal) {
             yield read(held, name, query, signal);
           },
-          release: () => void (--held.holds === 0 && held !== current && end(held)),
+          release: () => void (released++ === 0 && --held.holds === 0 && held !== current && end(held)),
         };
       },
       async publish(dataset, { onProgress, signal } = {}) {
-        const [{ manifest }, previous, draft] = [dataset, current, `${file}.draft`];
         assertUsable(signal);
+        look();
+        const [{ manifest }, previous, draft] = [dataset, current, `${file}.${randomUUID()}`];
         if (publishing || previous?.manifest.version === manifest.version)
           throw new StorageError('conflict', 'The version is there already, or another is being published.');
         publishing = true;
-        rmSync(draft, { force: true });
         const db = new sqlite.Database(draft);
         try {
           db.exec('BEGIN; CREATE TABLE "the dataset" (manifest, time)');
@@ -104,15 +113,14 @@ export default {
           db.run('INSERT INTO "the dataset" VALUES (?, ?)', [JSON.stringify(manifest), time || manifest.created]);
           db.exec('COMMIT');
           renameSync(draft, file);
-          load();
+          look();
         } catch (cause) {
           throw cause instanceof StorageError ? cause : new StorageError('invalid_dataset', `${cause}`, { cause });
         } finally {
           db.close();
+          rmSync(draft, { force: true });
           publishing = false;
         }
-        if (previous?.holds === 0) end(previous);
-        context.changed();
       },
     };
   },

@@ -10,7 +10,7 @@ describe('findModel(name)', () => {
   it('suggests the nearest name to a mistyped one', () => {
     expect(() => findModel('pooled-momentun')).to.throw(
       OperatorError,
-      'There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: pooled-momentum, persistence.',
+      'There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: metro-momentum, pooled-momentum, persistence.',
     );
   });
 });

@@ -16,7 +16,9 @@ describe('withScaledErrorInterval(markets, next)', () => {
   /** Two markets whose index never moves, and forecasts that are wrong by a fixed number of percentage points. */
   const run = (quarters: number, errors: readonly number[], levels = (_quarter: number) => [100, 100]) => {
     const forecaster = withScaledErrorInterval(errors.length, () => Float64Array.from(errors));
-    return Array.from({ length: quarters }, (_, quarter) => forecaster.next(Float64Array.from(levels(quarter))));
+    return Array.from({ length: quarters }, (_, quarter) =>
+      forecaster.next(Float64Array.from(levels(quarter)), { quarter, macro: new Map() }),
+    );
   };
 
   it('knows no bounds before 8 quarters after its warm-up of 60, and bounds from there on', () => {
@@ -57,7 +59,7 @@ describe('withScaledErrorInterval(markets, next)', () => {
     const widths: number[] = [];
     for (let quarter = 0; quarter < 120; quarter++) {
       if (quarter === 100) errors.fill(5);
-      const { lower, upper } = forecaster.next(Float64Array.from([100, 100]));
+      const { lower, upper } = forecaster.next(Float64Array.from([100, 100]), { quarter, macro: new Map() });
       widths.push((upper[0] as number) - (lower[0] as number));
     }
     expect(widths[103]).to.be.closeTo(widths[90] as number, 1e-9);

@@ -1,8 +1,9 @@
-/** The memory adapter with a backend that can be taken away, and a place to put one fault into it. */
+/** Adapters over memory and over SQLite with a backend that can be taken away, and a place to put one fault into them. */
 import memory from '../../adapters/memory.js';
 import type { AdapterUnderTest } from '../../conformance/index.js';
 import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
+import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
 /** Replaces some of an adapter's methods. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
@@ -29,13 +30,17 @@ export interface Breakage {
   readonly fault?: Fault;
   /** Changes what the adapter is given. */
   readonly context?: (context: AdapterContext) => AdapterContext;
+  /** Breaks the SQLite adapter rather than the memory adapter; by wrong parts of it, where there are any. */
+  readonly sqlite?: Partial<Dialect>;
 }
 
-/** What the suite needs of a memory adapter, broken in this way. */
-export const memoryTarget = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
-  const { capabilities = memory.capabilities, fault, context = (given) => given } = breakage;
+/** What the suite needs of an adapter that is broken in this way. */
+export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
+  const { sqlite, fault, context = (given) => given } = breakage;
+  const { capabilities = { ...memory.capabilities, durable: sqlite !== undefined } } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
-    const adapter = breakable(memory.create({}, context(given)));
+    const changed = context(given);
+    const adapter = breakable(sqlite ? createSqlite(changed, sqlite) : memory.create({}, changed));
     return Object.assign(adapter, fault?.({ ...adapter }, given));
   };
   return {

@@ -1,0 +1,101 @@
+/**
+ * Another process over a store: imports the test file of an adapter, takes what it gives to `describeAdapter` instead of
+ * defining tests, and does what it is told by messages (see `other-process.ts`).
+ */
+import { pathToFileURL } from 'node:url';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { anotherDataset, collections, items } from './fixture.js';
+import { find, makeIn, type Opened, withSnapshot } from './instance.js';
+import { targets } from './targets.js';
+
+/** What the process can be told to do. */
+export interface Commands {
+  /** Opens an adapter over the store in this folder, in the place of the one before. */
+  open(folder: string): Promise<void>;
+  publish(version: string, created: string): Promise<void>;
+  /** Begins a publication that does not end; resolves when it is under way. */
+  beginToPublish(version: string, created: string): Promise<void>;
+  /** What the adapter serves; undefined where that is nothing. */
+  read(): Promise<object | undefined>;
+  close(): Promise<void>;
+}
+
+const [file = '', name = ''] = process.argv.slice(2);
+
+/** Takes any call and any property. */
+const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
+
+/** Mocha's globals, by which a test file runs through without running any test. */
+const suites = Object.assign((_title: string, body?: (this: unknown) => void) => body?.call(anything), {
+  skip: anything,
+  only: (_title: string, body?: (this: unknown) => void) => body?.call(anything),
+});
+const hooks = ['it', 'specify', 'before', 'after', 'beforeEach', 'afterEach'];
+Object.assign(globalThis, {
+  describe: suites,
+  context: suites,
+  ...Object.fromEntries(hooks.map((each) => [each, anything])),
+});
+
+let opened: Opened | undefined;
+
+const targetOf = async (): Promise<AdapterUnderTest> => {
+  const found: AdapterUnderTest[] = [];
+  targets.take = (target) => void found.push(target);
+  await import(pathToFileURL(file).href);
+  const target = found.find((each) => each.name === name);
+  if (!target) throw new Error(`${file} calls describeAdapter() for no adapter named "${name}"`);
+  return target;
+};
+
+const commands: Commands = {
+  async open(folder) {
+    await opened?.adapter.close();
+    opened = await makeIn(folder, collections, (await target).createEmpty!);
+    await opened.adapter.open();
+  },
+  publish: (version, created) => opened!.adapter.publish!(anotherDataset(version, created)),
+  beginToPublish: (version, created) =>
+    new Promise((resolve, reject) => {
+      const dataset = anotherDataset(version, created);
+      const read = async function* (collection: string) {
+        yield* dataset.read(collection);
+        resolve();
+        await new Promise(() => {});
+      };
+      opened!.adapter.publish!({ manifest: dataset.manifest, read }).catch(reject);
+    }),
+  async read() {
+    return withSnapshot(opened!, async (snapshot) => {
+      const { version, publishedAt, manifest } = snapshot;
+      return { version, publishedAt, manifest, items: await find(snapshot, items) };
+    });
+  },
+  close: async () => opened?.adapter.close(),
+};
+
+const target = targetOf();
+// Its rejection is told to whoever asks for something.
+target.catch(() => {});
+
+export interface Request {
+  readonly id: number;
+  readonly command: keyof Commands;
+  readonly given: readonly string[];
+}
+
+export interface Response {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+process.on('message', async ({ id, command, given }: Request) => {
+  try {
+    const result = await (commands[command] as (...given: readonly string[]) => Promise<unknown>)(...given);
+    process.send!({ id, result } satisfies Response);
+  } catch (error) {
+    process.send!({ id, error: String((error as Error).stack ?? error) } satisfies Response);
+  }
+});
+process.once('disconnect', () => process.exit());

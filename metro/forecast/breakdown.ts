@@ -1,0 +1,97 @@
+/** How well past forecasts came true in groups: by year, quarter, grade, signal, state and size of forecast. */
+import { type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
+import { quarterOf } from '../periods.js';
+import { rounded } from '../rounding.js';
+import { type Scorable, type Scores, scorable, scoresOf } from './backtest.js';
+import { HORIZON_QUARTERS } from './model.js';
+import { stateOf } from './panel.js';
+
+export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size'] as const;
+export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
+
+/** Sizes of point forecasts, each from its lower limit in percent on. */
+const SIZES = [
+  ['below 0', Number.NEGATIVE_INFINITY],
+  ['0 to 2', 0],
+  ['2 to 4', 2],
+  ['4 to 6', 4],
+  ['6 to 8', 6],
+  ['8 and more', 8],
+] as const;
+
+const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
+
+/** Groups in their natural order, where that is not the alphabet's. */
+const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
+  grade: RISK_GRADES,
+  signal: SIGNALS,
+  size: SIZES.map(([name]) => name),
+};
+
+/** The group of a forecast; undefined where it has none, such as a grade that was not given. */
+const groupOf = (row: Scorable, by: BreakdownKey, names: ReadonlyMap<string, string>): string | undefined => {
+  switch (by) {
+    case 'year':
+      return row.target_period.slice(0, 4);
+    case 'quarter':
+      return QUARTERS[(quarterOf(row.target_period) - HORIZON_QUARTERS) % QUARTERS.length];
+    case 'grade':
+      return row.risk_score ?? undefined;
+    case 'signal':
+      return row.signal ?? undefined;
+    case 'state':
+      return stateOf(names.get(row.cbsa) ?? '') || undefined;
+    case 'size':
+      return SIZES.findLast(([, from]) => row.point >= from)?.[0];
+  }
+};
+
+const figuresOf = (group: string, rows: readonly Scorable[]) => {
+  const scores = scoresOf(rows) as Scores;
+  const predicted = rows.map((row) => row.decline_probability).filter((value) => typeof value === 'number');
+  const predictedShare = predicted.reduce((sum, value) => sum + value, 0) / predicted.length;
+  return {
+    group,
+    n: scores.n,
+    mae_pp: rounded(scores.mae_pp),
+    benchmark_mae_pp: rounded(scores.benchmark_mae_pp),
+    bias_pp: rounded(scores.bias_pp),
+    benchmark_bias_pp: rounded(scores.benchmark_bias_pp),
+    coverage_80: rounded(scores.coverage_80),
+    interval_score_80: rounded(scores.interval_score_80),
+    direction_hit_rate: rounded(scores.direction_hit_rate),
+    benchmark_hit_rate: rounded(scores.benchmark_hit_rate),
+    always_up_hit_rate: rounded(scores.base_rate_up),
+    declines: scores.declines,
+    declines_called: scores.declines_called,
+    decline_share: rounded(scores.declines / scores.n),
+    predicted_decline_share: predicted.length === 0 ? null : rounded(predictedShare),
+  };
+};
+
+export type BacktestGroup = ReturnType<typeof figuresOf>;
+
+/**
+ * The scored forecasts of the newest run's model in groups, in their natural order.
+ * @param names of the markets by code; a forecast of another area has no state
+ */
+export const breakdownOf = (
+  runs: readonly ForecastRun[],
+  forecasts: readonly Forecast[],
+  names: ReadonlyMap<string, string>,
+  by: BreakdownKey,
+): BacktestGroup[] => {
+  const groups = new Map<string, Scorable[]>();
+  for (const row of scorable(runs, forecasts)) {
+    const group = groupOf(row, by, names);
+    if (group === undefined) continue;
+    const rows = groups.get(group);
+    if (rows) rows.push(row);
+    else groups.set(group, [row]);
+  }
+  const order = ORDERS[by] ?? [...groups.keys()].sort();
+  return order.flatMap((group) => {
+    const rows = groups.get(group);
+    return rows ? [figuresOf(group, rows)] : [];
+  });
+};

@@ -1,0 +1,29 @@
+/** The default thresholds of signals and grades, and what they mean in words. */
+import type { Rules } from './rules.js';
+
+export const defaultRules: Rules = {
+  expandPoint: 4,
+  expandLower: 0,
+  contractPoint: 0,
+  grades: [0.1, 0.2, 0.35, 0.5],
+};
+
+const { expandPoint, expandLower, contractPoint, grades } = defaultRules;
+const [a, b, c, d] = grades.map((limit) => `${Number((100 * limit).toFixed(4))}%`);
+const UNLESS = 'A run may have other thresholds: its `rules` in `/forecast-runs` are those in force.';
+
+export const signalMeaning =
+  `\`expand\`: a point forecast of ${expandPoint}% or more, with a lower bound above ${expandLower}%. \`contract\`: a point ` +
+  `forecast below ${contractPoint}%. \`hold\`: everything else. ${UNLESS}`;
+
+export const gradeMeaning =
+  `Grade of the probability that the index declines: A below ${a}, B below ${b}, C below ${c}, D below ${d}, F from there on. ` +
+  `Probabilities are calibrated by what came true of earlier forecasts. ${UNLESS}`;
+
+export const forecastMeaning =
+  'Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. ' +
+  `\`expand\` needs ${expandPoint} or more, \`contract\` is below ${contractPoint}.`;
+
+export const lowerMeaning =
+  'Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. ' +
+  `\`expand\` needs it above ${expandLower}.`;

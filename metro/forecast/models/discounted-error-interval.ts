@@ -1,0 +1,139 @@
+/** 80% intervals from past errors, those of recent origins counting most, scaled to each market and forecast. */
+import { HORIZON_QUARTERS } from '../model.js';
+import { createLeastSquares } from './least-squares.js';
+import { weightedQuantile } from './weighted-quantile.js';
+
+const COVERAGE = 0.8;
+/** What an error counts after each further quarter: a market's own, and in the quantile of all. */
+const OWN_DISCOUNT = 0.95;
+const QUANTILE_DISCOUNT = 0.9;
+/** A market's own errors are averaged with this many of the pooled mean. */
+const PRIOR_ERRORS = 8;
+/** No expected error is less than this share of its quarter's mean. */
+const LEAST_SHARE = 0.25;
+/** Quarters after the first forecasts before there are bounds: five years. */
+const WARM_UP_QUARTERS = 20;
+/** Intercept, own errors, |g4| and |forecast - g4|. */
+const WIDTH = 4;
+
+/** Forecasts waiting for their outcome. */
+interface Pending {
+  readonly logs: Float64Array;
+  readonly forecast: Float64Array;
+  /** By market, row by row: what their errors are expected from. */
+  readonly regressors: Float64Array;
+}
+
+interface Realized {
+  readonly regressors: Float64Array;
+  /** Absolute errors by market; `NaN` where none is known. */
+  readonly errors: Float64Array;
+}
+
+/**
+ * Half the width of the 80% interval around each forecast y of log growth over 12 months, in percent. At quarter t,
+ * from the absolute errors e of origins s <= t-4, of age t-4-s:
+ *
+ * - own: the mean of a market's e with weights 0.95^age and of 8 times the pooled one, that of all markets' e with the
+ *   same weights.
+ * - S = b [1, own, |g4|, |y - g4|]: b by ordinary least squares of past e on these, as they stood at their origin; at
+ *   least a quarter of the mean S of its origin.
+ * - The half width is q S: q the smallest value with 80% of past e / S up to it, each of the weight 0.9^age and its S by
+ *   today's b. Normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), over time.
+ *
+ * There is none before 20 quarters after the first forecasts.
+ */
+export const createDiscountedErrorInterval = (markets: number) => {
+  const pending: Pending[] = [];
+  const ownSum = new Float64Array(markets);
+  const ownWeight = new Float64Array(markets);
+  const fit = createLeastSquares(WIDTH);
+  /** Oldest first. */
+  const realized: Realized[] = [];
+  let first: number | undefined;
+
+  const realize = ({ logs, forecast, regressors }: Pending, now: Float64Array): void => {
+    const errors = forecast.map((value, market) =>
+      Math.abs((now[market] as number) - (logs[market] as number) - value),
+    );
+    for (const [market, error] of errors.entries()) {
+      ownSum[market] = OWN_DISCOUNT * (ownSum[market] as number);
+      ownWeight[market] = OWN_DISCOUNT * (ownWeight[market] as number);
+      if (Number.isNaN(error)) continue;
+      ownSum[market] = (ownSum[market] as number) + error;
+      ownWeight[market] = (ownWeight[market] as number) + 1;
+      const row = regressors.subarray(market * WIDTH, (market + 1) * WIDTH);
+      if (!row.some(Number.isNaN)) fit.add(row, error);
+    }
+    realized.push({ regressors, errors });
+  };
+
+  /** By market, row by row; `NaN` before any error is known, and where there is no forecast. */
+  const regressorsOf = (forecast: Float64Array, growth: Float64Array): Float64Array => {
+    const pooled = sum(ownSum) / sum(ownWeight);
+    const regressors = new Float64Array(markets * WIDTH);
+    for (let market = 0; market < markets; market++) {
+      const own = ((ownSum[market] as number) + PRIOR_ERRORS * pooled) / ((ownWeight[market] as number) + PRIOR_ERRORS);
+      const last = growth[market] as number;
+      regressors.set([1, own, Math.abs(last), Math.abs((forecast[market] as number) - last)], market * WIDTH);
+    }
+    return regressors;
+  };
+
+  const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array => {
+    const expected = new Float64Array(markets);
+    let total = 0;
+    let known = 0;
+    for (let market = 0; market < markets; market++) {
+      let value = 0;
+      for (let k = 0; k < WIDTH; k++) value += (b[k] as number) * (regressors[market * WIDTH + k] as number);
+      expected[market] = value;
+      if (Number.isNaN(value)) continue;
+      total += value;
+      known++;
+    }
+    const least = (LEAST_SHARE * total) / known;
+    return expected.map((value) => Math.max(value, least));
+  };
+
+  /** What expected errors are multiplied by. */
+  const widening = (b: Float64Array): number => {
+    const ratios: number[] = [];
+    const weights: number[] = [];
+    for (const [index, { regressors, errors }] of realized.entries()) {
+      const weight = QUANTILE_DISCOUNT ** (realized.length - 1 - index);
+      const expected = expectedErrors(regressors, b);
+      for (let market = 0; market < markets; market++) {
+        const ratio = (errors[market] as number) / (expected[market] as number);
+        if (!Number.isFinite(ratio)) continue;
+        ratios.push(ratio);
+        weights.push(weight);
+      }
+    }
+    return weightedQuantile(Float64Array.from(ratios), Float64Array.from(weights), COVERAGE);
+  };
+
+  return {
+    /**
+     * Takes the next quarter, everything in percent of logs and `NaN` where there is none.
+     * @param logs the published index
+     * @param forecast of the log growth over the next 12 months
+     * @param growth log growth over the last 12 months
+     * @returns half the width of each interval
+     */
+    next(logs: Float64Array, forecast: Float64Array, growth: Float64Array): Float64Array {
+      const quarter = pending.length;
+      const due = pending[quarter - HORIZON_QUARTERS];
+      if (due) realize(due, logs);
+      const regressors = regressorsOf(forecast, growth);
+      pending.push({ logs, forecast, regressors });
+      if (forecast.some((value) => !Number.isNaN(value))) first ??= quarter;
+      const b = first === undefined || quarter < first + WARM_UP_QUARTERS ? undefined : fit.solve();
+      if (!b) return new Float64Array(markets).fill(Number.NaN);
+      const q = widening(b);
+      return expectedErrors(regressors, b).map((value) => q * value);
+    },
+  };
+};
+
+const sum = (values: Float64Array): number => values.reduce((total, value) => total + value, 0);

@@ -1,0 +1,177 @@
+/** The default model: one regression on each metro's momentum, its neighbours', and the nation's sales of new houses. */
+import { quarterOf } from '../../periods.js';
+import { type ForecastModel, HORIZON_QUARTERS, type Known } from '../model.js';
+import type { MacroSeriesValues } from '../panel.js';
+import { createDiscountedErrorInterval } from './discounted-error-interval.js';
+import { createLeastSquares } from './least-squares.js';
+import { createLogHistory } from './log-history.js';
+import { createRegionalGrowth } from './regional-growth.js';
+
+/** FRED's id of new one-family houses sold in the United States, monthly, seasonally adjusted at annual rates. */
+const NEW_HOME_SALES = 'HSN1F';
+/** Quarters of growth that tell how far prices have run. */
+const LONG_QUARTERS = 20;
+/** Regressors before this one are not penalised; from it on they are of the nation, one value a quarter. */
+const FIRST_PENALISED = 4;
+const PENALTY = 40;
+/** Keeps the normal equations solvable where a regressor is always 0. */
+const RIDGE = 1e-9;
+
+const FEATURES = [
+  'growth_4q',
+  'neighbour_growth_1q',
+  'growth_20q',
+  'new_home_sales_2q',
+  'new_home_sales_2q_x_growth_20q',
+  'new_home_sales_4q',
+  'new_home_sales_4q_x_growth_20q',
+] as const;
+/** With the intercept. */
+const WIDTH = FEATURES.length + 1;
+
+/** Rows of a quarter that wait for their outcome. */
+interface Pending {
+  readonly logs: Float64Array;
+  readonly precision: Float64Array;
+  /** By market, row by row; `NaN` where a market is not forecast. */
+  readonly rows: Float64Array;
+}
+
+/**
+ * Log growth of sales over the last 2 and 4 quarters in percent, 0 where it is not known: of the mean over a calendar
+ * quarter's months. The quarter before the origin's counts where the origin's is not published yet.
+ */
+const salesGrowth = (macro: MacroSeriesValues, origin: number): readonly [half: number, year: number] => {
+  const sums = new Map<number, { total: number; months: number }>();
+  for (const { start, value } of macro.get(NEW_HOME_SALES) ?? []) {
+    const quarter = quarterOf(start);
+    const { total, months } = sums.get(quarter) ?? { total: 0, months: 0 };
+    sums.set(quarter, { total: total + value, months: months + 1 });
+  }
+  const mean = (quarter: number) => {
+    const { total, months } = sums.get(quarter) ?? { total: Number.NaN, months: 1 };
+    return total / months;
+  };
+  const newest = sums.has(origin) ? origin : origin - 1;
+  const growth = (quarters: number) => {
+    const change = 100 * Math.log(mean(newest) / mean(newest - quarters));
+    return Number.isFinite(change) ? change : 0;
+  };
+  return [growth(2), growth(4)];
+};
+
+/**
+ * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20], the log growth over the next 12 months in percent; the
+ * point is 100 (exp(y / 100) - 1).
+ *
+ * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent; G is 0 where it is not known. Gaps
+ *   inside a series are interpolated in logs, and a market without a value at the quarter itself is not forecast.
+ * - v: the growth of its surroundings in the last quarter, see `createRegionalGrowth`.
+ * - h2, h4: log growth of the nation's sales of new houses, see `salesGrowth`. They say when momentum turns, and their
+ *   products with G say that it turns hardest where prices ran farthest.
+ * - b: least squares over every origin with `minValues` values whose 12-month outcome is published, weighted by the
+ *   precision of the market's index at that origin. A nation's series has one value a quarter for hundreds of rows, so
+ *   that the last four are penalised by 40 times their weighted variance for each quarter's worth of weight.
+ *
+ * The interval is that of `createDiscountedErrorInterval`, around y, with both ends through the exponential.
+ *
+ * Source: momentum over a year that spreads over regions (Case and Shiller, "The Efficiency of the Market for
+ * Single-Family Homes", American Economic Review 79(1), 1989); sales that lead prices (Stein, "Prices and Trading Volume
+ * in the Housing Market", Quarterly Journal of Economics 110(2), 1995). Terms and constants were chosen on FHFA's metro
+ * index by the errors of origins to 2012.
+ */
+export const metroMomentum: ForecastModel = {
+  name: 'metro-momentum',
+  version: '1.0.0',
+  summary: "Pooled regression on the momentum of the metro and its neighbours, and the nation's sales of new houses.",
+  features: FEATURES,
+  series: [NEW_HOME_SALES],
+  needsCentres: true,
+  start(markets, { minValues }) {
+    const history = createLogHistory(markets.length);
+    const regions = createRegionalGrowth(markets);
+    const interval = createDiscountedErrorInterval(markets.length);
+    const fit = createLeastSquares(WIDTH);
+    const pending: Pending[] = [];
+    /** Quarters in the fit. */
+    let fitted = 0;
+
+    /** Log growth over some quarters to now, by market, in percent; `NaN` where there is none. */
+    const growthOver = (quarters: number): Float64Array => {
+      const now = history.length - 1;
+      const current = history.at(now);
+      if (now < quarters) return current.map(() => Number.NaN);
+      const before = history.at(now - quarters);
+      return current.map((log, market) => log - (before[market] as number));
+    };
+
+    const realize = ({ logs, precision, rows }: Pending, now: Float64Array): void => {
+      const weightBefore = fit.weight;
+      for (let market = 0; market < markets.length; market++) {
+        const outcome = (now[market] as number) - (logs[market] as number);
+        const row = rows.subarray(market * WIDTH, (market + 1) * WIDTH);
+        if (!Number.isNaN(outcome) && !row.some(Number.isNaN)) fit.add(row, outcome, precision[market]);
+      }
+      if (fit.weight > weightBefore) fitted++;
+    };
+
+    const solve = (): Float64Array | undefined =>
+      fit.solve(
+        Array.from({ length: WIDTH }, (_, k) =>
+          k < FIRST_PENALISED ? RIDGE : RIDGE + (PENALTY * fit.variance(k) * fit.weight) / fitted,
+        ),
+      );
+
+    /** By market, row by row; `NaN` where one of them is not known, or the market has too few values. */
+    const regressorsAt = (year: Float64Array, neighbours: Float64Array, { quarter, macro }: Known): Float64Array => {
+      const [half, full] = salesGrowth(macro, quarter);
+      const long = growthOver(LONG_QUARTERS);
+      const rows = new Float64Array(markets.length * WIDTH).fill(Number.NaN);
+      for (let market = 0; market < markets.length; market++) {
+        if ((history.values[market] as number) < minValues) continue;
+        const run = Number.isNaN(long[market]) ? 0 : (long[market] as number);
+        const share = run / LONG_QUARTERS;
+        const [g4, v] = [year[market] as number, neighbours[market] as number];
+        rows.set([1, g4, v, run, half, half * share, full, full * share], market * WIDTH);
+      }
+      return rows;
+    };
+
+    const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Array => {
+      const forecasts = new Float64Array(markets.length).fill(Number.NaN);
+      if (!b) return forecasts;
+      return forecasts.map((_, market) =>
+        b.reduce((sum, coefficient, k) => sum + coefficient * (rows[market * WIDTH + k] as number), 0),
+      );
+    };
+
+    return {
+      next(levels, known) {
+        history.push(levels);
+        const now = history.length - 1;
+        const logs = history.at(now);
+        const due = pending[now - HORIZON_QUARTERS];
+        if (due) realize(due, logs);
+
+        const year = growthOver(4);
+        const { precision, neighbours } = regions.next(growthOver(1));
+        const rows = regressorsAt(year, neighbours, known);
+        // A copy of the logs: a gap that closes later is no published value.
+        pending.push({ logs: logs.slice(), precision, rows });
+
+        const b = solve();
+        const forecast = forecastsOf(rows, b);
+        const half = interval.next(logs.slice(), forecast, year);
+        return {
+          point: forecast.map(toPercent),
+          lower: forecast.map((value, market) => toPercent(value - (half[market] as number))),
+          upper: forecast.map((value, market) => toPercent(value + (half[market] as number))),
+          coefficients: b && Object.fromEntries(['intercept', ...FEATURES].map((name, k) => [name, b[k] as number])),
+        };
+      },
+    };
+  },
+};
+
+/** 100 x a log growth, as a change in percent. */
+const toPercent = (growth: number): number => 100 * Math.expm1(growth / 100);

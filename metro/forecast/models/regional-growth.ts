@@ -1,0 +1,132 @@
+/** How an area's surroundings grew in a quarter: adjusted for the nation's season, weighted by precision and nearness. */
+import type { PanelMarket } from '../panel.js';
+
+/** Quarters whose mean is the level that seasons are measured from, and distance of two quarters of one season. */
+const SEASONAL_QUARTERS = 20;
+const SEASONS = 4;
+/** Quarters whose changes of growth tell how noisy an index is; the pooled mean counts as this many of them more. */
+const NOISE_QUARTERS = 8;
+const NOISE_PRIOR = 4;
+/** The distance at which a neighbour's weight has fallen to 1/e. */
+const NEIGHBOUR_KM = 100;
+/** What the nation's mean weighs beside the neighbours. */
+const NATION_WEIGHT = 0.05;
+const EARTH_RADIUS_KM = 6371.0088;
+
+/** By market. */
+export interface RegionalGrowth {
+  /** Precision: 1 for an index without noise, and less the noisier it is. `NaN` where there is no growth. */
+  readonly precision: Float64Array;
+  /** Log growth of the surroundings over the last quarter, seasonally adjusted, in percent. */
+  readonly neighbours: Float64Array;
+}
+
+const radians = (degrees: number): number => (degrees * Math.PI) / 180;
+
+type Point = NonNullable<PanelMarket['centre']>;
+
+/** The great-circle distance by the haversine formula. */
+export const distanceKm = (a: Point, b: Point): number => {
+  const [latitudeA, latitudeB] = [radians(a.latitude), radians(b.latitude)];
+  const chord =
+    Math.sin((latitudeB - latitudeA) / 2) ** 2 +
+    Math.cos(latitudeA) * Math.cos(latitudeB) * Math.sin(radians(b.longitude - a.longitude) / 2) ** 2;
+  return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
+};
+
+/** Row by row, how much each market's growth says of each other one's: exp(-km / 100), and 0 of its own. */
+const nearness = (markets: readonly PanelMarket[]): Float64Array => {
+  const near = new Float64Array(markets.length ** 2);
+  for (const [i, { centre: here }] of markets.entries()) {
+    for (const [j, { centre: there }] of markets.entries()) {
+      if (i === j || !here || !there) continue;
+      near[i * markets.length + j] = Math.exp(-distanceKm(here, there) / NEIGHBOUR_KM);
+    }
+  }
+  return near;
+};
+
+/** `NaN` without any. */
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/**
+ * Regional growth, quarter by quarter, from data up to each quarter. With g(i, t) the log growth of market i over
+ * quarter t in percent, `NaN` where there is none:
+ *
+ * - m(t): the unweighted mean of g over the markets. f(t) = mean(m(t), m(t-4), ..., m(t-16)) - mean(m(t), ..., m(t-19))
+ *   is the season of t, and u(i, t) = g(i, t) - f(t).
+ * - Precision w = 1 / (1 + r): d(i, t) = |u(i, t) - u(i, t-1)|, and r is the mean of the market's d over t-7, ..., t and
+ *   of 4 times the pooled mean of d over the same quarters (0 while nobody has a d).
+ * - Neighbours v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05): K = exp(-km / 100) by great
+ *   circle, and M the w-weighted mean of u over all markets. A market without a centre has M alone.
+ */
+export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
+  const near = nearness(markets);
+  const means: number[] = [];
+  /** The newest quarters' d, oldest first. */
+  const noise: Float64Array[] = [];
+  let before = new Float64Array(markets.length).fill(Number.NaN);
+
+  const season = (): number => {
+    const window = means.slice(-SEASONAL_QUARTERS);
+    if (window.length < SEASONAL_QUARTERS) return Number.NaN;
+    const same = window.filter((_, index) => (window.length - 1 - index) % SEASONS === 0);
+    return mean(same) - mean(window);
+  };
+
+  const precisionOf = (adjusted: Float64Array): Float64Array => {
+    noise.push(adjusted.map((value, market) => Math.abs(value - (before[market] as number))));
+    if (noise.length > NOISE_QUARTERS) noise.shift();
+    const sums = new Float64Array(markets.length);
+    const counts = new Int32Array(markets.length);
+    let pooledSum = 0;
+    let pooledCount = 0;
+    for (const quarter of noise) {
+      for (const [market, change] of quarter.entries()) {
+        if (Number.isNaN(change)) continue;
+        sums[market] = (sums[market] as number) + change;
+        counts[market] = (counts[market] as number) + 1;
+        pooledSum += change;
+        pooledCount++;
+      }
+    }
+    const pooled = pooledCount === 0 ? 0 : pooledSum / pooledCount;
+    return adjusted.map((value, market) => {
+      const noisiness = ((sums[market] as number) + NOISE_PRIOR * pooled) / ((counts[market] as number) + NOISE_PRIOR);
+      return Number.isNaN(value) ? Number.NaN : 1 / (1 + noisiness);
+    });
+  };
+
+  const neighboursOf = (adjusted: Float64Array, precision: Float64Array): Float64Array => {
+    const there = [...adjusted.keys()].filter((market) => !Number.isNaN(adjusted[market]));
+    let sum = 0;
+    let weight = 0;
+    for (const market of there) {
+      sum += (precision[market] as number) * (adjusted[market] as number);
+      weight += precision[market] as number;
+    }
+    const nation = sum / weight;
+    return adjusted.map((_, market) => {
+      let growth = NATION_WEIGHT * nation;
+      let total = NATION_WEIGHT;
+      for (const other of there) {
+        const share = (near[market * markets.length + other] as number) * (precision[other] as number);
+        growth += share * (adjusted[other] as number);
+        total += share;
+      }
+      return growth / total;
+    });
+  };
+
+  return {
+    /** Takes the next quarter's log growth in percent, by market. */
+    next(growth: Float64Array): RegionalGrowth {
+      means.push(mean([...growth].filter((value) => !Number.isNaN(value))));
+      const fixed = season();
+      const adjusted = growth.map((value) => value - fixed);
+      const precision = precisionOf(adjusted);
+      before = adjusted;
+      return { precision, neighbours: neighboursOf(adjusted, precision) };
+    },
+  };
+};

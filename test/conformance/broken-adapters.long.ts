@@ -1,0 +1,27 @@
+/** Proves that the whole suite ends for each broken adapter, and fails it by the rule that it breaks. */
+import { expect } from 'chai';
+import { targetOf } from './breakable.js';
+import { brokenAdapters, triedOften } from './faults/index.js';
+import { itFailsByItsRules } from './it-fails-by-its-rules.js';
+import { runSuite } from './run-suite.js';
+
+describe('the conformance suite', () => {
+  it('passes an adapter over SQLite without a fault, and skips nothing', async () => {
+    const { failed, skipped, passed } = await runSuite(targetOf('sqlite', { sqlite: {} }));
+    expect([...failed]).to.deep.equal([]);
+    expect(skipped).to.equal(0);
+    expect(passed).to.be.greaterThan(170);
+  }).timeout(180_000);
+
+  for (const adapter of brokenAdapters) if (!triedOften.includes(adapter)) itFailsByItsRules(adapter);
+});
+
+describe('the whole of the conformance suite', () => {
+  for (const { that, fails, ...breakage } of brokenAdapters) {
+    it(`fails an adapter that ${that}, and passes it by other rules`, async () => {
+      const { failed, passed } = await runSuite(targetOf(that, breakage));
+      expect([...failed.keys()]).to.include.members([...fails]);
+      expect(passed).to.be.greaterThan(0);
+    }).timeout(240_000);
+  }
+});

@@ -1,0 +1,98 @@
+/** Faults of signals. */
+import { inSnapshot } from '../breakable.js';
+import { aborted, type BrokenAdapter, getting, publishing } from './breaking.js';
+
+const SIGNAL = 'reading from a large dataset a signal';
+
+export const cancellingFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'does not look at the signal of a find that descends',
+    fault: inSnapshot((snapshot) => ({
+      find: (collection, query, signal) =>
+        snapshot.find(collection, query, query.descending && !signal?.aborted ? undefined : signal),
+    })),
+    fails: [
+      `${SIGNAL} aborted between two batches makes find() reject with aborted also in another order, in a range, descending`,
+    ],
+  },
+  {
+    that: 'ends a find without a word when its signal is aborted',
+    sqlite: {},
+    fault: inSnapshot((snapshot) => ({
+      async *find(collection, query, signal) {
+        if (signal?.aborted) throw aborted();
+        for await (const batch of snapshot.find(collection, query)) {
+          if (signal?.aborted) return;
+          yield batch;
+        }
+      },
+    })),
+    fails: [`${SIGNAL} aborted between two batches makes find() reject with aborted instead of the second`],
+  },
+  {
+    that: 'rejects with the reason of the signal',
+    sqlite: {},
+    ...getting((snapshot, collection, key, signal) => {
+      if (signal?.aborted) throw signal.reason;
+      return snapshot.get(collection, key);
+    }),
+    fails: [`${SIGNAL} that is aborted makes get() reject with aborted`],
+  },
+  {
+    that: 'leaves its listeners on the signal',
+    ...getting((snapshot, collection, key, signal) => {
+      signal?.addEventListener('abort', () => {});
+      return snapshot.get(collection, key, signal);
+    }),
+    fails: [`${SIGNAL} has no listeners left once its reads have ended, and may be aborted then`],
+  },
+  {
+    that: 'ends every read when the signal of one is aborted',
+    fault(adapter) {
+      let stopped = false;
+      return {
+        snapshot() {
+          const snapshot = adapter.snapshot();
+          return {
+            ...snapshot,
+            async *find(collection, query, signal) {
+              stopped = false;
+              signal?.addEventListener('abort', () => (stopped = true), { once: true });
+              for await (const batch of snapshot.find(collection, query, signal)) {
+                if (stopped) throw aborted();
+                yield batch;
+              }
+            },
+          };
+        },
+      };
+    },
+    fails: [`${SIGNAL} aborted ends its own read and no other, and the snapshot stays readable`],
+  },
+  {
+    that: 'takes any signal for an aborted one',
+    sqlite: {},
+    fault: inSnapshot((snapshot) => ({
+      find(collection, query, signal) {
+        if (signal && query.limit === undefined && collection === 'items') throw aborted();
+        return snapshot.find(collection, query, signal);
+      },
+    })),
+    fails: [`${SIGNAL} that is not aborted changes nothing`],
+  },
+  {
+    that: 'remembers that a publication was aborted',
+    ...publishing(async (adapter, dataset, options) => {
+      if (options?.signal && stopped.has(dataset.manifest.version)) throw aborted();
+      await adapter.publish!(dataset, options).catch((error) => {
+        stopped.add(dataset.manifest.version);
+        throw error;
+      });
+    }),
+    fails: [
+      'publish(dataset) works again after one that was aborted, under the same version and with a signal that is not',
+    ],
+  },
+];
+
+const stopped = new Set<string>();

@@ -1,0 +1,84 @@
+/** The methodology, over HTTP and in Chromium: its text, with the service's own figures. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { packageRoot } from '../../core/package-root.js';
+import { defaultRules } from '../../metro/forecast/default-rules.js';
+import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
+import { request } from '../support/http-client.js';
+import { startTestApp, type TestApp } from '../support/test-app.js';
+import { describePageFiles } from './page-files.js';
+
+describePageFiles('/docs/methodology', 'forecasts', ['markets']);
+
+const text = () => readFile(join(packageRoot, 'docs/methodology.md'), 'utf8');
+
+describe('docs/methodology.md', () => {
+  it('states the default thresholds', async () => {
+    const written = await text();
+    const { expandPoint, expandLower, contractPoint, grades } = defaultRules;
+    expect(written).to.include(`\`point\` of ${expandPoint}% or more, and \`lower_80\` above ${expandLower}%`);
+    expect(written).to.include(`\`point\` below ${contractPoint}%`);
+    for (const limit of grades) expect(written).to.include(`${100 * limit}%`);
+  });
+});
+
+describe('the methodology in Chromium', () => {
+  let app: TestApp;
+  let browser: TestBrowser;
+
+  before(async function () {
+    this.timeout(60_000);
+    const adapter = { use: 'json', options: { path: join(packageRoot, 'dataset') } };
+    const plugins = ['docs', 'markets', 'forecasts', 'signals', 'observations', 'status'];
+    app = await startTestApp({ config: { adapter, plugins, server: BROWSED } });
+    browser = await openBrowser(this, { origin: app.origin });
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  it('GET /docs/methodology is its own page also where /docs was mounted first', async () => {
+    expect((await request(`${app.origin}/docs/methodology`)).text).to.include('<title>Methodology</title>');
+    expect((await request(`${app.origin}/docs`)).text).to.include('<title>API reference</title>');
+  });
+
+  it('shows the whole text at once, and no figures before it has a key', async () => {
+    const { page } = browser;
+    await page.goto(`${app.origin}/docs/methodology`);
+    await page.waitForSelector('form.key-form');
+    const headings = (await text()).match(/^#+ .+$/gm)?.map((line) => line.replace(/^#+ /, ''));
+    expect(await page.locator('main :is(h1, h2:not(form h2))').allTextContents()).to.have.members(headings ?? []);
+    expect(await page.locator('[data-figures] table').count()).to.equal(0);
+    expect(await page.locator('main').textContent()).to.not.include('31,568');
+  });
+
+  it("shows the served snapshot's coefficients, thresholds, grades and years with a key", async () => {
+    const { page } = browser;
+    await page.getByLabel('API key').fill(app.key);
+    await page.getByRole('button', { name: 'Use this key' }).click();
+    for (const name of ['coefficients', 'rules', 'grades', 'years', 'period'])
+      await page.waitForSelector(`[data-figures="${name}"] table`);
+    const cells = (name: string) => page.locator(`[data-figures="${name}"] tbody tr`).allTextContents();
+
+    const [run] = (await app.get('/forecast-runs')).json.data;
+    expect(await cells('coefficients')).to.deep.equal(
+      run.coefficients.map(({ name, value }: { name: string; value: number }) => name + Number(value.toPrecision(3))),
+    );
+    expect((await cells('rules'))[4]).to.equal('Grade Bfrom 10% to below 20%');
+    const grades = (await app.get('/forecast-backtest/breakdown?by=grade')).json.data;
+    const shown = await cells('grades');
+    expect(shown.map((row) => row[0])).to.deep.equal(grades.map(({ group }: { group: string }) => group));
+    expect(shown[0]).to.include(`${(100 * grades[0].decline_share).toFixed(1)}%`);
+    const years = (await app.get('/forecast-backtest/breakdown?by=year')).json.data;
+    const worst = years.toSorted((a: { mae_pp: number }, b: { mae_pp: number }) => b.mae_pp - a.mae_pp)[0];
+    expect((await cells('years'))[0]).to.match(new RegExp(`^${worst.group}`));
+    expect(await page.locator('form.key-form').count()).to.equal(0);
+  });
+
+  it('is accessible, and complains about nothing', async () => {
+    expect(await accessibilityFaults(browser.page)).to.deep.equal([]);
+    expect(browser.complaints).to.deep.equal([]);
+  });
+});
