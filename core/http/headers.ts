@@ -36,8 +36,8 @@ export interface CorsOptions {
 export interface CommonHeaders {
   /** On every response. @param id the request's, of harmless characters (see `request-id.ts`) */
   always(id: string, origin: string | undefined): string;
-  /** On one whose connection stays open, as Node has it. */
-  connectionLines(): string;
+  /** On one that Node does not write, as Node has them: the date, and whether the connection stays open. */
+  connectionLines(isKept: boolean): string;
   /** On a 405. */
   allow(methods: readonly string[]): Readonly<Record<string, string>>;
   /** On the answer to OPTIONS. */
@@ -95,21 +95,23 @@ const readableBy = (cors: CorsOptions | null): ((origin: string | undefined) => 
 
 /** `Date` has a resolution of one second: it is formatted once a second, and reading the clock is left to a timer. */
 const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionLines'] => {
-  const connection = linesOf({
+  const kept = linesOf({
     Connection: 'keep-alive',
     'Keep-Alive': `timeout=${Math.floor(keepAliveTimeoutMs / 1000)}`,
   });
-  let lines: string | undefined;
+  const closing = linesOf({ Connection: 'close' });
+  let lines: { readonly kept: string; readonly closing: string } | undefined;
   const forget = () => {
     lines = undefined;
   };
-  return () => {
+  return (isKept) => {
     if (lines === undefined) {
       const now = new Date();
-      lines = linesOf({ Date: now.toUTCString() }) + connection;
+      const date = linesOf({ Date: now.toUTCString() });
+      lines = { kept: date + kept, closing: date + closing };
       setTimeout(forget, 1000 - now.getMilliseconds()).unref();
     }
-    return lines;
+    return isKept ? lines.kept : lines.closing;
   };
 };
 

@@ -9,9 +9,10 @@
 import { createServer, type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { Duplex } from 'node:stream';
 import { pairsOf } from './head.js';
+import type { CommonHeaders } from './headers.js';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
 import { dropFinishedResponse } from './last-response.js';
-import { type Payload, Prepared } from './prepared.js';
+import { type Payload, Prepared, WRITTEN_AS_TEXT_BYTES } from './prepared.js';
 
 /** How far a response is that was sent at once. */
 type Sent = 'no' | 'sent' | 'finished';
@@ -48,10 +49,10 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
    * Sends a response whose headers nobody has looked at: at once where that is possible, else in Node's own way.
    * @returns false, and does nothing, where somebody has, or has set another status
    */
-  sendPrepared({ status, head, payload }: Prepared, connectionLines: () => string): boolean {
+  sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines): boolean {
     if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) return false;
     const lines = head + this.#common;
-    if (this.#canSendAtOnce(payload)) this.#sendAtOnce(status, lines + connectionLines(), payload);
+    if (this.#canSendAtOnce(payload)) this.#sendAtOnce(status, lines + connectionLines(this.shouldKeepAlive), payload);
     else {
       this.#isOrdinary = true;
       this.writeHead(status, pairsOf(lines));
@@ -61,15 +62,14 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
   }
 
   /**
-   * Whether Node would do the same: the request is HTTP/1.1, its turn has come, the connection stays open, and nobody has
-   * begun to write or replaced a method.
+   * Whether Node would do the same: the request is HTTP/1.1, its turn has come, and nobody has begun to write or replaced
+   * a method.
    */
   #canSendAtOnce(payload: Payload | undefined): boolean {
     const { socket, req } = this;
     const own = PreparedResponse.prototype;
     return (
       sendingAtOnceWorks &&
-      this.shouldKeepAlive &&
       socket?.writable === true &&
       req.httpVersionMinor === 1 &&
       req.headers.expect === undefined &&
@@ -88,6 +88,8 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     // Marks the response as ended now; Node starts the connection's next request on `finish`.
     this.finished = true;
     this.#sent = 'sent';
+    // Node then closes the connection on `finish`.
+    if (!this.shouldKeepAlive) (this as unknown as ResponseInsides)._last = true;
     const written = (error?: Error | null): void => {
       if (error) return;
       this.#sent = 'finished';
@@ -98,6 +100,8 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     const text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n`;
     if (payload === undefined || this.req.method === 'HEAD') socket.write(text, 'latin1', written);
     else if (typeof payload === 'string') socket.write(text + payload, 'latin1', written);
+    else if (payload.length <= WRITTEN_AS_TEXT_BYTES)
+      socket.write(text + payload.toString('latin1'), 'latin1', written);
     else {
       socket.cork();
       socket.write(text, 'latin1');
@@ -177,8 +181,17 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
   }
 }
 
-/** What Node's types lack. */
-interface Insides {
+/** The lines about the connection, by whether it stays open. */
+type ConnectionLines = CommonHeaders['connectionLines'];
+
+/** What Node's types lack of a response. */
+interface ResponseInsides {
+  /** Whether the connection is closed after the response. */
+  _last: boolean;
+}
+
+/** What Node's types lack of a request. */
+interface RequestInsides {
   /** Whether somebody reads the body, so that Node need not. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
@@ -191,7 +204,7 @@ interface Insides {
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
   if (request.listenerCount('end') > 0 || request.listenerCount('close') > 0) return;
-  const insides = request as unknown as Insides;
+  const insides = request as unknown as RequestInsides;
   insides._consuming = true;
   const { parser } = insides.socket;
   if (parser?.incoming === request) parser.incoming = null;
@@ -219,7 +232,7 @@ const isLarge = (payload: Payload | undefined): payload is Buffer =>
   Buffer.isBuffer(payload) && payload.length > PIECE_BYTES;
 
 /** Sends a response of any kind that has no headers yet. */
-export const sendAlone = (response: ServerResponse, prepared: Prepared, connectionLines: () => string): void => {
+export const sendAlone = (response: ServerResponse, prepared: Prepared, connectionLines: ConnectionLines): void => {
   if (response instanceof PreparedResponse) {
     response.statusCode = prepared.status;
     response.sendPrepared(prepared, connectionLines);
@@ -258,7 +271,8 @@ let trial: Promise<boolean> | undefined;
 
 /**
  * Tries once in this process, on a connection in memory, whether a response can be sent at once: whether Node takes it
- * for ended, and goes on to the connection's next request. Until it has, and where it cannot, Node writes all responses.
+ * for ended, and goes on to the connection's next request or closes it. Until it has, and where it cannot, Node writes
+ * all responses.
  */
 export const trySendingAtOnce = (): Promise<boolean> => {
   trial ??= tryOnce().then((works) => {
@@ -290,22 +304,28 @@ const tryOnce = (): Promise<boolean> =>
     };
     const timer = setTimeout(settle, TRIAL_MS, false);
     server.on('clientError', () => settle(false));
-    server.on('request', (request, response) => {
-      if (request.url === '/second') {
-        response.once('close', () => settle(wasAsExpected(seen, received)));
-        response.end('second');
-        return;
-      }
-      response.once('finish', () => seen.push(response.writableFinished, response.socket === null));
+    const sendAtOnce = (response: PreparedResponse, body: string): void => {
       sendingAtOnceWorks = true;
-      response.sendPrepared(new Prepared(200, 'Content-Length: 5\r\n', 'first'), () => '');
+      const connectionLines = (isKept: boolean): string => (isKept ? '' : 'Connection: close\r\n');
+      response.sendPrepared(new Prepared(200, `Content-Length: ${body.length}\r\n`, body), connectionLines);
       sendingAtOnceWorks = false;
       seen.push(response.sentAtOnce, response.headersSent, response.writableEnded, response.writableFinished);
+    };
+    connection.once('finish', () => settle(wasAsExpected(seen, received)));
+    server.on('request', (request, response) => {
+      response.once('finish', () => seen.push(response.writableFinished, response.socket === null));
+      if (request.url === '/second') {
+        response.once('close', () => connection.push('GET /third HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'));
+        response.end('second');
+      } else sendAtOnce(response as PreparedResponse, request.url === '/first' ? 'first' : 'third');
     });
     server.emit('connection', connection);
     connection.push('GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\n\r\n');
   });
 
+const SENT_AT_ONCE = 'sent,true,true,false,true,true';
+
 const wasAsExpected = (seen: readonly unknown[], received: string): boolean =>
-  String(seen) === 'sent,true,true,false,true,true' &&
-  /^HTTP\/1\.1 200 OK\r\nContent-Length: 5\r\n\r\nfirstHTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nsecond$/.test(received);
+  String(seen) === `${SENT_AT_ONCE},true,true,${SENT_AT_ONCE}` &&
+  received.startsWith('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirstHTTP/1.1 200 OK\r\n') &&
+  received.endsWith('\r\n\r\nsecondHTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nthird');

@@ -5,10 +5,10 @@ import { isAscii } from 'node:buffer';
 export type Payload = Buffer | string;
 
 /**
- * Node writes a text together with the header lines, in one system call and one copy; a buffer goes beside it, which
- * pays from a few KiB on. Texts must be ASCII: one byte a character, whatever the encoding.
+ * A body of this size at most is written as one text with the header lines, in one system call and one copy; a longer one
+ * goes beside them. Texts that are kept must be ASCII: one byte a character, whatever the encoding.
  */
-const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
+export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;

@@ -26,7 +26,9 @@ export const respond = ({ compression, headers }: RespondDependencies): ServiceM
   const sendEncoded = (ctx: ServiceContext, representation: Representation, encoded: Encoded): void => {
     const { res } = ctx;
     const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = ctx.req.headers;
-    const prepared = representation.isFresh(ifNoneMatch, ifModifiedSince) ? encoded.notModified : encoded;
+    // Most clients send the tag as they got it.
+    const isFresh = ifNoneMatch === encoded.etag || representation.isFresh(ifNoneMatch, ifModifiedSince);
+    const prepared = isFresh ? encoded.notModified : encoded;
     if (!(res instanceof PreparedResponse) || res.isOrdinary) describe(ctx, encoded, prepared);
     send(ctx, prepared);
   };

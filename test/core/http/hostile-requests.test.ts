@@ -94,6 +94,15 @@ describe('hostile requests', () => {
     }
   });
 
+  it('what comes behind a request that closes its connection is not answered', async () => {
+    for (const rest of [valid('/markets'), 'nonsense\r\n\r\n', '\u0000'.repeat(5000)]) {
+      const closing = valid('/markets').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+      const result = await send(closing + rest);
+      expect(result.responses.map(({ status }) => status)).to.deep.equal([200]);
+      expect([result.closed, result.rest]).to.deep.equal([true, '']);
+    }
+  });
+
   it('a request cut off anywhere gets no answer but a 400', async () => {
     const whole = valid('/markets');
     for (let length = 0; length < whole.length; length += 7) {

@@ -18,10 +18,10 @@ const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown
 const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
-/** Answers `/N` with N bytes, and `/N/S` with the status S. */
+/** Answers `/N` with N bytes, `/N/S` with the status S, and `/N/S/high` with bytes that are no ASCII. */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
-  const [, length = '', status = '200'] = request.url?.split('/') ?? [];
-  const bytes = bodyOf(Number(length));
+  const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];
+  const bytes = kind === 'high' ? Buffer.alloc(Number(length), 'é\u0080\u00ff', 'latin1') : bodyOf(Number(length));
   const content = status === '200' || status === '404' ? { 'Content-Length': length } : {};
   const body = status === '204' || status === '304' ? undefined : payloadOf(bytes);
   sendAlone(
@@ -76,7 +76,21 @@ describe('sendAlone()', () => {
     'a 204': ['OPTIONS /0/204 HTTP/1.1', 'Host: test', '', ...LAST],
     'a 304': ['GET /100/304 HTTP/1.1', 'Host: test', '', ...LAST],
     'a 404': ['GET /100/404 HTTP/1.1', 'Host: test', '', ...LAST],
+    'bytes of a small body': ['GET /3000/200/high HTTP/1.1', 'Host: test', '', ...LAST],
+    'bytes of a large body': ['GET /20000/200/high HTTP/1.1', 'Host: test', '', ...LAST],
     'one that closes': LAST,
+    'one that closes, with bytes': ['GET /3000/200/high HTTP/1.1', 'Host: test', 'Connection: close'],
+    'one that closes, in pieces': ['GET /100000 HTTP/1.1', 'Host: test', 'Connection: close'],
+    'a HEAD that closes': ['HEAD /100 HTTP/1.1', 'Host: test', 'Connection: close'],
+    'a 304 that closes': ['GET /100/304 HTTP/1.1', 'Host: test', 'Connection: close'],
+    'one that closes, of a request with a body': [
+      'POST /9 HTTP/1.1',
+      'Host: test',
+      'Connection: close',
+      'Content-Length: 2',
+      '',
+      '12',
+    ],
     'one that expects to be asked for its body': ['GET /1 HTTP/1.1', 'Host: test', 'Expect: 100-continue', '', ...LAST],
     'HTTP/1.0': ['GET /100 HTTP/1.0'],
     'HTTP/1.0 that stays': ['GET /100 HTTP/1.0', 'Connection: keep-alive', '', ...LAST],
