@@ -10,6 +10,13 @@ export const EXACT_UP_TO = 60;
 /** How many buckets a window has: a slot comes back late by one of them at most. */
 export const BUCKETS = 60;
 
+/** Slots that were counted ahead and not used. */
+export interface Unused {
+  /** Of their bucket, in microseconds of Redis's clock. */
+  readonly end: number;
+  readonly count: number;
+}
+
 /** Requests that this replica admitted together, and how long ago. */
 export interface Told {
   readonly ageMs: number;
@@ -24,6 +31,8 @@ export interface Ask {
   readonly asked: number;
   /** All that this replica admitted within the window, to replace what Redis has counted for it. */
   readonly told?: readonly Told[];
+  /** Not with `told`, which makes up for it. */
+  readonly unused?: readonly Unused[];
 }
 
 export interface Call {
@@ -46,7 +55,8 @@ export interface Applied {
   readonly applied: true;
   /** One for each ask. */
   readonly grants: readonly Grant[];
-  /** How long the bucket lasts that the requests were counted in. */
+  /** Of the bucket that the requests were counted in: its end by Redis's clock, in microseconds, and how long it lasts. */
+  readonly bucketEnd: number;
   readonly bucketMs: number;
 }
 
@@ -64,9 +74,11 @@ export interface Target {
 
 const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 
-/** Begins with a mark, so that telling of nothing differs from not telling. */
-const tell = (told: readonly Told[]): string =>
-  `=${told.map(({ ageMs, count }) => `${micros(ageMs)}:${count}`).join(' ')}`;
+/** What a replica tells begins with `=`, also if that is nothing; what it gives back with `-`. */
+const newsOf = ({ told, unused }: Ask): string => {
+  if (told) return `=${told.map(({ ageMs, count }) => `${micros(ageMs)}:${count}`).join(' ')}`;
+  return unused ? `-${unused.map(({ end, count }) => `${end}:${count}`).join(' ')}` : '';
+};
 
 /** One call, and one grant for each ask in their order. */
 export const decide = async (
@@ -74,14 +86,17 @@ export const decide = async (
   { number, previous, asks }: Call,
 ): Promise<Reply> => {
   const window = windowMs * 1000;
-  const args: (string | number)[] = [replica, number, previous, window, Math.ceil(window / BUCKETS), EXACT_UP_TO];
-  for (const { subject, limit, asked, told } of asks) args.push(subject, limit, asked, told ? tell(told) : '');
+  const bucket = Math.ceil(window / BUCKETS);
+  const args: (string | number)[] = [replica, number, previous, window, bucket, EXACT_UP_TO];
+  for (const ask of asks) args.push(ask.subject, ask.limit, ask.asked, newsOf(ask));
   const [applied, second, ...rest] = await script.run<number[]>(redis, key, args);
   if (applied === 0) return { applied: false, last: second as number };
+  const now = second as number;
+  const bucketEnd = Math.ceil(now / bucket) * bucket;
   const grants: Grant[] = [];
   for (let i = 0; i < rest.length; i += 3) {
     const [admitted, remaining, resetUs] = [rest[i], rest[i + 1], rest[i + 2]] as [number, number, number];
     grants.push({ admitted, remaining, resetMs: resetUs / 1000 });
   }
-  return { applied: true, grants, bucketMs: (second as number) / 1000 };
+  return { applied: true, grants, bucketEnd, bucketMs: (bucketEnd - now) / 1000 };
 };

@@ -52,17 +52,17 @@ local function read(value)
   return newest, total, sub(value, at), oldest
 end
 
--- The window with what this replica tells in place of its own buckets ('' tells nothing, '=' that it admitted nothing).
--- No bucket ends after `latest`, also none of other replicas. Returns what `read` does.
+-- The window with what this replica tells, if it does, in place of its own buckets. No bucket ends after `latest`, also
+-- none of other replicas. Returns what `read` does.
 local function rewrite(newest, buckets, limit, told, latest)
   local list = {}
   for at = 1, #buckets, BUCKET do
     local low, owner, count = unpackAt('>I4I4I4', buckets, at)
-    if told == '' or owner ~= replica then
+    if not told or owner ~= replica then
       list[#list + 1] = { min(newest - (newest - low) % WRAP, latest), owner, count }
     end
   end
-  for age, count in string.gmatch(told, '(%d+):(%d+)') do
+  for age, count in string.gmatch(told or '', '(%d+):(%d+)') do
     local ends, before = bucketEnd(now - age, limit), list[#list]
     if before and before[1] == ends and before[2] == replica then
       before[3] = before[3] + count
@@ -81,6 +81,21 @@ local function rewrite(newest, buckets, limit, told, latest)
   return list[#list][1], total, table.concat(packed), list[1][1]
 end
 
+-- Takes slots that were not used out of this replica's buckets with the given ends, if these are there.
+local function giveBack(total, buckets, unused)
+  for ends, count in string.gmatch(unused, '(%d+):(%d+)') do
+    for at = #buckets - BUCKET + 1, 1, -BUCKET do
+      local low, owner, counted = unpackAt('>I4I4I4', buckets, at)
+      if low == ends % WRAP and owner == replica then
+        local left = max(0, counted - count)
+        buckets = sub(buckets, 1, at + 7) .. pack('>I4', left) .. sub(buckets, at + BUCKET)
+        total = total - counted + left
+      end
+    end
+  end
+  return total, buckets
+end
+
 -- Counts requests in this replica's bucket with the given end, which is the newest end or later.
 local function add(newest, buckets, ends, admitted)
   local at = ends == newest and #buckets - BUCKET + 1 or 0
@@ -97,17 +112,18 @@ local function add(newest, buckets, ends, admitted)
   return buckets .. pack('>I4I4I4', ends % WRAP, replica, admitted)
 end
 
-local reply, written = { 1, -now % bucketLength }, { fields[1], pack('>I7I7', now, number) }
+local reply, written = { 1, now }, { fields[1], pack('>I7I7', now, number) }
 for i = 3, #fields do
   local arg = ASKS + 4 * (i - 3)
-  local limit, asked, told = tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
+  local limit, asked, news = tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
   local newest, total, buckets, oldest = 0, 0, '', nil
   if values[i] then
     newest, total, buckets, oldest = read(values[i])
   end
   local isSetBack = newest > now + bucketLength
-  local isChanged = told ~= '' or isSetBack
-  if isChanged then
+  local told = sub(news, 1, 1) == '=' and news
+  local isChanged = news ~= '' or isSetBack
+  if told or isSetBack then
     -- A clock that was set back must not lengthen the window. Slots of other replicas may be used for a bucket's length
     -- still; otherwise no end changes, since other replicas may have slots until then.
     local latest = newest
@@ -115,6 +131,8 @@ for i = 3, #fields do
       latest = limit > exactUpTo and bucketEnd(now, limit) + bucketLength or now
     end
     newest, total, buckets, oldest = rewrite(newest, buckets, limit, told, latest)
+  elseif isChanged then
+    total, buckets = giveBack(total, buckets, news)
   end
   local admitted = max(0, min(asked, limit - total))
   if admitted > 0 then

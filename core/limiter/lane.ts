@@ -139,7 +139,7 @@ export class Lane {
 
   /** Tells what Redis does not know, also if nobody asks now. */
   tell(subject: Subject): void {
-    if (subject.waiting.length > 0 || !this.#shard.isCounted(subject.account)) this.#enqueue(subject);
+    if (subject.waiting.length > 0 || this.#shard.hasNews(subject.account)) this.#enqueue(subject);
   }
 
   giveBackAll(): void {
@@ -188,7 +188,7 @@ export class Lane {
   };
 
   /** What waited may have got slots meanwhile. */
-  readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || !this.#shard.isCounted(account);
+  readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || this.#shard.hasNews(account);
 
   async #call(batches: readonly Batch[]): Promise<void> {
     const sent = this.#clock.monotonic();
@@ -217,7 +217,7 @@ export class Lane {
     this.#options.onLoss();
   }
 
-  #settle(batches: readonly Batch[], { grants, bucketMs }: Applied, sent: number): void {
+  #settle(batches: readonly Batch[], { grants, bucketEnd, bucketMs }: Applied, sent: number): void {
     const now = this.#clock.monotonic();
     for (const [i, { subject, limit, waiting }] of batches.entries()) {
       const { admitted, remaining, resetMs } = grants[i] as Grant;
@@ -228,7 +228,7 @@ export class Lane {
         const allowed = j < passing;
         (waiting[j] as Settle)({ allowed, limit, remaining: allowed ? remaining + slots : 0, resetMs });
       }
-      if (slots > 0) this.#addSlots(subject, slots, sent + bucketMs);
+      if (slots > 0) this.#addSlots(subject, slots, bucketEnd, sent + bucketMs);
       if (limit !== subject.limit) {
         this.#giveBack(subject);
         continue;
@@ -249,8 +249,8 @@ export class Lane {
     }
   }
 
-  #addSlots(subject: Subject, slots: number, until: number): void {
-    this.#shard.addSlots(subject.account, slots, until);
+  #addSlots(subject: Subject, slots: number, end: number, until: number): void {
+    this.#shard.addSlots(subject.account, slots, end, until);
     this.#holders.add(subject);
     this.#timer ??= setTimeout(this.#giveBackUnused, this.#bucketMs).unref();
   }
@@ -270,9 +270,8 @@ export class Lane {
     return { allowed: true, limit, remaining: remaining + account.slots, resetMs: Math.max(0, dueBy - now) };
   }
 
-  /** The next call tells Redis how many requests there were, without those that the slots are for. */
   #giveBack({ account }: Subject): void {
-    if (account.slots > 0) this.#shard.doubt(account);
+    this.#shard.giveBack(account);
   }
 
   /** Of callers that do not ask any more. */

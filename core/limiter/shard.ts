@@ -1,5 +1,5 @@
 /** One replica's side of the protocol with a shard of windows in Redis. No input, output or clock. */
-import { BUCKETS, type Call, type Reply } from './decide-script.js';
+import { BUCKETS, type Call, type Reply, type Unused } from './decide-script.js';
 import type { SlidingLog } from './sliding-log.js';
 
 /** Enough to spread the windows over the nodes of a cluster, few enough for many requests in each call. */
@@ -23,9 +23,12 @@ export interface Account {
   readonly log: SlidingLog;
   /** The epoch of the shard in which Redis counted all of the log; `UNCOUNTED` if it may not have. */
   epoch: number;
-  /** Slots that Redis has counted ahead. They have to be used before their bucket is over, or be given back. */
+  /** Slots that Redis has counted ahead, in the bucket with this end; they have to be used by `slotsUntil`. */
   slots: number;
+  slotsEnd: number;
   slotsUntil: number;
+  /** Slots to be given back. */
+  unused: Unused[];
 }
 
 const UNCOUNTED = -1;
@@ -41,8 +44,7 @@ export interface Asking {
  * Redis counts what it grants, so it knows all that a replica admits, except after a lost reply, a time alone, or when
  * Redis itself has lost data. In each of these cases the replica's next call for a caller tells all that it admitted
  * within the window, which replaces what Redis had counted for it. Telling twice changes nothing, so nobody has to find
- * out what became of a lost call; and slots that were not used are given back by telling. Numbers of calls ensure that
- * none is applied late, and show whether Redis lost any.
+ * out what became of a lost call. Numbers of calls ensure that none is applied late, and show whether Redis lost any.
  */
 export class Shard {
   /** The number of the last call that was sent. */
@@ -59,11 +61,22 @@ export class Shard {
   constructor(readonly windowMs: number) {}
 
   open(name: string, log: SlidingLog): Account {
-    return { name, log, epoch: this.#epoch, slots: 0, slotsUntil: 0 };
+    return { name, log, epoch: this.#epoch, slots: 0, slotsEnd: 0, slotsUntil: 0, unused: [] };
   }
 
   isCounted({ epoch }: Account): boolean {
     return epoch === this.#epoch;
+  }
+
+  /** Whether Redis counts something else for this caller than what is in the log and the slots. */
+  hasNews(account: Account): boolean {
+    return account.unused.length > 0 || !this.isCounted(account);
+  }
+
+  /** The next call returns the slots that are left. */
+  giveBack(account: Account): void {
+    if (account.slots > 0) account.unused.push({ end: account.slotsEnd, count: account.slots });
+    account.slots = 0;
   }
 
   /** Redis may have counted something else than what is in the log. */
@@ -98,10 +111,13 @@ export class Shard {
     this.#sent++;
     this.#sentAt = now;
     const asks = asking.map(({ account, limit, asked }) => {
-      if (this.isCounted(account)) return { subject: account.name, limit, asked };
+      const { name, unused } = account;
+      if (this.isCounted(account) && unused.length === 0) return { subject: name, limit, asked };
+      account.unused = [];
+      if (this.isCounted(account)) return { subject: name, limit, asked, unused };
       account.epoch = this.#epoch;
       account.slots = 0;
-      return { subject: account.name, limit, asked, told: account.log.tell(now, this.windowMs) };
+      return { subject: name, limit, asked, told: account.log.tell(now, this.windowMs) };
     });
     return { number: this.#sent, previous, asks };
   }
@@ -123,10 +139,11 @@ export class Shard {
     for (const { account } of asking) this.doubt(account);
   }
 
-  /** Slots that a call has brought beyond what it was asked for; `until` their bucket is over. */
-  addSlots(account: Account, slots: number, until: number): void {
-    // Of two buckets, the one that ends first is for both.
+  /** Slots that a call has brought beyond what it was asked for: in the bucket with this end, which comes at `until`. */
+  addSlots(account: Account, slots: number, end: number, until: number): void {
+    if (account.slotsEnd !== end) this.giveBack(account);
     account.slotsUntil = account.slots > 0 ? Math.min(account.slotsUntil, until) : until;
+    account.slotsEnd = end;
     account.slots += slots;
   }
 }

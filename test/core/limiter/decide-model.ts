@@ -57,14 +57,15 @@ export class ModelRedis {
     if (isLate || isLost) return { applied: false, last };
     this.calls.set(replica, { at: now, number });
     const grants = asks.map((ask) => this.#decide(now, replica, ask));
-    return { applied: true, grants, bucketMs: (this.#bucketEnd(now) - now) / 1000 };
+    const bucketEnd = this.#bucketEnd(now);
+    return { applied: true, grants, bucketEnd, bucketMs: (bucketEnd - now) / 1000 };
   }
 
   #bucketEnd(moment: number): number {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  #decide(now: number, replica: number, { subject, limit, asked, told }: Ask): Applied['grants'][number] {
+  #decide(now: number, replica: number, { subject, limit, asked, told, unused }: Ask): Applied['grants'][number] {
     const { fault } = this.options;
     const endOf = (moment: number): number => {
       if (limit <= this.exactUpTo) return moment;
@@ -84,6 +85,16 @@ export class ModelRedis {
         .map(({ ageMs, count }) => ({ end: endOf(now - Math.max(0, Math.floor(ageMs * 1000))), replica, count }))
         .filter(({ end }) => end + this.window > now);
       buckets = [...others, ...own].sort((a, b) => a.end - b.end);
+    } else if (unused) {
+      for (const { end, count } of unused) {
+        let left = count;
+        buckets = buckets.map((bucket) => {
+          if (bucket.end !== end || bucket.replica !== replica) return bucket;
+          const taken = Math.min(left, bucket.count);
+          left -= taken;
+          return { ...bucket, count: bucket.count - taken };
+        });
+      }
     }
     const before = sum(buckets);
     const admitted = Math.max(0, Math.min(asked, limit - before));
@@ -91,7 +102,7 @@ export class ModelRedis {
     if (counts > 0) {
       buckets = [...buckets, { end: Math.max(endOf(now), buckets.at(-1)?.end ?? 0), replica, count: counts }];
     }
-    if (isSetBack || told || counts > 0) this.windows.set(subject, buckets);
+    if (isSetBack || told || unused || counts > 0) this.windows.set(subject, buckets);
     const total = before + counts;
     let left = total;
     const slot = buckets.find(({ count }) => {

@@ -20,11 +20,19 @@ const told = fc.array(
   }),
   { maxLength: 4 },
 );
+const unused = fc.array(
+  fc.record({
+    end: fc.integer({ min: 0, max: 70 }).map((seconds) => START + seconds * 1_000_000),
+    count: fc.integer({ min: 1, max: 3 }),
+  }),
+  { minLength: 1, maxLength: 3 },
+);
 const ask = fc.record({
   subject: fc.constantFrom('key:a', 'key:b', 'ip:c'),
   limit: fc.constantFrom(0, 1, 3, 60, 61, 64, 100_000_000),
   asked: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.constant(1000)),
   told: fc.option(told, { nil: undefined, freq: 3 }),
+  unused: fc.option(unused, { nil: undefined, freq: 3 }),
 });
 /** Numbers of calls are relative to the last one of the replica that was applied. */
 const step = fc.record({
@@ -110,7 +118,11 @@ describe('decide.lua', () => {
           const call = {
             number: Math.max(1, last + number),
             previous: Math.max(0, last + previous),
-            asks: asks.map(({ told, ...asked }) => (told ? { ...asked, told } : asked)),
+            asks: asks.map(({ told, unused, ...asked }) => ({
+              ...asked,
+              ...(told && { told }),
+              ...(unused && !told && { unused }),
+            })),
           };
           const reply = await decide({ redis: client, key, replica, windowMs: WINDOW_MS }, call);
           assert.deepEqual(reply, model.decide(now, replica, call));

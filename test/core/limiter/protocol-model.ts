@@ -119,7 +119,7 @@ class Replica {
       else if (this.account.slots > 0 && !this.hasOldSlots) this.#useSlot();
       else if (this.account.slots > 0 && fault === 'uses slots after their bucket is over') this.#useSlot();
       else {
-        if (this.account.slots > 0) this.shard.doubt(this.account);
+        this.shard.giveBack(this.account);
         this.#waiting++;
         this.#isQueued = true;
       }
@@ -134,13 +134,13 @@ class Replica {
   }
 
   giveBack(): void {
-    if (this.account.slots > 0) this.shard.doubt(this.account);
-    if (!this.isAway && !this.shard.isCounted(this.account)) this.tell();
+    this.shard.giveBack(this.account);
+    if (!this.isAway && this.shard.hasNews(this.account)) this.tell();
   }
 
   heal(): void {
     this.isAway = false;
-    if (!this.shard.isCounted(this.account)) this.tell();
+    if (this.shard.hasNews(this.account)) this.tell();
   }
 
   #send(): boolean {
@@ -167,7 +167,8 @@ class Replica {
       const passing = Math.min(admitted, sent.waiting);
       this.log.add(this.#now, passing, LIMIT, WINDOW_MS);
       for (let i = 0; i < passing; i++) this.history.passed.push({ at, by: this.id, granted: true });
-      if (admitted > passing) this.shard.addSlots(this.account, admitted - passing, sent.at + reply.bucketMs);
+      if (admitted > passing)
+        this.shard.addSlots(this.account, admitted - passing, reply.bucketEnd, sent.at + reply.bucketMs);
       while (this.#waiting > 0 && this.account.slots > 0 && !this.hasOldSlots) {
         this.#waiting--;
         this.#useSlot();
@@ -197,7 +198,10 @@ class Replica {
 
   #useSlot(): void {
     this.account.slots--;
-    if (this.history.fault !== 'gives back slots that were used') this.log.add(this.#now, 1, LIMIT, WINDOW_MS);
+    if (this.history.fault === 'gives back slots that were used') {
+      this.account.unused.push({ end: this.account.slotsEnd, count: 1 });
+    }
+    this.log.add(this.#now, 1, LIMIT, WINDOW_MS);
     this.history.passed.push({ at: this.#now, by: this.id, granted: true });
   }
 }
