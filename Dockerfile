@@ -5,25 +5,31 @@ COPY package.json package-lock.json ./
 # Without scripts: npm would build before there is anything to build.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm run build && rm -rf dist/test dist/bench dist/mutation && npm prune --omit=dev --ignore-scripts
+RUN npm run build && rm -rf dist/test dist/bench
+# The packages of the plugins that not everybody uses (mcp, opentelemetry) are dependencies of the image.
+RUN node -e "const fs = require('fs'); const own = require('./package.json'); for (const name of Object.keys(own.peerDependencies)) if (name !== 'fast-check') { own.dependencies[name] = own.devDependencies[name]; delete own.devDependencies[name]; } own.peerDependencies = {}; own.peerDependenciesMeta = {}; fs.writeFileSync('package.json', JSON.stringify(own));" \
+  && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-slim
-ENV NODE_ENV=production
+# Whoever publishes a container's port wants the service behind it to listen on more than its own loopback.
+ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
-COPY --from=build /app/package.json /app/LICENSE ./
+COPY package.json LICENSE ./
 COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/bin bin
 COPY --from=build /app/dist dist
 COPY --from=build /app/core core
 COPY --from=build /app/plugins plugins
 COPY --from=build /app/config config
-COPY --from=build /app/dataset dataset
+COPY --from=build /app/cli/metro-forecast.js cli/
+COPY --from=build /app/cli/templates cli/templates
+COPY --from=build /app/metro/dataset metro/dataset
 COPY --from=build /app/docs docs
-COPY --from=build /app/templates templates
-# Nothing is written: the root may be read-only, and belongs to somebody else.
+# Nothing is written outside of /data, a volume for datasets and keys: the root may be read-only, and belongs to root.
+RUN install -d -o node -g node /data
+VOLUME /data
 USER node
 EXPOSE 8080
-HEALTHCHECK --interval=5s --timeout=3s --start-period=15s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/api/v1/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "bin/metro-forecast.js"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s \
+  CMD ["node", "cli/metro-forecast.js", "ready"]
+ENTRYPOINT ["node", "cli/metro-forecast.js"]
 CMD ["start"]

@@ -4,10 +4,10 @@ export { type App, type AppOverrides, createApp } from './app/create-app.js';
 export { loadConfig } from './app/load-config.js';
 export type { Services } from './app/services.js';
 export type { LoadedConfig } from './core/config/load.js';
-export type { Config } from './core/config/schema.js';
+export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
 export type { Cached, SharedCache } from './core/contracts/cache.js';
 export type { Cadence, Collection, Document, Manifest, Source } from './core/contracts/dataset.js';
-export type { JsonSchema } from './core/contracts/json-schema.js';
+export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
 export type {
   KeyAuditEntry,
   KeyChange,
@@ -26,15 +26,20 @@ export type {
 export {
   type ComponentState,
   collection,
+  type DataContext,
   type DataRoute,
   dataRoute,
   definePlugin,
+  type KeyHolder,
   type Mount,
   type MountContext,
   type Parameter,
   type Plugin,
   type PluginContext,
+  type PublishedVersion,
+  type QueryOf,
   type Route,
+  type ServiceRequest,
   type ServiceRoute,
   type ServiceState,
   type SnapshotReader,
@@ -62,16 +67,17 @@ export {
   type ErrorDetail,
   type ErrorKind,
   errors,
+  invalidParameter,
   KeyStoreError,
   LimiterUnavailable,
   OperatorError,
   StorageError,
   type StorageErrorCode,
 } from './core/errors.js';
-export { compareBy, compareScalars } from './core/storage/compare.js';
-export { frozenCopy } from './core/storage/frozen-copy.js';
-export { IndexedCollection } from './core/storage/indexed-collection.js';
-export { indexedSnapshot } from './core/storage/indexed-snapshot.js';
-export { publicationTime } from './core/storage/publication-time.js';
+export { findPage, type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from './core/http/pages.js';
+export { callerOf } from './core/http/request-state.js';
+export { IndexedCollection, indexedSnapshot } from './core/storage/indexed-collection.js';
+export { frozenCopy, publicationTime } from './core/storage/publishing.js';
+export { compareBy, compareScalars } from './core/storage/scalars.js';
 /** The collections of Metro Forecast and their document types, for plugins that read them. */
 export * as metro from './metro/collections.js';

@@ -10,21 +10,18 @@ import type {
   Versions,
 } from '../core/contracts/storage.js';
 import { openDirectory } from '../core/dataset/directory.js';
-import { readable } from '../core/dataset/readable.js';
 import { checkDataset } from '../core/dataset/validate.js';
 import { StorageError } from '../core/errors.js';
-import { packageVersion } from '../core/package-root.js';
-import { frozenCopy } from '../core/storage/frozen-copy.js';
-import { IndexedCollection } from '../core/storage/indexed-collection.js';
-import { type IndexedDataset, indexedSnapshot } from '../core/storage/indexed-snapshot.js';
-import { momentAfter, publicationTime } from '../core/storage/publication-time.js';
+import { packageVersion } from '../core/files/package.js';
+import { IndexedCollection, type IndexedDataset, indexedSnapshot } from '../core/storage/indexed-collection.js';
+import { frozenCopy, momentAfter, publicationTime, readable } from '../core/storage/publishing.js';
 
 export interface MemoryOptions {
   /** A dataset directory that is published when the adapter opens. */
   readonly path?: string;
 }
 
-/** A published dataset, and how many hold it. */
+/** A published dataset, and how many snapshots of it are in use. */
 interface Stored extends IndexedDataset {
   holds: number;
 }
@@ -43,7 +40,7 @@ class MemoryAdapter implements StorageAdapter {
   #publishing = false;
   /** By version, the oldest publication first. */
   readonly #stored = new Map<string, Stored>();
-  /** What was current when, the last being so now. */
+  /** Every move of the pointer, oldest first. */
   readonly #moves: Move[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {
@@ -149,10 +146,10 @@ class MemoryAdapter implements StorageAdapter {
 
   #assertUsable(signal?: AbortSignal): void {
     if (this.#closed) throw new StorageError('closed', 'The adapter has been closed.');
-    if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants the answer.');
+    if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 
-  /** Undefined for a version that has been pruned since. */
+  /** Undefined for a version that has been pruned. */
   #hold({ since, version }: Move): Snapshot | undefined {
     const stored = this.#stored.get(version);
     if (!stored) return undefined;

@@ -5,7 +5,7 @@
 import 'reflect-metadata';
 import { container, type DependencyContainer } from 'tsyringe';
 import { OperatorError } from '../core/errors.js';
-import { nearest } from '../core/nearest.js';
+import { nearest } from '../core/validation/nearest.js';
 import { type ServiceName, type Services, services } from './services.js';
 
 /** One service: what it needs, how it is made of that, and what it wants done before its users and after them. */
@@ -78,7 +78,10 @@ const once = (make: () => unknown): (() => unknown) => {
   };
 };
 
-/** Opens what has been made, each after those that it needs. Rejects with the first failure; `close` is for the caller. */
+/**
+ * Opens every service that was made, after the services that it needs. Rejects with the first failure; the caller
+ * closes.
+ */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
 /** Closes what has been made, the last first, also where one of them fails; rejects with the first failure then. */

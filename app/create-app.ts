@@ -4,8 +4,12 @@ import type Koa from 'koa';
 import type { Response as InjectedResponse, InjectOptions } from 'light-my-request';
 import type { DependencyContainer } from 'tsyringe';
 import type { LoadedConfig } from '../core/config/load.js';
+import type { GivenConfig } from '../core/config/schema.js';
+import { countsUsage, Tiers } from '../core/config/tiers.js';
 import type { MountContext, Plugin } from '../core/contracts/plugin.js';
+import { OperatorError } from '../core/errors.js';
 import { originOf } from '../core/http/listen.js';
+import { usagePlugin } from '../core/keys/usage-plugin.js';
 import { openApiPlugin } from '../core/openapi/plugin.js';
 import frontPage from '../plugins/front-page.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
@@ -20,34 +24,48 @@ export interface AppOverrides extends Overrides {
 export interface App {
   /** Every service by its name: `resolve(app.container, 'adapter')`. */
   readonly container: DependencyContainer;
-  /** The Koa application. `use` adds middleware around the whole service, until it has answered a request. */
+  /** The Koa application. Call `use` before the first request to add middleware around the whole service. */
   readonly koa: Koa;
-  /** For any Node HTTP server. */
+  /** The request listener, for any HTTP server of Node's. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** The routes, and their answers without keys and limits: for whatever runs in the same process. */
+  /** Lists the routes, and lets code of this process call them without a key and without limits. */
   readonly local: MountContext;
   /** Calls the service without a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
-  /** Listens as the config says, for metrics too if it wants them; rejects when a port is taken. */
-  listen(): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
-  /** From now on `/health` fails and connections close after their response. */
+  /**
+   * Listens as the config says, for metrics too if it wants them; rejects when a port is taken.
+   * @param options.metrics false: another process serves the metrics of all workers
+   */
+  listen(options?: {
+    readonly metrics?: boolean;
+  }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
+  /** Applies a configuration that was read again, as far as a running service can; the log names what changed and what waits. */
+  reload(config: LoadedConfig): void;
+  /** From now on `/ready` and `/health` fail and connections close after their response. */
   drain(): void;
   /** Ends running requests, then the stores. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a service. Stores that can come back by themselves may be away.
- * @param config a loaded configuration, or the path of a file; the environment has its say over a file only
+ * Makes and opens a service, also while MongoDB or Redis cannot be reached, since it reconnects to them.
+ * @param config a configuration as a file would have it, a loaded one, or the path of a file. Environment variables
+ *   override values of a file only; relative paths of a configuration in code start at the working directory
  * @param overrides services that replace those which the config would make
  * @throws OperatorError with every fault of the configuration and its modules
  */
-export const createApp = async (config: LoadedConfig | string, overrides: AppOverrides = {}): Promise<App> => {
-  const loaded = typeof config === 'string' ? await loadConfig({ path: config, env: process.env }) : config;
-  const { basePath } = loaded.config.server;
+export const createApp = async (
+  config: GivenConfig | LoadedConfig | string,
+  overrides: AppOverrides = {},
+): Promise<App> => {
+  const loaded = await load(config);
+  const { auth, limits, server } = loaded.config;
+  const { basePath } = server;
+  const tiers = new Tiers(auth, limits.requestsPerMinute);
   const { plugins = [], ...replaced } = overrides;
   const modules = await loadModules(loaded, [
-    { plugin: openApiPlugin(basePath, () => modules.registry), options: {}, at: 'the framework' },
+    { plugin: openApiPlugin(basePath, () => modules.registry, tiers), options: {}, at: 'the framework' },
+    ...(countsUsage(auth) ? [{ plugin: usagePlugin, options: {}, at: 'the framework' }] : []),
     { plugin: frontPage, options: {}, at: 'the framework' },
     ...plugins.map(({ plugin, options = {} }, index) => ({ plugin, options, at: `overrides.plugins[${index}]` })),
   ]);
@@ -60,6 +78,15 @@ export const createApp = async (config: LoadedConfig | string, overrides: AppOve
   }
 };
 
+const load = async (config: GivenConfig | LoadedConfig | string): Promise<LoadedConfig> => {
+  if (typeof config === 'string') return loadConfig({ path: config, env: process.env });
+  return isLoaded(config) ? config : loadConfig({ given: config, env: {} });
+};
+
+/** Tells a loaded configuration from a given one by two keys that no given one has. */
+const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
+  'config' in config && 'folder' in config;
+
 const openApp = async (container: DependencyContainer, basePath: string): Promise<App> => {
   const koa = resolve(container, 'koa') as unknown as Koa;
   const local = resolve(container, 'local');
@@ -67,7 +94,9 @@ const openApp = async (container: DependencyContainer, basePath: string): Promis
   const handle = resolve(container, 'handle');
   const state = resolve(container, 'state');
   const metrics = resolve(container, 'metrics');
+  const settings = resolve(container, 'settings');
   await open(container);
+  let closing = false;
   return {
     container,
     koa,
@@ -77,16 +106,19 @@ const openApp = async (container: DependencyContainer, basePath: string): Promis
       const { inject } = await import('light-my-request');
       return inject(handle as Parameters<typeof inject>[0], request as InjectOptions);
     },
-    listen: async () => {
-      const metricsUrl = metrics ? await metrics.listen() : null;
+    listen: async (options = {}) => {
+      if (closing) throw new OperatorError('The application has been closed. Make another one to listen again.');
+      const metricsUrl = metrics && options.metrics !== false ? await metrics.listen() : null;
       const { host, port } = await server.listen();
       return { host, port, url: `${originOf(host, port)}${basePath}`, metricsUrl };
     },
+    reload: (config) => settings.apply(config),
     drain() {
       state.drain();
       server.drain();
     },
     close() {
+      closing = true;
       state.drain();
       return close(container);
     },

@@ -1,18 +1,26 @@
-/** The state of a running application: what routes about the service itself are told, and metrics read. */
-import type { ServiceState } from '../core/contracts/plugin.js';
+/** The state of a running application, for service routes and metrics. */
+import type { PublishedVersion, ServiceState } from '../core/contracts/plugin.js';
 import type { Health } from '../core/contracts/runtime.js';
+import type { Snapshot, StorageAdapter } from '../core/contracts/storage.js';
+import { StorageError } from '../core/errors.js';
+import { longWork } from '../core/scheduling/event-loop.js';
+import { checkedSnapshot } from '../core/storage/checked-snapshot.js';
 import type { Services } from './services.js';
 
 type Dependencies = Pick<
   Services,
-  'clock' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
+  'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
+
+/** Requests to `/health` ping the store at most once in this time, since they are not limited. */
+const PING_EVERY_MS = 100;
 
 export class RunningState {
   readonly #dependencies: Dependencies;
   readonly #startedAt: Date;
   #storage: Health = { ok: true, message: null };
   #isDraining = false;
+  #ping: Promise<void> | undefined;
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -22,7 +30,7 @@ export class RunningState {
     });
   }
 
-  /** From now on the service counts as draining, which `/health` tells. */
+  /** Marks the service as draining, so that `/health` fails from now on. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -35,7 +43,56 @@ export class RunningState {
       draining: this.#isDraining,
       health: { storage: this.#storage, limiter: limiter.health(), cache: cache.health(), keys: keyStore.health() },
       snapshot: snapshots.get()?.reader,
-      pingStorage: () => adapter.ping(),
+      pingStorage: () => (this.#ping ??= this.#pingAdapter(adapter)),
+      versions: () => this.#versions(),
+      usage: async (subject) => (await limiter.usage?.(subject)) ?? [],
     };
   };
+
+  /** All callers share one ping while it is under way, and its outcome for a moment after it. */
+  #pingAdapter(adapter: StorageAdapter): Promise<void> {
+    const ping = adapter.ping();
+    const forget = (): void => {
+      setTimeout(() => {
+        this.#ping = undefined;
+      }, PING_EVERY_MS).unref();
+    };
+    ping.then(forget, forget);
+    return ping;
+  }
+
+  async #versions(): Promise<readonly PublishedVersion[]> {
+    const { adapter, snapshots } = this.#dependencies;
+    const { versions } = adapter;
+    if (versions) {
+      return (await versions.list()).map(({ version, publishedAt, current }) => {
+        const open = async () => (current ? adapter.snapshot() : versions.asOf(publishedAt));
+        return this.#published({ version, publishedAt, current }, open);
+      });
+    }
+    const served = snapshots.get();
+    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
+    const { version, publishedAt } = served;
+    return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
+  }
+
+  /** @param open returns a locked snapshot, perhaps of a newer version that has become the current one meanwhile */
+  #published(
+    known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
+    open: () => Promise<Snapshot | undefined>,
+  ): PublishedVersion {
+    const { collections } = this.#dependencies.modules.registry;
+    return {
+      ...known,
+      async read(work) {
+        const snapshot = await open();
+        try {
+          if (snapshot?.version !== known.version) return undefined;
+          return await work(checkedSnapshot(snapshot, collections, undefined, longWork.join()));
+        } finally {
+          snapshot?.release();
+        }
+      },
+    };
+  }
 }

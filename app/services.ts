@@ -4,6 +4,7 @@ import { createKoa } from '../core/app.js';
 import { MemoryCache } from '../core/cache/memory-cache.js';
 import { RedisCache } from '../core/cache/redis-cache.js';
 import type { LoadedConfig } from '../core/config/load.js';
+import { countsUsage } from '../core/config/tiers.js';
 import type { SharedCache } from '../core/contracts/cache.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import type { Limiter } from '../core/contracts/limiter.js';
@@ -17,6 +18,7 @@ import { type CommonHeaders, commonHeaders } from '../core/http/headers.js';
 import { type Represent, representer } from '../core/http/represent.js';
 import { requestLog } from '../core/http/request-log.js';
 import { openObservers, type RequestObservers } from '../core/http/request-observers.js';
+import { checkedRoute } from '../core/http/route-response.js';
 import { RouteTable } from '../core/http/route-table.js';
 import { CurrentSnapshot } from '../core/http/served-snapshot.js';
 import { HttpServer } from '../core/http/server.js';
@@ -24,19 +26,21 @@ import type { Handle, ServiceKoa } from '../core/http/service-koa.js';
 import { Vintages } from '../core/http/vintages.js';
 import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
 import { RedisLimiter } from '../core/limiter/redis-limiter.js';
-import { answerMount, answerRoute, mountContext } from '../core/middleware/answer.js';
-import { connectRedis, type RedisConnection } from '../core/redis.js';
+import { handleMount, handleRoute, mountContext } from '../core/middleware/handle.js';
+import { connectRedis, type RedisConnection } from '../core/redis/connection.js';
+import { declaredHeaders } from '../core/registry/route-defaults.js';
+import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
 import type { Registration } from './container.js';
-import { createKeyRing, type OpenKeyRing } from './key-ring.js';
 import { type Modules, pathResolver } from './load-modules.js';
-import { createLogger } from './logger.js';
+import { createLogger, releaseLogger } from './logger.js';
 import { createMetrics, type Metrics } from './metrics.js';
+import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 
 /** The header has the realm in quotes, as ASCII (RFC 9110, section 11.5). */
 const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
-/** What the adapter tells the other services. */
+/** Events of the adapter for the other services. */
 export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
 
 /** Every service, by the name of its token. Null: the configuration wants none. */
@@ -47,6 +51,8 @@ export interface Services {
   readonly modules: Modules;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What the configuration may change while the service runs. */
+  readonly settings: RunningSettings;
   readonly storageEvents: StorageEvents;
   readonly adapter: StorageAdapter;
   readonly keyStore: KeyStore;
@@ -54,12 +60,12 @@ export interface Services {
   readonly limiter: Limiter;
   /** What all replicas share for a time, such as `/status`. */
   readonly cache: SharedCache;
-  /** The snapshot that requests are answered from, with its cached representations. */
+  /** The snapshot that requests read, with its cached representations. */
   readonly snapshots: CurrentSnapshot;
   /** Snapshots of earlier times. */
   readonly vintages: Vintages;
   /** Tells whose key a request has. */
-  readonly keyRing: OpenKeyRing;
+  readonly authenticator: OpenAuthenticator;
   /** What routes about the service itself are told. */
   readonly state: RunningState;
   /** Refuses requests past the service's capacity. */
@@ -68,7 +74,7 @@ export interface Services {
   /** Plugins that observe requests. */
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Finds or makes the representation that a route answers with. */
+  /** Finds or makes the representation that a route responds with. */
   readonly represent: Represent;
   readonly routes: RouteTable;
   /** The middleware of every request, in order. */
@@ -108,7 +114,11 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
   config: service([], given),
   modules: service([], given),
   clock: service([], () => systemClock),
-  logger: service(['config'], ({ config }) => createLogger(config.config.log)),
+  logger: service(['config'], ({ config }): Logger => createLogger(config.config.log), {
+    // An embedding program's own is not touched.
+    close: releaseLogger,
+  }),
+  settings: service(['config', 'logger'], ({ config, logger }) => new RunningSettings(config, logger)),
   storageEvents: service([], () => new StorageEvents()),
   adapter: service(
     ['config', 'modules', 'logger', 'clock', 'storageEvents'],
@@ -148,6 +158,7 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
             clock,
             replicas: config.limits.replicas,
             whenAway: config.limits.whenRedisIsAway,
+            countsUsage: countsUsage(config.auth),
             logger: logger.child({ part: 'limiter' }),
           })
         : new MemoryLimiter({ clock }),
@@ -174,14 +185,14 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
     const { cacheBytes, answerMs } = config.http;
     return new Vintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
   }),
-  keyRing: service(
+  authenticator: service(
     ['config', 'keyStore', 'clock', 'logger'],
     ({ config: { config }, keyStore, clock, logger }) =>
-      createKeyRing({ auth: config.auth, keyStore, clock, logger: logger.child({ part: 'keys' }) }),
-    { close: (keyRing) => keyRing.close() },
+      createAuthenticator({ auth: config.auth, keyStore, clock, logger: logger.child({ part: 'keys' }) }),
+    { open: (authenticator) => authenticator.open(), close: (authenticator) => authenticator.close() },
   ),
   state: service(
-    ['clock', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
+    ['clock', 'modules', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
     (dependencies) => new RunningState(dependencies),
   ),
   admission: service(
@@ -201,45 +212,82 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
       openObservers(registry.observers, { logger, clock, service: registry.service }),
     { close: (observers) => observers.close() },
   ),
-  headers: service(['config'], ({ config: { config } }) =>
-    commonHeaders({ cors: config.http.cors, keepAliveTimeoutMs: config.server.keepAliveTimeoutMs }),
+  headers: service(['config', 'modules'], ({ config: { config }, modules }) =>
+    commonHeaders({
+      cors: config.http.cors,
+      keepAliveTimeoutMs: config.server.keepAliveTimeoutMs,
+      declared: modules.registry.routes.flatMap(({ route }) => Object.keys(declaredHeaders(route))),
+    }),
   ),
   represent: service(['snapshots', 'vintages', 'cache', 'clock', 'state'], (dependencies) => representer(dependencies)),
-  routes: service(['config', 'modules', 'represent'], ({ config, modules, represent }) => {
+  routes: service(['config', 'modules', 'represent', 'logger'], ({ config, modules, represent, logger }) => {
     const { server, http } = config.config;
     const ofMounts = mountDependencies({ config, modules });
-    return new RouteTable(modules.registry.routes, modules.registry.mounts, {
+    const checks = logger.child({ part: 'responses' });
+    const routes = modules.registry.routes.map((registered) => ({
+      ...registered,
+      route: checkedRoute(registered.route, http.responseCheck, checks),
+    }));
+    return new RouteTable(routes, modules.registry.mounts, {
       basePath: server.basePath,
       unknownParameters: http.unknownParameters,
       maxUrlBytes: server.maxUrlBytes,
       csvFormulaGuard: http.csvFormulaGuard,
-      answerRoute: answerRoute(represent),
-      answerMount: (mount) => answerMount(mount, ofMounts),
+      handleRoute: handleRoute(represent),
+      handleMount: (mount) => handleMount(mount, ofMounts),
     });
   }),
   koa: service(
-    ['config', 'modules', 'logger', 'headers', 'metrics', 'observers', 'routes', 'keyRing', 'limiter'],
-    ({ config: { config }, modules, logger, headers, metrics, observers, routes, keyRing, limiter }) =>
-      createKoa({
+    [
+      'config',
+      'modules',
+      'logger',
+      'settings',
+      'headers',
+      'metrics',
+      'observers',
+      'routes',
+      'authenticator',
+      'limiter',
+    ],
+    ({
+      config: { config },
+      modules,
+      logger,
+      settings,
+      headers,
+      metrics,
+      observers,
+      routes,
+      authenticator,
+      limiter,
+    }) => {
+      const addressOf = callerAddress(config.server.trustProxy);
+      return createKoa({
         logger,
         headers,
-        observers: [requestLog(logger), metrics?.observeRequest, observers?.observe].filter((each) => each != null),
+        observers: [
+          requestLog(logger, config.log.addresses, addressOf),
+          metrics?.observeRequest,
+          observers?.observe,
+        ].filter((each) => each != null),
         serviceMiddleware: modules.registry.serviceMiddleware,
         routes,
-        keys: keyRing.ring,
-        addressOf: callerAddress(config.server.trustProxy),
+        keys: authenticator.authenticator,
+        addressOf,
         trustProxy: config.server.trustProxy,
-        requestsPerMinute: config.limits.requestsPerMinute,
+        tiers: () => settings.tiers,
         limiter,
         realm: config.auth.realm ?? realmOf(modules.registry.service),
         compression: config.http.compression,
-      }),
+      });
+    },
   ),
   handle: service(['koa', 'admission', 'routes', 'headers'], ({ koa, admission, routes, headers }): Handle => {
-    const answer = koa.callback() as Handle;
-    if (!admission) return answer;
+    const handle = koa.callback() as Handle;
+    if (!admission) return handle;
     const unlimited = routes.routes.filter(({ limited }) => !limited).map(({ pattern }) => pattern);
-    return admitting(admission, new Set(unlimited), headers, answer);
+    return admitting(admission, new Set(unlimited), headers, handle);
   }),
   server: service(
     ['config', 'headers', 'handle', 'metrics'],

@@ -1,7 +1,8 @@
-/** What the primary process and its workers say to each other, and a worker's end of the line. */
+/** The messages between the primary process and its workers, and the worker's side of them. */
 import { EventEmitter, once } from 'node:events';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { KeyRecord } from '../core/contracts/keys.js';
+import type { DayUsage } from '../core/contracts/limiter.js';
 import { type Ask, type Grant, WorkerLimiter } from '../core/limiter/worker-limiter.js';
 
 /** Set for the workers of `Workers` alone: a process manager may have made this process a worker of its own. */
@@ -17,6 +18,10 @@ export interface Assignment {
 export type ToWorker =
   | { readonly kind: 'start'; readonly assignment: Assignment }
   | { readonly kind: 'granted'; readonly grants: readonly Grant[] }
+  | { readonly kind: 'used'; readonly question: number; readonly days: readonly DayUsage[] }
+  /** The worker replies with `metrics`. */
+  | { readonly kind: 'measure'; readonly scrape: number }
+  | { readonly kind: 'reload'; readonly loaded: LoadedConfig }
   | { readonly kind: 'stop'; readonly delayMs: number };
 
 export interface Listening {
@@ -28,13 +33,20 @@ export type ToPrimary =
   /** What was sent to a process before it could read is lost, so it asks for its assignment. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
-  | { readonly kind: 'ask'; readonly asks: readonly Ask[] };
+  | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
+  | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
+  /** Answered with `used`. */
+  | { readonly kind: 'usage'; readonly question: number; readonly subject: string };
 
 export interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
   /** Resolves with the delay before the listener closes, when the primary wants the worker to end. */
   readonly stopped: Promise<number>;
-  /** Decides in the primary, for all workers. */
+  /** Replies to each scrape with the metrics of this moment. */
+  onMeasure(read: () => string): void;
+  /** Called with each configuration that the primary has read again. */
+  onReload(listener: (loaded: LoadedConfig) => void): void;
+  /** Asks the primary, which decides for all workers. */
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   /** Lets the process end although the primary is there. */
@@ -45,23 +57,48 @@ export const isWorker = (): boolean => process.env[WORKER_MARK] !== undefined;
 
 /** To be called once, by a worker. Signals are the primary's to act on: a terminal sends them to all at once. */
 export const linkToPrimary = (): PrimaryLink => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => undefined);
-  const told = new EventEmitter<{ start: [Assignment]; granted: [readonly Grant[]]; stop: [delayMs: number] }>();
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  const told = new EventEmitter<{
+    start: [Assignment];
+    granted: [readonly Grant[]];
+    used: [question: number, days: readonly DayUsage[]];
+    measure: [scrape: number];
+    reload: [LoadedConfig];
+    stop: [delayMs: number];
+  }>();
   process.on('message', (message: ToWorker) => {
     if (message.kind === 'start') told.emit('start', message.assignment);
     else if (message.kind === 'granted') told.emit('granted', message.grants);
+    else if (message.kind === 'used') told.emit('used', message.question, message.days);
+    else if (message.kind === 'measure') told.emit('measure', message.scrape);
+    else if (message.kind === 'reload') told.emit('reload', message.loaded);
     else told.emit('stop', message.delayMs);
   });
-  // A primary that has gone takes its workers along (`node:cluster`), so nothing is to be done about it here.
+  const questionsOpen = new Map<number, (days: readonly DayUsage[]) => void>();
+  let questions = 0;
+  told.on('used', (question, days) => {
+    questionsOpen.get(question)?.(days);
+    questionsOpen.delete(question);
+  });
+  // `node:cluster` ends the workers of a primary that has ended.
   const tell = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   tell({ kind: 'ready' });
+  const askUsage = (subject: string): Promise<readonly DayUsage[]> => {
+    const question = ++questions;
+    return new Promise((resolve) => {
+      questionsOpen.set(question, resolve);
+      tell({ kind: 'usage', question, subject });
+    });
+  };
   const limiter = new WorkerLimiter((asks) => {
     tell({ kind: 'ask', asks });
     return new Promise((resolve) => told.once('granted', resolve));
-  });
+  }, askUsage);
   return {
     assignment: once(told, 'start').then(([assignment]) => assignment as Assignment),
     stopped: once(told, 'stop').then(([delayMs]) => delayMs as number),
+    onMeasure: (read) => void told.on('measure', (scrape) => tell({ kind: 'metrics', scrape, page: read() })),
+    onReload: (listener) => void told.on('reload', listener),
     limiter,
     listening: (at) => void tell({ kind: 'listening', listening: at }),
     release: () => process.channel?.unref(),

@@ -1,16 +1,21 @@
-/** The primary process of several workers on one port: starts, replaces and ends them, and keeps their limits. */
+/** The primary process of several workers on one port: starts, replaces and ends them, and decides their limits. */
+
 import cluster, { type Worker } from 'node:cluster';
+import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
 import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
 import { grantAll } from '../core/limiter/worker-limiter.js';
 import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_MARK } from './worker-link.js';
+import { mergePages } from './worker-metrics.js';
 
 /** A worker that ends sooner has a fault that the next one may share. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
+/** A scrape omits a worker that has not replied in this time. */
+const SCRAPE_MS = 2000;
 
 /** How a worker ended. */
 interface Ending {
@@ -37,10 +42,13 @@ export class Workers {
   readonly #count: number;
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
-  readonly #running = new Set<Worker>();
+  /** With the number of each, from 1: the least that is free. */
+  readonly #running = new Map<Worker, number>();
+  readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
+  #scrape = 0;
   #assignment: Assignment;
   #port = 0;
-  /** How many in a row did not last. */
+  /** How many workers in a row ended soon after their start. */
   #shortLived = 0;
   #started = false;
   #stopping = false;
@@ -53,7 +61,7 @@ export class Workers {
     this.#count = count;
     this.#assignment = { ...assignment, loaded: asShare(assignment.loaded, count) };
     this.#logger = logger;
-    // Workers accept by themselves, whoever is idle. Handed out in turn, a connection beyond `server.maxConnections`
+    // Idle workers accept connections themselves. Handed out in turn, a connection beyond `server.maxConnections`
     // would go back and forth between this process and them for as long as it is there.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
   }
@@ -61,7 +69,7 @@ export class Workers {
   /**
    * Starts one, and the others when it listens: so a fault of the configuration is told once, by the first.
    * @returns where they listen; undefined when the first one has told why it does not
-   * @throws OperatorError when it ended without a word
+   * @throws OperatorError if the first ended without telling why
    */
   async start(): Promise<Listening | undefined> {
     const first = await this.#fork();
@@ -75,28 +83,67 @@ export class Workers {
     return first;
   }
 
-  /** Ends all of them as one process would end; rejects when one of them did not end cleanly. */
+  /** Sends all workers a configuration that was read again; later workers start with it. */
+  reload(loaded: LoadedConfig): void {
+    const shared = asShare(loaded, this.#count);
+    this.#assignment = { ...this.#assignment, loaded: shared };
+    for (const worker of this.#running.keys()) this.#tell(worker, { kind: 'reload', loaded: shared });
+  }
+
+  /** The metrics of all workers that reply in time, as one page. */
+  async metrics(): Promise<string> {
+    const scrape = ++this.#scrape;
+    const pages = new Map<number, string>();
+    const asked = [...this.#running.keys()];
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(deadline);
+        this.#pages.off('page', onPage);
+        resolve();
+      };
+      const onPage = (of: number, worker: number, page: string) => {
+        if (of === scrape) pages.set(worker, page);
+        if (pages.size === asked.length) done();
+      };
+      const deadline = setTimeout(done, SCRAPE_MS);
+      this.#pages.on('page', onPage);
+      for (const worker of asked) this.#tell(worker, { kind: 'measure', scrape });
+    });
+    return mergePages(new Map([...pages].sort(([a], [b]) => a - b)));
+  }
+
+  #freeNumber(): number {
+    const taken = new Set(this.#running.values());
+    for (let number = 1; ; number++) if (!taken.has(number)) return number;
+  }
+
+  /** Ends all workers; rejects if one of them did not end cleanly. */
   async stop(delayMs: number): Promise<void> {
     this.#stopping = true;
-    const ends = [...this.#running].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
-    for (const worker of this.#running) this.#tell(worker, { kind: 'stop', delayMs });
+    const ends = [...this.#running.keys()].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    for (const worker of this.#running.keys()) this.#tell(worker, { kind: 'stop', delayMs });
     await Promise.all(ends);
     if (this.#failed) throw new Error('A worker did not end cleanly.');
   }
 
   /** Resolves when the worker listens, or has ended. */
   #fork(): Promise<Listening | Ending> {
-    // A port that the system chose is asked for by its number only once nobody holds it any more.
+    // A port that the system chose is requested by its number only once no process uses it any more.
     if (this.#running.size === 0 && this.#port > 0) this.#assignment = onPort(this.#assignment, this.#port);
     const since = performance.now();
     const worker = cluster.fork({ [WORKER_MARK]: '1' });
-    this.#running.add(worker);
+    const number = this.#freeNumber();
+    this.#running.set(worker, number);
     const assignment = this.#assignment;
     return new Promise((resolve) => {
       worker.on('message', (message: ToPrimary) => {
         if (message.kind === 'ask') {
           this.#tell(worker, { kind: 'granted', grants: grantAll(this.#limiter, message.asks) });
-        } else if (message.kind === 'listening') resolve(message.listening);
+        } else if (message.kind === 'usage') {
+          const { question, subject } = message;
+          void this.#limiter.usage(subject).then((days) => this.#tell(worker, { kind: 'used', question, days }));
+        } else if (message.kind === 'metrics') this.#pages.emit('page', message.scrape, number, message.page);
+        else if (message.kind === 'listening') resolve(message.listening);
         else {
           this.#tell(worker, { kind: 'start', assignment });
           if (this.#stopping) this.#tell(worker, { kind: 'stop', delayMs: 0 });
@@ -105,7 +152,7 @@ export class Workers {
       const ended = (ending: Ending, error?: Error) => {
         if (!this.#running.delete(worker)) return;
         resolve(ending);
-        this.#onEnd(ending, performance.now() - since, { pid: worker.process.pid, ...ending, err: error });
+        this.#onEnd(ending, performance.now() - since, { workerPid: worker.process.pid, ...ending, err: error });
       };
       worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
       // Without an exit where the system could not start it.
@@ -127,7 +174,7 @@ export class Workers {
     }
   }
 
-  /** A worker that cannot be told has ended, and its end is heard of. */
+  /** Sending fails only for a worker that has ended, whose `exit` is handled. */
   #tell(worker: Worker, message: ToWorker): void {
     worker.send(message, () => undefined);
   }

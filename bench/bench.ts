@@ -2,7 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createKey } from '../core/keys/key-format.js';
+import { createKey } from '../core/keys/key.js';
+import { metroService } from '../metro/service.js';
 import { type Server, startRedis } from '../test/support/services.js';
 import { marketCodes, writeDataset } from './dataset.js';
 import { bindToLoadCore } from './pinned-process.js';
@@ -57,7 +58,10 @@ export const startBenchRedis = async (): Promise<Server> => {
   return redis;
 };
 
-export const makeKeys = (count: number): string[] => Array.from({ length: count }, () => createKey().key);
+/** As versions before this one know them too. */
+const makeKey = (): string => createKey(undefined, metroService.keyPrefix!).key;
+
+export const makeKeys = (count: number): string[] => Array.from({ length: count }, makeKey);
 
 export const withBench = async <T>(settings: Settings, use: (bench: Bench) => Promise<T>): Promise<T> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-bench-'));
@@ -70,8 +74,8 @@ export const withBench = async <T>(settings: Settings, use: (bench: Bench) => Pr
       folder,
       dataset,
       cbsa: marketCodes(1)[200]!,
-      key: createKey().key,
-      refusedKey: createKey().key,
+      key: makeKey(),
+      refusedKey: makeKey(),
       usualKeys: makeKeys(USUAL_KEYS),
       redis: redis.url,
       say: (line) => void process.stderr.write(`${line}\n`),

@@ -1,9 +1,9 @@
 /** The service with all that it does switched on: keys, limits, validation, ETags, ids, a JSON log and metrics. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { packageRoot } from '../core/files/package.js';
+import { hashKey } from '../core/keys/key.js';
 import { formatKeyFile } from '../core/keys/key-file.js';
-import { hashKey } from '../core/keys/key-format.js';
-import { packageRoot } from '../core/package-root.js';
 import { type Bench, HUGE_LIMIT, USUAL_LIMIT } from './bench.js';
 import { runPinned, SERVER_CORE } from './pinned-process.js';
 import type { ServerCommand } from './server.js';
@@ -68,13 +68,16 @@ export const mongo = (uri: string, database: string): ServiceOptions['adapter'] 
   options: { uri, database },
 });
 
-/** The command line of a checkout. */
-const commandLine = (checkout = packageRoot): string[] => [process.execPath, join(checkout, 'bin/metro-forecast.js')];
+/** The command line of a checkout, as its package names it: an earlier one may keep it elsewhere. */
+const commandLine = async (checkout = packageRoot): Promise<string[]> => {
+  const { bin } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { bin: Record<string, string> };
+  return [process.execPath, join(checkout, bin['metro-forecast']!)];
+};
 
 export const serviceCommand = async (bench: Bench, options: ServiceOptions): Promise<ServerCommand> => {
   const config = await writeConfig(bench, options);
   return {
-    command: [...commandLine(options.checkout), 'start', '--config', config],
+    command: [...(await commandLine(options.checkout)), 'start', '--config', config],
     probe: `${BASE}/markets/${bench.cbsa}`,
     key: bench.key,
     ...(options.cores && { cores: options.cores }),
@@ -84,5 +87,5 @@ export const serviceCommand = async (bench: Bench, options: ServiceOptions): Pro
 /** Publishes a dataset directory into the storage that the options name. */
 export const publish = async (bench: Bench, options: ServiceOptions, directory: string): Promise<void> => {
   const config = await writeConfig(bench, options);
-  await runPinned(SERVER_CORE, [...commandLine(), 'publish', directory, '--config', config]);
+  await runPinned(SERVER_CORE, [...(await commandLine()), 'publish', directory, '--config', config]);
 };

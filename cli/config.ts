@@ -10,8 +10,8 @@ import { maskSecrets } from '../core/config/secrets.js';
 import { openDirectory } from '../core/dataset/directory.js';
 import { MANIFEST_FILE } from '../core/dataset/manifest.js';
 import { OperatorError } from '../core/errors.js';
-import { fileErrorReason } from '../core/file-error.js';
-import { packageRoot } from '../core/package-root.js';
+import { fileErrorReason } from '../core/files/error-reason.js';
+import { packageRoot } from '../core/files/package.js';
 import { fittingPlugins } from './fitting-plugins.js';
 import { print, printJson, toJson } from './output.js';
 import { EXIT_CODES } from './report.js';
@@ -80,7 +80,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
       ...(fit ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
       ...(unread.length > 0
         ? [
-            `  write a plugin for ${unread.join(', ')} and name it in "plugins": "metro-forecast new plugin NAME" begins one`,
+            `  for ${unread.join(', ')} name "tables" and "table-pages" in "plugins" (docs/own-csv.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
             '  say in "service" who the service is: its title, summary and contact',
           ]
         : []),
@@ -123,7 +123,7 @@ Exit codes: ${EXIT_CODES}.`,
       'write a configuration to begin with, with the plugins that fit the dataset; never over an existing file',
     )
     .argument('[file]', 'where to', 'metro-forecast.json')
-    .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'dataset')
+    .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'data')
     .addHelpText(
       'after',
       `

@@ -1,4 +1,4 @@
-/** `metro-forecast doctor`: looks at everything that a service needs, and says what to do where something is amiss. */
+/** `metro-forecast doctor`: checks everything that a service needs, and says how to mend what is wrong. */
 import type { Command } from 'commander';
 import { findings } from './doctor/checks.js';
 import type { Finding } from './doctor/finding.js';

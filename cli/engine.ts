@@ -7,7 +7,7 @@ import { executionAsyncResource } from 'node:async_hooks';
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { nodeEventLoop } from '../core/event-loop.js';
+import { nodeEventLoop } from '../core/scheduling/event-loop.js';
 
 /**
  * To be called before the first request.
@@ -18,12 +18,13 @@ import { nodeEventLoop } from '../core/event-loop.js';
  *
  * And it collects the whole heap when that, with the bytes that belong to its objects, has grown by half of the heap:
  * most of a dataset are such bytes, so that this is twice for every new version of the data. The requests that come
- * meanwhile wait for 5 to 10 ms, and two of those in a second are more than one request in a hundred. To four times, the
- * most that V8 would choose itself, it is once for three versions; that costs memory meanwhile: a sixth to a third more.
+ * meanwhile wait for 5 to 10 ms, and two of those in a second are more than one request in a hundred. To four times,
+ * the most that V8 would choose itself, it is once for three versions; that costs memory meanwhile: a sixth to a third
+ * more.
  *
  * For the young generation it wakes as many as four threads to help, each time, twenty times a second. What is alive
- * there while requests are answered is a few dozen kilobytes: that is gone through sooner than a thread is woken, and one
- * that is woken may keep the core for milliseconds where there is one for all.
+ * there while requests are answered is a few dozen kilobytes: that is gone through sooner than a thread is woken, and
+ * one that is woken may keep the core for milliseconds where there is one for all.
  */
 export const collectGently = (): void => {
   setFlagsFromString('--no-parallel-scavenge');
@@ -31,20 +32,19 @@ export const collectGently = (): void => {
   setFlagsFromString('--heap-growing-percent=300');
 };
 
-/** For as long as the process lives. */
-const kept: object[] = [];
+/** Objects that stay alive as long as the process. */
+const alive: object[] = [];
 
 /**
  * To be called early, before the heap has been collected a few times.
  *
- * Node makes an object for each `process.nextTick`, of which a request has a dozen, and V8 makes it fast by remembering
- * the shape that it had before. A collection of the whole heap forgets a shape of which no object is alive, as in most
- * moments; the next object has a new one, V8 sees two where there was one, and leaves the making to its slow general code
- * from then on: a tick takes five times as long, and an answer a quarter longer, until the process ends. One object that
- * stays alive keeps the shape.
+ * Node makes an object for each `process.nextTick`, of which a request has a dozen, and V8 compiles fast code for the
+ * hidden class of these objects. A collection of the whole heap drops a hidden class without live objects, as in most
+ * moments. The next object has a new hidden class, and V8 then uses slow general code: a tick takes five times as long,
+ * and a request a quarter longer, until the process ends. One object that stays alive prevents that.
  */
 export const keepTicksFast = (): void => {
-  process.nextTick(() => kept.push(executionAsyncResource()));
+  process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
 /**
@@ -83,6 +83,6 @@ const yieldOne = (thread: number): void => {
   try {
     setPriority(thread, constants.priority.PRIORITY_LOW);
   } catch {
-    // It has ended, or the system does not allow it: then it goes on as before.
+    // The thread has ended, or the system does not allow it: then its priority stays.
   }
 };

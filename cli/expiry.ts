@@ -1,5 +1,5 @@
 /** Reads when a key is to expire: a date, a time, or a span from now. */
-import { OperatorError } from '../core/errors.js';
+import { UsageError } from './options.js';
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
@@ -15,16 +15,16 @@ const moment = (text: string): number => {
  * @param now milliseconds since 1970
  * @param option what errors call it
  * @returns RFC 3339, UTC
- * @throws OperatorError for anything else, and for what is not in the future
+ * @throws UsageError for anything else, and for what is not in the future
  */
 export const parseExpiry = (text: string, now: number, option = '--expires'): string => {
   const [, amount, unit = ''] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
   const time = amount === undefined ? moment(text) : now + Number(amount) * (HOURS[unit] ?? 0) * 3_600_000;
   if (Number.isNaN(time)) {
-    throw new OperatorError(
+    throw new UsageError(
       `${option}: "${text}" is neither a date nor a span; write 30d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
     );
   }
-  if (time <= now) throw new OperatorError(`${option}: "${text}" is not in the future.`);
+  if (time <= now) throw new UsageError(`${option}: "${text}" is not in the future.`);
   return new Date(time).toISOString();
 };

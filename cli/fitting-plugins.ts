@@ -5,7 +5,16 @@ import type { OpenedDirectory } from '../core/dataset/directory.js';
 import { quickCheck } from '../core/dataset/quick-check.js';
 
 /** In an order in which each comes after those that it needs. Others want an optional package, or options. */
-const CANDIDATES = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'] as const;
+const CANDIDATES = [
+  'markets',
+  'forecasts',
+  'observations',
+  'signals',
+  'vintages',
+  'status',
+  'docs',
+  'explore',
+] as const;
 
 export interface FittingPlugins {
   readonly plugins: readonly string[];
@@ -19,6 +28,7 @@ export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPl
   const read = new Set<string>();
   for (const name of CANDIDATES) {
     const { needs = [], collections = [] } = (await builtins[name]!()).default;
+    if (typeof collections === 'function') continue;
     const readable = await Promise.all(collections.map((collection) => isReadable(collection, opened)));
     if (!readable.every(Boolean) || !needs.every((need) => plugins.includes(need))) continue;
     plugins.push(name);

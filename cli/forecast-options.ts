@@ -4,9 +4,10 @@ import { defaultRules } from '../metro/forecast/default-rules.js';
 import type { ForecastInput } from '../metro/forecast/forecast-dataset.js';
 import { defaultForecastOptions } from '../metro/forecast/model.js';
 import { findModel } from '../metro/forecast/models/index.js';
-import { parseQuarter, quarterName } from '../metro/forecast/quarter-names.js';
 import { checkRules, type Rules } from '../metro/forecast/rules.js';
 import { defaultSpan, type Span } from '../metro/forecast/runs.js';
+import { parseQuarter, quarterName } from '../metro/periods.js';
+import { UsageError } from './options.js';
 
 /** As given on the command line. */
 export interface ForecastArguments {
@@ -101,6 +102,6 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
   const { model: name } = given;
   const model = name === undefined ? undefined : checked(() => findModel(name));
 
-  if (faults.length > 0) throw new OperatorError('Nothing was forecast:', faults);
+  if (faults.length > 0) throw new UsageError('Nothing was forecast:', faults);
   return { model, options, rules, span };
 };

@@ -5,9 +5,9 @@ import { forecastDirectory } from '../metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../metro/forecast/model.js';
 import { defaultModel, fallbackModel, models } from '../metro/forecast/models/index.js';
 import { defaultSpan } from '../metro/forecast/runs.js';
-import { createdOption } from './created-option.js';
 import { type ForecastArguments, parseForecastArguments } from './forecast-options.js';
 import { forecastReport, forecastSummary } from './forecast-summary.js';
+import { createdOption } from './options.js';
 import { print, toJson } from './output.js';
 import { createProgress } from './progress.js';
 

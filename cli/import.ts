@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ImportReport, importInto } from '../metro/import/import.js';
 import { isDay } from '../metro/periods.js';
-import { createdOption } from './created-option.js';
+import { createdOption } from './options.js';
 import { count, print, toJson } from './output.js';
 import { createProgress } from './progress.js';
 

@@ -1,11 +1,12 @@
 /** What the `keys` commands do to a key store. */
+import type { AuditVerification } from '../core/contracts/audit.js';
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
+import type { DayUsage } from '../core/contracts/limiter.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
-import { holdsKey } from '../core/keys/mask-keys.js';
-import { newKey } from '../core/keys/new-key.js';
-import type { Peppers } from '../core/keys/peppers.js';
-import { nearest } from '../core/nearest.js';
+import { holdsKey, isInForce, newKey, type Peppers } from '../core/keys/key.js';
+import { nearest } from '../core/validation/nearest.js';
 import { parseExpiry } from './expiry.js';
+import { UsageError } from './options.js';
 
 export interface NewKey {
   readonly name: string;
@@ -36,24 +37,24 @@ export const listKeys = async (store: KeyStore): Promise<readonly ListedKey[]> =
 
 const parseLimit = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) {
-    throw new OperatorError(`A limit must be a whole number of requests per minute from 1 on; "${text}" is not.`);
+    throw new UsageError(`A limit must be a whole number of requests per minute from 1 on; "${text}" is not.`);
   }
   return Number(text);
 };
 
 const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
-    throw new OperatorError('--name must have from 1 to 100 characters, none of them control characters.');
+    throw new UsageError('--name must have from 1 to 100 characters, none of them control characters.');
   }
   // It would be listed, and stay in the audit.
-  if (holdsKey(name)) throw new OperatorError('--name must not have a key in it.');
+  if (holdsKey(name)) throw new UsageError('--name must not have a key in it.');
   return name;
 };
 
 const checkTier = (tier: string, tiers: readonly string[]): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
-  throw new OperatorError(
+  throw new UsageError(
     `--tier: keys of the tier "${tier}" would be refused; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
   );
 };
@@ -115,8 +116,14 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
+/** Whether a key was made by rotating the other, or one that came after it. */
+const succeeds = (key: ShownKey, before: ShownKey): boolean =>
+  key.id !== before.id &&
+  key.shares_limit_of === (before.shares_limit_of ?? before.id) &&
+  key.created_at >= before.created_at;
+
 /**
- * Makes a successor that inherits name, tier, limit and expiry, and shares the limit; the old key goes on for a while.
+ * Makes a successor with the same name, tier and expiry, and one common limit; the old key stays valid for the overlap.
  * @param overlap until when, as `--expires` takes it
  */
 export const rotateKey = async (
@@ -127,26 +134,77 @@ export const rotateKey = async (
   now: number,
 ): Promise<{ old: ShownKey; created: ShownKey & { key: string } }> => {
   const until = parseExpiry(overlap, now, '--overlap');
-  const record = (await store.list()).find((each) => each.id === id) ?? (await change(store, id, {}));
+  const records = await store.list();
+  const record = records.find((each) => each.id === id) ?? (await change(store, id, {}));
   if (record.revoked_at !== null) throw new OperatorError(`${id} is revoked: "keys create" makes a new key.`);
   if (record.expires_at !== null && Date.parse(record.expires_at) <= now) {
     throw new OperatorError(`${id} has expired: "keys create" makes a new key.`);
   }
   const shares_limit_of = record.shares_limit_of ?? record.id;
-  const { key, record: successor } = newKey({ ...record, shares_limit_of }, now, rules);
+  const successor = records.find((each) => succeeds(each, record) && isInForce(each, now));
+  if (successor) {
+    throw new OperatorError(
+      `${id} has been rotated already, and ends ${record.expires_at}: its successor is ${successor.id}. Rotate that one, or revoke it first.`,
+    );
+  }
+  const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
   // In this order: were it interrupted, there would be a key too many rather than none.
-  await store.insert(successor);
+  await store.insert(created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
-  return { old: await change(store, id, { expires_at: ends }), created: { ...shown(successor), key } };
+  return { old: await change(store, id, { expires_at: ends }), created: { ...shown(created), key } };
 };
 
-/** @param limit requests per minute, or `default` for the configured one */
-export const limitKey = (store: KeyStore, id: string, limit: string): Promise<ShownKey> =>
-  change(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) });
+/**
+ * Changes the limit of a key, and of its predecessors and successors, since all of them share it; otherwise the owner
+ * could use the other key with the old limit.
+ * @param limit requests per minute, or `default` for the configured one
+ */
+export const limitKey = async (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> => {
+  const limit_per_minute = limit === 'default' ? null : parseLimit(limit);
+  const records = await store.list();
+  const record = records.find((each) => each.id === id);
+  if (record && !isInForce(record, now)) {
+    const ended = record.revoked_at === null ? `has expired at ${record.expires_at}` : 'is revoked';
+    throw new OperatorError(`${id} ${ended}, so it may send nothing: "keys create" makes a new key.`);
+  }
+  const family = ({ id: own, shares_limit_of }: KeyRecord): string => shares_limit_of ?? own;
+  const others = record ? records.filter((each) => each.id !== id && family(each) === family(record)) : [];
+  for (const other of others) if (isInForce(other, now)) await change(store, other.id, { limit_per_minute });
+  return change(store, id, { limit_per_minute });
+};
+
+/** What a key has used, with those that it shares its limit with. */
+export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
+  readonly data: readonly DayUsage[];
+}
+
+/** Of all keys, or of one. */
+export const usageOf = async (
+  store: KeyStore,
+  id: string | undefined,
+  usage: (subject: string) => Promise<readonly DayUsage[]>,
+): Promise<readonly KeyUsage[]> => {
+  const records = await store.list();
+  const asked = id === undefined ? records : records.filter((record) => record.id === id);
+  if (id !== undefined && asked.length === 0) throw await unknownKey(store, id);
+  const used: KeyUsage[] = [];
+  for (const { id: own, name, tier, shares_limit_of } of asked) {
+    used.push({ id: own, name, tier, data: await usage(`key:${shares_limit_of ?? own}`) });
+  }
+  return used;
+};
+
+const NO_AUDIT = 'This key store keeps no audit (auth.keys of the configuration).';
+
+/** @param expected the hash of an entry that must be there */
+export const verifyAudit = (store: KeyStore, expected: string | undefined): Promise<AuditVerification> => {
+  if (!store.verifyAudit) throw new OperatorError(NO_AUDIT);
+  return store.verifyAudit(expected);
+};
 
 /** Every change of all keys, or of one, the oldest first; also of a key that is no longer there. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
-  if (!store.audit) throw new OperatorError('This key store keeps no audit (auth.keys of the configuration).');
+  if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();
   if (id === undefined) return entries;
   const found = entries.filter(({ key }) => key === id);

@@ -1,8 +1,8 @@
 /** What the `keys` commands show to people. */
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
-import { isInForce } from '../core/keys/in-force.js';
-import type { Peppers } from '../core/keys/peppers.js';
-import type { ListedKey, ShownKey } from './key-actions.js';
+import type { DayUsage } from '../core/contracts/limiter.js';
+import { isInForce, type Peppers } from '../core/keys/key.js';
+import type { KeyUsage, ListedKey, ShownKey } from './key-actions.js';
 import { table } from './output.js';
 
 const stateOf = (key: ShownKey, peppers: Peppers, now: number): string => {
@@ -28,6 +28,32 @@ export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: nu
     ]),
   ]);
 
+/** Requests of the days whose date begins so. */
+const requestsOn = (days: readonly DayUsage[], prefix: string): string =>
+  String(days.filter(({ date }) => date.startsWith(prefix)).reduce((total, { requests }) => total + requests, 0));
+
+/** One key a line. */
+export const formatUsage = (keys: readonly KeyUsage[], now: number): string => {
+  const today = new Date(now).toISOString().slice(0, 10);
+  return table([
+    ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH'],
+    ...keys.map(({ id, name, tier, data }) => [
+      id,
+      name,
+      tier,
+      requestsOn(data, today),
+      requestsOn(data, today.slice(0, 7)),
+    ]),
+  ]);
+};
+
+/** One day a line. */
+export const formatDays = (days: readonly DayUsage[]): string =>
+  table([
+    ['DATE', 'REQUESTS', 'REFUSED'],
+    ...days.map(({ date, requests, refused }) => [date, String(requests), String(refused)]),
+  ]);
+
 const changesOf = ({ action, changes }: KeyAuditEntry): string =>
   Object.entries(changes)
     .map(([field, { from, to }]) => {
@@ -40,6 +66,6 @@ const changesOf = ({ action, changes }: KeyAuditEntry): string =>
 /** One change a line. */
 export const formatAudit = (entries: readonly KeyAuditEntry[]): string =>
   table([
-    ['TIME', 'KEY', 'ACTION', 'BY', 'CHANGES'],
-    ...entries.map((entry) => [entry.time, entry.key, entry.action, entry.by, changesOf(entry)]),
+    ['TIME', 'KEY', 'ACTION', 'BY', 'FROM', 'CHANGES'],
+    ...entries.map((entry) => [entry.time, entry.key, entry.action, entry.by, entry.host ?? '-', changesOf(entry)]),
   ]);

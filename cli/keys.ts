@@ -1,12 +1,13 @@
 /** `metro-forecast keys`: creates, lists, rotates, revokes and limits API keys, and shows what was changed. */
 import type { Command } from 'commander';
-import { pino } from 'pino';
 import { loadConfig } from '../app/load-config.js';
-import { openKeyStore } from '../app/open-key-store.js';
+import { type OpenedKeyStore, openKeyStore } from '../app/open-stores.js';
 import type { LoadedConfig } from '../core/config/load.js';
+import { tierNames } from '../core/config/tiers.js';
 import type { KeyStore } from '../core/contracts/keys.js';
-import { KeyStoreError, OperatorError } from '../core/errors.js';
-import { missingPeppers, Peppers } from '../core/keys/peppers.js';
+import { KeyStoreError, LimiterUnavailable, OperatorError } from '../core/errors.js';
+import { missingPeppers, Peppers } from '../core/keys/key.js';
+import { reportVerification } from './audit-report.js';
 import {
   auditOf,
   createKeyRecord,
@@ -17,13 +18,15 @@ import {
   revokeKey,
   rotateKey,
   type ShownKey,
+  usageOf,
+  verifyAudit,
 } from './key-actions.js';
-import { formatAudit, formatKeys } from './key-report.js';
-import { type CommonOptions, jsonOption } from './options.js';
-import { note, print, printJson } from './output.js';
+import { formatAudit, formatDays, formatKeys, formatUsage } from './key-report.js';
+import { type CommonOptions, jsonOption, UsageError } from './options.js';
+import { commandLogger, note, print, printJson } from './output.js';
 import { EXIT_CODES } from './report.js';
 
-/** Keys of a store in memory would be gone when the command ends. */
+/** Keys of a store in memory would be lost at the end of the command. */
 const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
   if (config.auth.keys.use !== 'memory') return;
   throw new OperatorError(
@@ -41,22 +44,24 @@ const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
 
 const withStore = async <T>(
   command: Command,
-  task: (store: KeyStore, rules: KeyRules, options: CommonOptions) => Promise<T>,
+  task: (store: KeyStore, rules: KeyRules, options: CommonOptions, usage: OpenedKeyStore['usage']) => Promise<T>,
 ): Promise<T> => {
   const options = command.optsWithGlobals<CommonOptions>();
   const loaded = await loadConfig({ path: options.config, env: process.env });
   refuseMemory(loaded);
-  let store: KeyStore | undefined;
+  let opened: OpenedKeyStore | undefined;
   try {
-    const opened = await openKeyStore(loaded, pino({ level: 'warn' }, pino.destination(2)));
-    ({ store } = opened);
-    const { tiers, peppers } = loaded.config.auth;
-    const rules = { prefix: opened.service.keyPrefix, tiers, peppers: new Peppers(peppers) };
-    return await task(store, rules, options);
+    opened = await openKeyStore(loaded, commandLogger());
+    const { auth } = loaded.config;
+    const { peppers } = auth;
+    const rules = { prefix: opened.service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(peppers) };
+    return await task(opened.store, rules, options, opened.usage);
   } catch (error) {
-    throw error instanceof KeyStoreError ? new OperatorError(error.message, [], { cause: error }) : error;
+    throw error instanceof KeyStoreError || error instanceof LimiterUnavailable
+      ? new OperatorError(error.message, [], { cause: error })
+      : error;
   } finally {
-    await store?.close();
+    await opened?.close();
   }
 };
 
@@ -117,7 +122,10 @@ export const register = (program: Command): void => {
       withStore(command, async (store, rules, { json }) => {
         const { old, created } = await rotateKey(store, id, overlap, rules, Date.now());
         if (json) return printJson({ old, created });
-        note(`${old.id} ("${old.name}") ends ${old.expires_at}. Its successor is ${created.id}; keep the key now:`);
+        const until = created.expires_at === null ? '' : `, which ends ${created.expires_at} as it was to`;
+        note(
+          `${old.id} ("${old.name}") ends ${old.expires_at}. Its successor is ${created.id}${until}; keep the key now:`,
+        );
         return print(created.key);
       }),
     );
@@ -144,8 +152,23 @@ export const register = (program: Command): void => {
     .addHelpText('after', help('metro-forecast -c my.json keys limit key_4fJ8kQ2mXw 6000'))
     .action((id: string, limit: string, _: unknown, command: Command) =>
       withStore(command, async (store, _auth, options) => {
-        const key = await limitKey(store, id, limit);
+        const key = await limitKey(store, id, limit, Date.now());
         report(key, options, `may now send ${key.limit_per_minute ?? 'the default number of'} requests a minute.`);
+      }),
+    );
+
+  keys
+    .command('usage')
+    .description('show how many requests keys have sent today and this month, in UTC; or one key, by the day')
+    .argument('[id]', 'as "keys list" shows it')
+    .option(...jsonOption)
+    .addHelpText('after', help('metro-forecast -c my.json keys usage --json'))
+    .action((id: string | undefined, _: unknown, command: Command) =>
+      withStore(command, async (store, _rules, { json }, usage) => {
+        const used = await usageOf(store, id, usage);
+        if (json) return printJson(used);
+        if (used.length === 0) return note('There are no keys yet; "keys create --name NAME" makes one.');
+        return print(id === undefined ? formatUsage(used, Date.now()) : formatDays(used[0]!.data));
       }),
     );
 
@@ -153,10 +176,16 @@ export const register = (program: Command): void => {
     .command('audit')
     .description('list what was changed, when and by whom, the oldest change first')
     .argument('[id]', 'of one key alone, as "keys list" shows it')
+    .option('--verify', 'check instead that no entry is missing or changed, and that they tell of the keys as they are')
+    .option('--expect <hash>', 'with --verify: the hash of the newest entry that an earlier check told')
     .option(...jsonOption)
-    .addHelpText('after', help('metro-forecast -c my.json keys audit key_4fJ8kQ2mXw'))
-    .action((id: string | undefined, _: unknown, command: Command) =>
+    .addHelpText('after', help('metro-forecast -c my.json keys audit --verify'))
+    .action((id: string | undefined, { verify, expect }: { verify?: boolean; expect?: string }, command: Command) =>
       withStore(command, async (store, _auth, { json }) => {
+        if (verify || expect !== undefined) {
+          if (id !== undefined) throw new UsageError('--verify checks the audit of all keys: leave the id out.');
+          return reportVerification(await verifyAudit(store, expect), 'keys', json);
+        }
         const entries = await auditOf(store, id);
         if (json) return printJson(entries);
         if (entries.length > 0) return print(formatAudit(entries));

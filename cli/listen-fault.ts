@@ -6,11 +6,11 @@ export interface ListenError extends NodeJS.ErrnoException {
   readonly port?: number;
 }
 
-/** Other errors are answered as they are. */
+/** The error of listening as a sentence that says what to set; any other error is returned unchanged. */
 export const listenFault = (error: ListenError, { server, metrics }: Pick<Config, 'server' | 'metrics'>): Error => {
-  const ofMetrics = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
-  const { host, port } = ofMetrics ? metrics : server;
-  const [setHost, setPort] = ofMetrics
+  const isMetricsPort = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
+  const { host, port } = isMetricsPort ? metrics : server;
+  const [setHost, setPort] = isMetricsPort
     ? ['metrics.host', 'metrics.port']
     : ['HOST or server.host', 'PORT or server.port'];
   const reasons: Record<string, string> = {

@@ -1,14 +1,16 @@
 /** The command line: one file a command, and one place where faults become messages and exit codes. */
 import { Command } from 'commander';
-import { packageVersion } from '../core/package-root.js';
+import { packageVersion } from '../core/files/package.js';
 import { EXIT_CODES, errorText, report } from './report.js';
 
-/** Loaded when they are asked for: `start` would hold the memory of all the others as long as it serves. */
+/** A command is loaded when it is run, so that `start` does not have the others in memory. */
 const COMMANDS = {
   start: () => import('./start.js'),
+  ready: () => import('./ready.js'),
   config: () => import('./config.js'),
   keys: () => import('./keys.js'),
   import: () => import('./import.js'),
+  'import-csv': () => import('./import-csv.js'),
   forecast: () => import('./forecast.js'),
   validate: () => import('./validate.js'),
   publish: () => import('./publish.js'),
@@ -24,8 +26,9 @@ type CommandName = keyof typeof COMMANDS;
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/** All that may be meant: where it is none of them, or completion is asked for, that takes all. */
-const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
+/** All that may be meant. Without a name there are all, but for the version alone; completion takes all, too. */
+export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
+  if (argv.length === 3 && /^(-V|--version)$/.test(argv[2]!)) return [];
   const named = NAMES.filter((name) => argv.includes(name));
   return named.length === 0 || named.includes('completion') ? NAMES : named;
 };
@@ -47,8 +50,15 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
   return program;
 };
 
+const ignoreClosedPipe = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE') throw error;
+};
+
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json');
+  // The reader of the output may close it early, as "| head" does: the command continues, so that its work is
+  // completed.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
   try {
     const program = await createProgram(commandsIn(argv), json);
     await program.parseAsync([...argv]);

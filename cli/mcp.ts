@@ -6,7 +6,7 @@ import { OperatorError } from '../core/errors.js';
 
 /** The SDK behind it need not be installed, and no other command needs it. */
 const loadPlugin = () =>
-  import('../plugins/mcp/stdio.js').catch((error: unknown) => {
+  import('../plugins/mcp/server.js').catch((error: unknown) => {
     if (!(error instanceof OperatorError)) throw error;
     throw new OperatorError(`This command cannot run: ${error.message}`, [], { cause: error });
   });

@@ -1,5 +1,23 @@
 /** Options that many commands have. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { OperatorError } from '../core/errors.js';
+
+/** Values of arguments and options that cannot be used, whatever the state of the service: exit code 2. */
+export class UsageError extends OperatorError {}
+
+const parseTime = (text: string): Date => {
+  const time = new Date(text);
+  if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || Number.isNaN(time.getTime()))
+    throw new InvalidArgumentError('It must be a time in UTC like 2026-03-01T12:00:00Z.');
+  return time;
+};
+
+/** `--created`: the time that a dataset bears, which becomes its snapshot's publication time. @param what of which it is the time: `the import` */
+export const createdOption = (what: string): Option =>
+  new Option(
+    '--created <time>',
+    `the time of ${what}, for builds that repeat and vintages of the past (default: now)`,
+  ).argParser(parseTime);
 
 /** What every command may be given. */
 export interface CommonOptions {

@@ -1,7 +1,7 @@
 /** Progress of long work: a bar on a terminal, plain lines elsewhere. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
-import { loadPackage } from '../core/load-package.js';
+import { loadPackage } from '../core/files/package.js';
 import { count } from './output.js';
 
 export type Unit = 'rows' | 'bytes';
@@ -63,7 +63,7 @@ const bar = (stream: WriteStream): Progress => {
 };
 
 /**
- * @param stream where it is shown: standard error by default, so that standard output holds results alone
+ * @param stream where it is shown: standard error by default, so that standard output has results alone
  * @param now milliseconds, for the pace of plain lines
  */
 export const createProgress = (

@@ -1,7 +1,9 @@
 /** Opens storage for the commands that publish: it must be able to, and still be there afterwards. */
-import { type OpenedStorage, openStorage } from '../app/open-storage.js';
+import { loadConfig } from '../app/load-config.js';
+import { type OpenedStorage, openStorage } from '../app/open-stores.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
+import { commandLogger } from './output.js';
 
 type Able = Pick<StorageAdapter, 'publish' | 'versions'>;
 const WHAT = { publish: 'cannot publish', versions: 'keeps no versions' } as const;
@@ -16,7 +18,8 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   capability: C,
   task: (able: NonNullable<StorageAdapter[C]>, storage: OpenedStorage) => Promise<T>,
 ): Promise<T> => {
-  const storage = await openStorage(config);
+  const loaded = await loadConfig({ path: config, env: process.env });
+  const storage = await openStorage(loaded, commandLogger());
   try {
     const { adapter, module } = storage;
     const able = adapter[capability];

@@ -1,7 +1,8 @@
 /** What a failed command says, and its exit code. Standard output stays empty: it belongs to results. */
 import { CommanderError } from 'commander';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
-import { FileLockError } from '../core/file-lock.js';
+import { FileLockError } from '../core/files/lock.js';
+import { UsageError } from './options.js';
 
 /** The same for every command. */
 export const EXIT_CODES = '0 success, 1 failure, 2 wrong usage';
@@ -36,7 +37,7 @@ export const report = (error: unknown, options: ReportOptions): Report => {
   const known = error instanceof Error && KNOWN.some((kind) => error instanceof kind);
   if (known) {
     const { heading, faults } = error instanceof OperatorError ? error : { heading: error.message, faults: [] };
-    return { text: errorText(heading, faults, options), exitCode: FAILED };
+    return { text: errorText(heading, faults, options), exitCode: error instanceof UsageError ? WRONG_USAGE : FAILED };
   }
   const message = error instanceof Error ? error.message : String(error);
   const advice = options.debug

@@ -10,10 +10,13 @@ import { createLogger } from '../app/logger.js';
 import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../app/worker-link.js';
 import { Workers } from '../app/workers.js';
 import type { LoadedConfig } from '../core/config/load.js';
-import type { ServerConfig } from '../core/config/schema.js';
+import type { Config, ServerConfig } from '../core/config/schema.js';
+import { tierNames } from '../core/config/tiers.js';
 import type { Logger } from '../core/contracts/runtime.js';
+import { OperatorError } from '../core/errors.js';
+import { newKey } from '../core/keys/key.js';
 import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
-import { newKey } from '../core/keys/new-key.js';
+import { type MetricsServer, serveMetrics } from '../core/metrics/server.js';
 import { collectGently, keepTicksFast, yieldToEventLoop } from './engine.js';
 import { type ListenError, listenFault } from './listen-fault.js';
 import { print } from './output.js';
@@ -30,8 +33,9 @@ Examples:
   $ metro-forecast --config api.json start    a configuration of your own
   $ PORT=9000 metro-forecast start            another port
 
-SIGTERM makes /health fail at once; after server.drainDelayMs the service stops listening, ends the running requests
+SIGTERM makes /ready and /health fail at once; after server.drainDelayMs the service stops listening, ends the running requests
 within server.drainMs and closes its stores. SIGINT does so without the delay; a second signal ends it at once.
+SIGHUP reads the configuration again: log.level and limits.requestsPerMinute change, the log names what needs a restart.
 With server.workers above 1 this process starts that many and acts on signals for them.
 
 Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong usage.`,
@@ -46,28 +50,60 @@ const start = async (path: string | undefined): Promise<void> => {
   collectGently();
   if (isWorker()) return work(linkToPrimary());
   const loaded = await loadConfig({ path, env: process.env });
-  const { auth, log, server } = loaded.config;
+  // Here, so that faults of modules are told as those of the configuration are: as text, before the log begins.
+  const { registry } = await loadModules(loaded);
+  const logger = createLogger(loaded.config.log);
+  try {
+    await serve({ path, loaded, logger, keyPrefix: registry.service.keyPrefix });
+  } catch (error) {
+    logFailure(error, logger);
+  }
+};
+
+interface Serving {
+  /** As given on the command line. */
+  readonly path: string | undefined;
+  readonly loaded: LoadedConfig;
+  readonly logger: Logger;
+  readonly keyPrefix: string;
+}
+
+const serve = async ({ path, loaded, logger, keyPrefix }: Serving): Promise<void> => {
+  const { config } = loaded;
+  const { auth, server } = config;
   // Only the embedded configuration has a demo key: one that lives as long as this process.
-  const demo = loaded.embedded && auth.keys.use === 'memory' ? await demoKey(loaded) : undefined;
+  const isDemo = loaded.embedded && auth.keys.use === 'memory';
+  const demo = isDemo
+    ? newKey({ name: 'demo', tier: tierNames(auth)[0]! }, Date.now(), { prefix: keyPrefix })
+    : undefined;
   const assignment: Assignment = { loaded, demo: demo?.record ?? null };
   const count = server.workers || availableParallelism();
   let url: string;
   if (count > 1) {
-    const logger = createLogger(log);
     const workers = new Workers(count, assignment, logger);
     stopOnSignals(server, logger, (delayMs) => workers.stop(delayMs));
+    reloadOnHangup(path, logger, (read) => {
+      logger.setLevel?.(read.config.log.level);
+      workers.reload(read);
+    });
+    const measured = config.metrics && (await listenForMetrics(workers, config));
     const listening = await workers.start();
     if (!listening) {
+      await measured?.close();
       process.exitCode = 1;
       return;
     }
+    if (measured) logger.info({ metricsUrl: measured.url }, 'listening for metrics of all workers');
     ({ url } = listening);
   } else {
-    const { app, logger } = await open(assignment);
+    const app = await open(assignment, { logger });
     stopOnSignals(server, logger, (delayMs) => shutDown(app, server, delayMs));
+    reloadOnHangup(path, logger, (read) => app.reload(read));
     ({ url } = await listen(app, loaded));
   }
-  print(`Listening on ${url}`);
+  const pages = (await pagesOf(loaded)).map(({ path, summary }) => `${summary}: ${new URL(path, url)}`);
+  // In one piece: who waits for the first line may stop reading after it.
+  print([`Listening on ${url}`, ...pages].join('\n'));
   if (demo) {
     print(
       `This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo.key}" ${url}/markets/26420\n`,
@@ -75,37 +111,55 @@ const start = async (path: string | undefined): Promise<void> => {
   }
 };
 
-const demoKey = async (loaded: LoadedConfig): Promise<ReturnType<typeof newKey>> => {
-  const { registry } = await loadModules(loaded);
-  const prefix = registry.service.keyPrefix;
-  return newKey({ name: 'demo', tier: loaded.config.auth.tiers[0]! }, Date.now(), { prefix });
+/** The log has begun: a failure is its last line. */
+const logFailure = (error: unknown, logger: Logger): void => {
+  if (error instanceof OperatorError) logger.fatal({ faults: error.faults }, error.heading);
+  else logger.fatal({ err: error }, 'the service cannot start');
+  process.exitCode = 1;
 };
+
+/** Only a mount with a policy of its own shows a page: others speak protocols. */
+const pagesOf = async (loaded: LoadedConfig) =>
+  (await loadModules(loaded)).registry.mounts
+    .map(({ mount }) => mount)
+    .filter(({ contentSecurityPolicy }) => contentSecurityPolicy !== undefined);
 
 /** Serves as the primary process says, until it says otherwise. */
 const work = async (primary: PrimaryLink): Promise<void> => {
   const assignment = await primary.assignment;
   const { config } = assignment.loaded;
+  const logger = createLogger(config.log);
   try {
     // Redis counts for all processes; without it the primary does.
-    const { app, logger } = await open(assignment, config.redis ? {} : { limiter: primary.limiter });
+    const app = await open(assignment, { logger, ...(!config.redis && { limiter: primary.limiter }) });
+    primary.onReload((loaded) => app.reload(loaded));
     void primary.stopped.then((delayMs) => exitAfter(shutDown(app, config.server, delayMs), logger));
-    primary.listening(await listen(app, assignment.loaded));
+    primary.onMeasure(() => resolvePart(app.container, 'metrics')?.read() ?? '');
+    primary.listening(await listen(app, assignment.loaded, { metrics: false }));
   } catch (error) {
     primary.release();
-    throw error;
+    logFailure(error, logger);
   }
 };
 
-const open = async ({ loaded, demo }: Assignment, parts: AppOverrides = {}): Promise<{ app: App; logger: Logger }> => {
+const open = async ({ loaded, demo }: Assignment, overrides: AppOverrides): Promise<App> => {
   const keyStore = demo && new MemoryKeyStore();
   await keyStore?.insert(demo!);
-  const app = await createApp(loaded, { ...parts, ...(keyStore && { keyStore }) });
-  return { app, logger: resolvePart(app.container, 'logger') };
+  return createApp(loaded, { ...overrides, ...(keyStore && { keyStore }) });
 };
 
-const listen = async (app: App, { config, path }: LoadedConfig): Promise<Listening> => {
+/** Of all workers: the port is this process's, since one of them would answer for itself alone. */
+const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer> => {
   try {
-    const { url, port, metricsUrl } = await app.listen();
+    return await serveMetrics(config.metrics!, () => workers.metrics());
+  } catch (error) {
+    throw listenFault(error as ListenError, config);
+  }
+};
+
+const listen = async (app: App, { config, path }: LoadedConfig, options = { metrics: true }): Promise<Listening> => {
+  try {
+    const { url, port, metricsUrl } = await app.listen(options);
     resolvePart(app.container, 'logger').info({ url, metricsUrl, config: path }, 'listening');
     yieldToEventLoop();
     return { url, port };
@@ -115,7 +169,7 @@ const listen = async (app: App, { config, path }: LoadedConfig): Promise<Listeni
   }
 };
 
-/** Stores have this long to say goodbye. They hold nothing that would be lost. */
+/** Stores have this long to close. Nothing is lost if they do not. */
 const CLOSE_STORES_MS = 2000;
 
 const shutDown = async (app: App, { drainMs }: ServerConfig, delayMs: number): Promise<void> => {
@@ -125,14 +179,19 @@ const shutDown = async (app: App, { drainMs }: ServerConfig, delayMs: number): P
   if (closed === 'late') resolvePart(app.container, 'logger').warn('the stores did not close in time');
 };
 
-const exitAfter = (end: Promise<void>, logger: Logger): void =>
+const exitAfter = (end: Promise<void>, logger: Logger): void => {
+  const since = performance.now();
   void end.then(
-    () => process.exit(0),
+    () => {
+      logger.info({ ms: Math.round(performance.now() - since) }, 'stopped');
+      process.exit(0);
+    },
     (error: unknown) => {
       logger.fatal({ err: error }, 'the shutdown failed');
       process.exit(1);
     },
   );
+};
 
 /** The first signal lets running requests finish, a second one ends at once. */
 const stopOnSignals = (
@@ -148,5 +207,22 @@ const stopOnSignals = (
     // Whoever interrupts at a terminal has no load balancer to wait for.
     exitAfter(stop(signal === 'SIGTERM' ? drainDelayMs : 0), logger);
   };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
+  // At a terminal SIGHUP says that it was closed; elsewhere the configuration is read again.
+  const signals = process.stdout.isTTY ? (['SIGTERM', 'SIGINT', 'SIGHUP'] as const) : (['SIGTERM', 'SIGINT'] as const);
+  for (const signal of signals) process.on(signal, onSignal);
+};
+
+/** Reads the configuration again at SIGHUP. One that has faults changes nothing. */
+const reloadOnHangup = (path: string | undefined, logger: Logger, reload: (loaded: LoadedConfig) => void): void => {
+  if (process.stdout.isTTY) return;
+  process.on('SIGHUP', async () => {
+    try {
+      const loaded = await loadConfig({ path, env: process.env });
+      await loadModules(loaded);
+      reload(loaded);
+    } catch (error) {
+      const { heading, faults } = error instanceof OperatorError ? error : { heading: String(error), faults: [] };
+      logger.error({ faults }, `the configuration was not read again: ${heading}`);
+    }
+  });
 };

@@ -1,9 +1,11 @@
-/** Makes a package from a template: `templates/<kind>`, with the package's name in the place of {{name}}. */
+/** Makes a package from a template: `cli/templates/<kind>`, with the package's name in the place of {{name}}. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { adapters, plugins } from '../app/builtins.js';
 import { OperatorError } from '../core/errors.js';
-import { fileErrorReason } from '../core/file-error.js';
-import { packageRoot, packageVersion } from '../core/package-root.js';
+import { fileErrorReason } from '../core/files/error-reason.js';
+import { packageRoot, packageVersion } from '../core/files/package.js';
+import { UsageError } from './options.js';
 
 export type TemplateKind = 'plugin' | 'adapter';
 
@@ -24,8 +26,17 @@ const checkName = (name: string): void => {
     .replace(/^[^a-z]+/, '')
     .slice(0, MOST_CHARACTERS);
   const advice = NAME.test(guess) ? `; did you mean "${guess}"?` : ', as in "building-permits".';
-  throw new OperatorError(
+  throw new UsageError(
     `"${name}" cannot be the name of a package: it must be lower-case words and digits with hyphens between, of up to ${MOST_CHARACTERS} characters${advice}`,
+  );
+};
+
+/** A configuration that names a built-in module never reaches a package of the same name. */
+const checkShadow = (kind: TemplateKind, name: string): void => {
+  const builtins = Object.keys(kind === 'plugin' ? plugins : adapters);
+  if (!builtins.includes(name)) return;
+  throw new OperatorError(
+    `"${name}" cannot be the name of a package: a built-in ${kind} has it, which a configuration would get in its place; did you mean "my-${name}"?`,
   );
 };
 
@@ -45,7 +56,8 @@ const valuesOf = (name: string): Readonly<Record<string, string>> => ({
  */
 export const writeTemplate = async (kind: TemplateKind, name: string, to: string): Promise<WrittenPackage> => {
   checkName(name);
-  const template = join(packageRoot, 'templates', kind);
+  checkShadow(kind, name);
+  const template = join(packageRoot, 'cli/templates', kind);
   const folder = join(to, name);
   const values = valuesOf(name);
   const fill = (text: string): string => text.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] ?? '');

@@ -1,4 +1,4 @@
-/** `metro-forecast validate`: says whether a dataset directory keeps every rule. */
+/** `metro-forecast validate`: checks a dataset directory by every rule of the format. */
 import type { Command } from 'commander';
 import { loadConfig } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';

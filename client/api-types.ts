@@ -129,6 +129,10 @@ export type BacktestGroup = {
   readonly group: string;
   /** Scored forecasts. */
   readonly n: number;
+  /** Mean point forecast, in percent. */
+  readonly mean_point: number;
+  /** Mean published change, in percent. */
+  readonly mean_realized: number;
   /** Mean absolute error, in percentage points. */
   readonly mae_pp: number;
   /** The same of persistence. */
@@ -151,6 +155,8 @@ export type BacktestGroup = {
   readonly declines: number;
   /** Of these, those with a point forecast below 0. */
   readonly declines_called: number;
+  /** Point forecasts below 0, right or wrong. */
+  readonly decline_calls: number;
   /** Share of realized values below 0. */
   readonly decline_share: number;
   /** Mean `decline_probability` of the same forecasts: equal to `decline_share` where grades say what comes true. */
@@ -268,15 +274,21 @@ export type HpiObservation = {
   readonly period_start: string;
   /** Index level. */
   readonly value: number;
+  /** Standard error of `value`, where `fields` asks for it. */
+  readonly standard_error?: number | null;
 };
 
 export type MacroObservation = {
+  /** The series, where several are asked for. */
+  readonly series_id?: string;
   /** First day of the period. */
   readonly period_start: string;
-  /** In the units of the series. */
+  /** In the units of the series, or as `units` says. */
   readonly value: number;
   /** The market, on rows of `metro_hpi`. */
   readonly cbsa?: string;
+  /** The series that values are divided by, where `units=real`. */
+  readonly deflator?: string;
 };
 
 export type Market = {
@@ -332,6 +344,10 @@ export type Mover = {
   readonly prior_run_at: string;
 };
 
+export type Ready = {
+  readonly status: 'ok';
+};
+
 export type Series = {
   readonly series_id: string;
   readonly title: string;
@@ -377,6 +393,30 @@ export type Status = {
   }[];
 };
 
+export type Vintage = {
+  /** As in the header `Snapshot-Version`. */
+  readonly version: string;
+  /** Date up to which its data was known. */
+  readonly vintage: string;
+  /** When it became the current one. */
+  readonly published_at: string;
+  /** Whether it is what is served without `as_of`. */
+  readonly current: boolean;
+  /** Since the publication before; null where the store does not keep that one. */
+  readonly changes: {
+    /** Markets that came or went. */
+    readonly markets: number;
+    /** Values of the index and of macro series that the publication before did not have. */
+    readonly values_added: number;
+    /** Values that it had otherwise. */
+    readonly values_revised: number;
+    /** Values that it had, and this one has not. */
+    readonly values_removed: number;
+    /** Completed runs that it did not have. */
+    readonly runs_added: number;
+  } | null;
+};
+
 /** What each path takes, path and query parameters alike, and what it answers with. */
 export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
@@ -390,8 +430,14 @@ export interface Paths {
       readonly risk_score?: string;
       /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** Which keys each row has, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Their sequence stays the same. */
+      readonly fields?: string;
+      /** How many rows at most; the header `Link` then leads to the next ones. Without it: all. */
+      readonly limit?: number;
+      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      readonly after?: string;
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -412,8 +458,8 @@ export interface Paths {
   /** Every metropolitan area of the United States and its divisions */
   readonly '/areas': {
     readonly input: {
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -440,8 +486,10 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** Which keys each row has, separated by commas: period_start, value, and standard_error, which is null where the dataset has none. Without it: period_start and value. */
+      readonly fields?: string;
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -460,8 +508,14 @@ export interface Paths {
       readonly risk_score?: string;
       /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** Which keys each row has, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Their sequence stays the same. */
+      readonly fields?: string;
+      /** How many rows at most; the header `Link` then leads to the next ones. Without it: all. */
+      readonly limit?: number;
+      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      readonly after?: string;
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -478,8 +532,8 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -496,8 +550,8 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -512,8 +566,8 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -528,8 +582,8 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -540,8 +594,8 @@ export interface Paths {
   /** Every completed model run */
   readonly '/forecast-runs': {
     readonly input: {
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -564,8 +618,12 @@ export interface Paths {
     readonly input: {
       /** What to group by. */
       readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size';
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** Earliest period, inclusive. */
+      readonly since?: string;
+      /** Latest period, inclusive. */
+      readonly until?: string;
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -573,19 +631,21 @@ export interface Paths {
       readonly data: readonly BacktestGroup[];
     };
   };
-  /** Observations of one series */
+  /** Observations of one series or several */
   readonly '/observations': {
     readonly input: {
-      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. */
+      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. Several are separated by commas; each row then says its `series_id`. */
       readonly series_id: string;
       /** Earliest period, inclusive. */
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** Narrows `metro_hpi` to one market: exactly 5 digits. */
+      /** Narrows `metro_hpi` to one market, or to several separated by commas: 5 digits each. */
       readonly cbsa?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** `level`: as published. `change`: less the period before, or the trading day before. `log`: natural logarithm. `yoy`: percent change from the same period a year before. `real`: in prices of 1982-84, which is the level / CPIAUCSL * 100, by the mean of the months of a quarter or year that are published; rows then say their `deflator`. What cannot be computed is left out; computed values have 8 decimals. */
+      readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -596,8 +656,8 @@ export interface Paths {
   /** The catalogue of every published series */
   readonly '/series': {
     readonly input: {
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -616,8 +676,14 @@ export interface Paths {
       readonly risk_score?: string;
       /** What to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** Which keys each row has, separated by commas: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Their sequence stays the same. */
+      readonly fields?: string;
+      /** How many rows at most; the header `Link` then leads to the next ones. Without it: all. */
+      readonly limit?: number;
+      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      readonly after?: string;
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -634,10 +700,14 @@ export interface Paths {
       readonly signal?: string;
       /** What to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
+      /** Which keys each row has, separated by commas: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Their sequence stays the same. */
+      readonly fields?: string;
       /** How many at most. */
       readonly limit?: number;
-      /** The form of the answer; wins over the header `Accept`. Without both: JSON. */
-      readonly format?: 'json' | 'csv';
+      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      readonly after?: string;
+      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      readonly format?: 'json' | 'csv' | 'ndjson';
       /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
       readonly as_of?: string;
     };
@@ -645,12 +715,24 @@ export interface Paths {
       readonly data: readonly Mover[];
     };
   };
+  /** What was published when, and what changed */
+  readonly '/vintages': {
+    readonly input: Readonly<Record<string, never>>;
+    readonly output: {
+      readonly data: readonly Vintage[];
+    };
+  };
   /** Health of the platform, its components and its sources */
   readonly '/status': {
     readonly input: Readonly<Record<string, never>>;
     readonly output: Status;
   };
-  /** Whether this replica can answer */
+  /** Whether this replica may get requests */
+  readonly '/ready': {
+    readonly input: Readonly<Record<string, never>>;
+    readonly output: Ready;
+  };
+  /** Whether this replica and its storage can respond */
   readonly '/health': {
     readonly input: Readonly<Record<string, never>>;
     readonly output: Health;

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import type { Collection, Document } from '../core/contracts/dataset.js';
 import { StorageError, type StorageErrorCode } from '../core/errors.js';
-import { compareBy } from '../core/storage/compare.js';
+import { compareBy } from '../core/storage/scalars.js';
 
 /** Equal items that a message shows on either side of the first difference. */
 const NEIGHBOURS = 3;

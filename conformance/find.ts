@@ -1,7 +1,7 @@
 /** Proves that many documents are found by equality, range, order and limit, each alone and all together. */
 import type { Collection, Document } from '../core/contracts/dataset.js';
 import type { Query, Scalar } from '../core/contracts/storage.js';
-import { compareScalars } from '../core/storage/compare.js';
+import { compareScalars } from '../core/storage/scalars.js';
 import { failsWith, isEmpty, sameSequence, sameSet, sameValue } from './expect.js';
 import { allRows, items, nothing, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';
@@ -15,6 +15,9 @@ const BY_SIZE = spots.orders![1]!;
 
 /** All that have a few dozen documents, so that each can be asked hundreds of times. */
 const small = [items, readings, twins, numbers, words, pairs, spots];
+
+/** How many documents a page of the tests has. */
+const PAGE = 4;
 
 const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
@@ -104,11 +107,13 @@ export const describeFind = (instance: () => Instance): void => {
     it('leaves the query and the key that it is given as they are', async () => {
       const range = { field: 'day', from: '2024-01-31', to: '2024-02-01' };
       const query = { order: [...readings.key], equal: { station: 'west' }, range, descending: true, limit: 3 };
+      const further = { order: [...readings.key], equal: { station: 'west' }, after: ['2024-02-01', 2] };
       const key = ['west', '2024-01-31', 2];
-      const [queryBefore, keyBefore] = [structuredClone(query), [...key]];
+      const [queryBefore, furtherBefore, keyBefore] = structuredClone([query, further, key] as const);
       await found(readings, query);
+      await found(readings, further);
       await withSnapshot(instance(), (snapshot) => snapshot.get('readings', key));
-      sameValue(query, queryBefore, 'the query to be as it was');
+      sameValue([query, further], [queryBefore, furtherBefore], 'the query to be as it was');
       sameValue(key, keyBefore, 'the key to be as it was');
     });
   });
@@ -282,6 +287,93 @@ export const describeFind = (instance: () => Instance): void => {
     it('descending is the exact reverse for any string and number', async () => {
       for (const collection of [numbers, words, pairs, spots]) {
         for (const order of ordersOf(collection)) await isSequence(collection, { order, descending: true });
+      }
+    });
+  });
+
+  describe('find(collection, { after })', () => {
+    const placeOf = (document: Document, fields: readonly string[]) => fields.map((field) => document[field] as Scalar);
+    /** What comes behind each document that a query finds, in both directions. */
+    const behindEach = async (collection: Collection, query: Query): Promise<void> => {
+      const free = query.order.slice(Object.keys(query.equal ?? {}).length);
+      for (const document of answerOf(all(collection), query)) {
+        for (const descending of [false, true]) {
+          await isSequence(collection, { ...query, descending, after: placeOf(document, free) });
+        }
+      }
+    };
+
+    it('goes on behind any document, without it, in either direction', async () => {
+      for (const collection of [items, readings]) await behindEach(collection, { order: collection.key });
+    });
+
+    it('lets later fields of an order decide behind a tie of earlier ones', async () => {
+      for (const order of [BY_RANK, BY_GRADE]) await behindEach(items, { order });
+      await behindEach(readings, { order: readings.orders![0]! });
+    });
+
+    it('goes on behind any string and number', async () => {
+      for (const collection of [words, numbers]) await behindEach(collection, { order: collection.key });
+      for (const order of [BY_NAME, BY_SIZE]) await behindEach(spots, { order });
+    });
+
+    it('compares the fields of a place one after the other, not joined', async () => {
+      for (const order of ordersOf(pairs)) await behindEach(pairs, { order });
+    });
+
+    it('goes on behind a place that no document has', async () => {
+      for (const descending of [false, true]) {
+        for (const word of absentWords) await isSequence(words, { order: words.key, descending, after: [word] });
+        for (const value of absentNumbers)
+          await isSequence(numbers, { order: numbers.key, descending, after: [value] });
+        for (const id of ['', 'i', 'i05x', 'z']) {
+          await isSequence(items, { order: items.key, descending, after: [id] });
+          for (const rank of [-5, 0, 2, 3, 50]) {
+            await isSequence(items, { order: BY_RANK, descending, after: [rank, 'b', id].slice(0, BY_RANK.length) });
+          }
+        }
+      }
+    });
+
+    it('is a place among the further fields where there is equality', async () => {
+      for (const grade of 'abc') await behindEach(items, { order: BY_GRADE, equal: { grade } });
+      await behindEach(readings, { order: readings.key, equal: { station: 'west' } });
+      await behindEach(readings, { order: readings.key, equal: { station: 'west', day: '2024-01-31' } });
+    });
+
+    it('meets a range on any field, on either side of its bounds', async () => {
+      const days = { field: 'day', from: '2024-01-31', to: '2024-02-01' };
+      for (const station of ['north', 'west']) {
+        for (const day of ['2024-01-30', '2024-01-31', '2024-02-01', '2024-02-02']) {
+          for (const range of [days, { field: 'hour', from: 2, to: 9 }, { field: 'day', from: day, to: day }]) {
+            for (const descending of [false, true]) {
+              const query = { order: readings.key, range, descending };
+              await isSequence(readings, { ...query, after: [station, day, 9] });
+              await isSequence(readings, { ...query, equal: { station }, after: [day, 9] });
+            }
+          }
+        }
+      }
+    });
+
+    it('counts the limit from the place on', async () => {
+      for (const [collection, query] of shapesOfQueries()) {
+        const answer = answerOf(all(collection), query);
+        const free = query.order.slice(Object.keys(query.equal ?? {}).length);
+        const after = placeOf(answer[Math.floor(answer.length / 2)]!, free);
+        for (const limit of [0, 1, 2, answer.length]) await isSequence(collection, { ...query, after, limit });
+      }
+    });
+
+    it('makes pages, one behind the other, which are the whole list', async () => {
+      for (const [collection, query] of shapesOfQueries()) {
+        const free = query.order.slice(Object.keys(query.equal ?? {}).length);
+        const whole = answerOf(all(collection), query);
+        for (let start = 0; start <= whole.length; start += PAGE) {
+          const last = whole[start - 1];
+          const paged = { ...query, limit: PAGE, ...(last && { after: placeOf(last, free) }) };
+          sameSequence(collection, await found(collection, paged), whole.slice(start, start + PAGE), paged);
+        }
       }
     });
   });

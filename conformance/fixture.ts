@@ -1,7 +1,7 @@
 /** The suite's own dataset: collections that bring every case of the contract, and no real subject. */
 import type { Collection, Document, Manifest } from '../core/contracts/dataset.js';
 import type { Dataset } from '../core/contracts/storage.js';
-import { compareBy } from '../core/storage/compare.js';
+import { compareBy } from '../core/storage/scalars.js';
 import { numbers as numberValues, shapes as shapeValues, typedRows, words as wordValues } from './tricky-values.js';
 
 const object = (properties: Record<string, object>) => ({

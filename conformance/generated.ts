@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import type { Collection, Document } from '../core/contracts/dataset.js';
 import type { Query, Scalar } from '../core/contracts/storage.js';
-import { compareBy } from '../core/storage/compare.js';
+import { compareBy } from '../core/storage/scalars.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameSequence, sameValue } from './expect.js';
 import { allRows, inBatches, items, manifestOf, numbers, pairs, readings, spots, words } from './fixture.js';
@@ -55,6 +55,7 @@ interface QueryRecipe {
   readonly equal: readonly ValueRecipe[];
   readonly range: { readonly field: number; readonly from: ValueRecipe | null; readonly to: ValueRecipe | null } | null;
   readonly descending: boolean;
+  readonly after: { readonly like: number; readonly odd: readonly (ValueRecipe | null)[] } | null;
   readonly limit: number | null;
 }
 
@@ -69,6 +70,7 @@ const queryRecipe = ({ array, boolean, nat, option, record }: Check): FastCheck.
     equal: array(value, { maxLength: 4 }),
     range: option(record({ field: nat(10), from: option(value), to: option(value) })),
     descending: boolean(),
+    after: option(record({ like: nat(500), odd: array(option(value), { maxLength: 4 }) })),
     limit: option(nat(100)),
   });
 };
@@ -83,6 +85,8 @@ const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonl
     odd === ODD || documents.length === 0
       ? among(NEIGHBOURS[typeOf(collection, field)]!, pick)
       : (among(documents, pick)[field] as Scalar);
+  const placeFor = (field: string, { like, odd }: NonNullable<QueryRecipe['after']>, i: number): Scalar =>
+    valueFor(field, odd[i] ?? { pick: like, odd: 0 });
   // Mostly all of one document, or hardly anything would be found.
   const equal = order.slice(0, fixed).map((field, i) => {
     const other = recipe.equal[i];
@@ -102,6 +106,7 @@ const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonl
       },
     }),
     ...(recipe.descending && { descending: true }),
+    ...(recipe.after && free.length > 0 && { after: free.map((field, i) => placeFor(field, recipe.after!, i)) }),
     ...(recipe.limit !== null && { limit: recipe.limit % (documents.length + 3) }),
   };
 };
@@ -185,9 +190,11 @@ const holds = async <T>(
   shown: (value: T) => string,
 ): Promise<void> => {
   let failure: Error | undefined;
+  let running: Promise<void> | undefined;
   const property = check.asyncProperty(arbitrary, async (value) => {
     try {
-      await test(value);
+      running = test(value);
+      await running;
     } catch (error) {
       failure = error as Error;
       throw error;
@@ -199,6 +206,8 @@ const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS,
     markInterruptAsFailure: false,
   });
+  // The time limit leaves the last example running, which would write into a folder that is removed.
+  await running?.catch(() => undefined);
   if (!result.failed) return;
   const [smallest] = result.counterexample as [T];
   const found = `found by ${result.numRuns} examples, made smaller ${result.numShrinks} times`;

@@ -7,7 +7,7 @@ import type { Collection, Document } from '../core/contracts/dataset.js';
 import { systemClock } from '../core/contracts/runtime.js';
 import type { AdapterContext, Dataset, Query, Snapshot, StorageAdapter } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually } from './expect.js';
+import { eventually, sameList } from './expect.js';
 import { collections, datasetOf } from './fixture.js';
 
 type Collections = ReadonlyMap<string, Collection>;
@@ -40,6 +40,13 @@ const versionIfAny = (adapter: StorageAdapter): string | undefined => {
   } catch {
     return undefined;
   }
+};
+
+/** Waits until `changed()` has been called again, and that with this version. `before` counts the calls until then. */
+export const changedTo = async (version: string, { changes }: Opened, before: number): Promise<void> => {
+  await eventually('changed() is called', () => changes.length > before, 2000);
+  const seen = new Set(changes.slice(before));
+  sameList([...seen], [version], 'changed() to be called once snapshot() has the other version');
 };
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Document, Manifest } from '../core/contracts/dataset.js';
 import type { Scalar, Snapshot } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, sameItems, sameList, sameSequence, sameValue } from './expect.js';
+import { sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import {
   anotherDataset,
   collections,
@@ -22,6 +22,7 @@ import {
 } from './fixture.js';
 import {
   cannotChange,
+  changedTo,
   currentVersion,
   find,
   itUnless,
@@ -298,9 +299,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
     withInstance(target, async (instance) => {
       const before = instance.changes.length;
       await makeCurrent(target, instance, anotherDataset());
-      await eventually('changed() is called', () => instance.changes.length > before, 2000);
-      const seen = new Set(instance.changes.slice(before));
-      sameList([...seen], [SECOND], 'changed() to be called once snapshot() has the new version');
+      await changedTo(SECOND, instance, before);
     }),
   );
 };

@@ -1,7 +1,7 @@
 /** Proves that a large collection is read whole, in part, and by many at once. */
 import assert from 'node:assert/strict';
 import type { Document } from '../core/contracts/dataset.js';
-import type { Query } from '../core/contracts/storage.js';
+import type { Query, Scalar } from '../core/contracts/storage.js';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
 import { allRows, CROWD_BLOCKS, CROWD_SEATS, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';
@@ -43,6 +43,17 @@ export const describeMany = (instance: () => Instance): void => {
       await withSnapshot(instance(), async (snapshot) => {
         assert.equal((await snapshot.get('crowd', [-5, 999]))?.['name'], 'Somebody in seat 999');
       });
+    });
+
+    it('is found page by page', async () => {
+      const byScore = { order: BY_SCORE, range: { field: 'block', from: 1 }, descending: true };
+      for (const query of [{ order: crowd.key }, byScore]) {
+        const whole = answerOf(rowsWithCrowd()['crowd']!, query);
+        for (let start = 0; start < whole.length; start += 9973) {
+          const after = query.order.map((field) => whole[start]![field] as Scalar);
+          await isSequence({ ...query, after, limit: 1500 });
+        }
+      }
     });
 
     it('is found by another order', async () => {

@@ -1,18 +1,17 @@
 /**
  * What happens to every request: middleware run from top to bottom, and what follows their `next()` from bottom to top.
- * A refusal is thrown and becomes a response in `errors`, so all above it act on refusals too. Limits come before keys
- * and keys before faults, so that nobody learns or causes anything without being counted.
+ * A refusal is thrown and becomes a response in `errors`, so the middleware above `errors` see refusals as responses.
+ * The limit comes before the key and the key before faults of the request, so that every request is counted.
  */
 import type { Middleware } from 'koa';
+import type { TrustProxy } from './http/caller-address.js';
 import type { CommonHeaders } from './http/headers.js';
 import { ServiceKoa } from './http/service-koa.js';
-import { answer } from './middleware/answer.js';
-import { authorize } from './middleware/authorize.js';
-import { checkRequest } from './middleware/check-request.js';
-import { commonHeaders } from './middleware/common-headers.js';
+import { checkRequest, type FindEndpointDependencies, findEndpoint } from './middleware/check-request.js';
+import { addCommonHeaders } from './middleware/common-headers.js';
 import { errors } from './middleware/errors.js';
-import { type FindEndpointDependencies, findEndpoint } from './middleware/find-endpoint.js';
-import { type IdentifyDependencies, identify } from './middleware/identify.js';
+import { handle } from './middleware/handle.js';
+import { authorize, type IdentifyDependencies, identify } from './middleware/identify.js';
 import { type LimitDependencies, limit } from './middleware/limit.js';
 import { type ObserveDependencies, observe } from './middleware/observe.js';
 import { respond } from './middleware/respond.js';
@@ -22,7 +21,7 @@ export interface KoaDependencies
     FindEndpointDependencies,
     IdentifyDependencies,
     LimitDependencies {
-  /** The lines that every response has. */
+  /** The headers that every response has. */
   readonly headers: CommonHeaders;
   /** Of all plugins: runs for every request, unlike a plugin's `middleware`, which runs for its own endpoints. */
   readonly serviceMiddleware: readonly Middleware[];
@@ -30,8 +29,8 @@ export interface KoaDependencies
   readonly realm: string;
   /** Whether responses are compressed. */
   readonly compression: boolean;
-  /** How many proxies stand before the service. */
-  readonly trustProxy: number;
+  /** How many proxies stand before the service, or the networks that they are in. */
+  readonly trustProxy: TrustProxy;
 }
 
 export const createKoa = (deps: KoaDependencies): ServiceKoa => {
@@ -39,7 +38,7 @@ export const createKoa = (deps: KoaDependencies): ServiceKoa => {
 
   app.use(observe(deps)); // reports the response, once it is written, to log, metrics and plugins' observers
   app.use(respond(deps)); // writes the response itself, in place of Koa: compressed, or as a 304, where that is right
-  app.use(commonHeaders(deps)); // sets what every response has, before anything else runs: request id, security, CORS
+  app.use(addCommonHeaders(deps)); // sets what every response has, before anything else runs: request id, security, CORS
   app.use(app.around(errors(deps), deps.serviceMiddleware)); // plugins' `serviceMiddleware`; what they throw: `errors`
   app.use(errors(deps)); // makes a response of what the middleware below throw, and keeps the headers set above
   app.use(findEndpoint(deps)); // finds the route or mount and parses its parameters; checkRequest reports what is wrong
@@ -47,7 +46,7 @@ export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   app.use(limit(deps)); // counts the request against its caller's limit; past it 429
   app.use(authorize(deps)); // 401 without a valid key, if the endpoint needs one; others ignore a wrong key
   app.use(checkRequest(deps)); // 400, 404, 405 or 406, for what findEndpoint has found wrong
-  app.use(answer()); // runs the `middleware` of the endpoint's plugin, then the route or mount
+  app.use(handle()); // runs the `middleware` of the endpoint's plugin, then the route or mount
 
   return app.complete(); // the list above is complete: `use` from now on adds middleware behind `serviceMiddleware`
 };

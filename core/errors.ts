@@ -6,98 +6,110 @@ export interface ErrorKind {
   readonly status: number;
   /** The default sentence; it says what to do next. */
   readonly sentence: string;
-  /** For the documentation: when it is answered. */
+  /** When the error occurs, for the documentation. */
   readonly when: string;
 }
 
-const kind = <C extends string>(code: C, status: number, sentence: string, when: string) => ({
-  code,
-  status,
-  sentence,
-  when,
-});
-
 /** The framework's own errors. Plugins add theirs with `defineError`. */
 export const errors = {
-  missing_parameter: kind(
-    'missing_parameter',
-    400,
-    'A required parameter is missing.',
-    'A required parameter is absent.',
-  ),
-  invalid_parameter: kind(
-    'invalid_parameter',
-    400,
-    'A part of the request is not valid.',
-    'A parameter has the wrong type, range, pattern or calendar date, or is given twice; or the request itself is malformed.',
-  ),
-  unknown_parameter: kind(
-    'unknown_parameter',
-    400,
-    'This endpoint has no such query parameter.',
-    'A query parameter that the endpoint does not have.',
-  ),
-  missing_api_key: kind(
-    'missing_api_key',
-    401,
-    'Send an API key in the header "Authorization: Bearer <API_KEY>".',
-    'The request carries no credentials.',
-  ),
-  invalid_api_key: kind(
-    'invalid_api_key',
-    401,
-    'The API key is not valid. Check that it is complete, current and sent as "Authorization: Bearer <API_KEY>".',
-    'The key is malformed, unknown, expired, revoked or not entitled.',
-  ),
-  route_not_found: kind(
-    'route_not_found',
-    404,
-    'There is nothing at this address. The list of endpoints is in openapi.json.',
-    'The path is not one of the service.',
-  ),
-  snapshot_not_found: kind(
-    'snapshot_not_found',
-    404,
-    'There is no snapshot of this date. Leave "as_of" out for the current one.',
-    'The store keeps no snapshot that was current at the date `as_of`, or keeps the current snapshot only.',
-  ),
-  method_not_allowed: kind(
-    'method_not_allowed',
-    405,
-    'This API is read-only: use GET, HEAD or OPTIONS.',
-    'Any method but GET, HEAD and OPTIONS.',
-  ),
-  not_acceptable: kind(
-    'not_acceptable',
-    406,
-    'The Accept header excludes everything that this endpoint offers. Send "Accept: application/json".',
-    'The `Accept` header excludes everything that the endpoint offers.',
-  ),
-  uri_too_long: kind('uri_too_long', 414, 'The request target is too long.', 'The request target is too long.'),
-  headers_too_large: kind(
-    'headers_too_large',
-    431,
-    'The request headers are too large.',
-    'The request headers are too large.',
-  ),
-  rate_limited: kind(
-    'rate_limited',
-    429,
-    'Too many requests. Try again after the seconds in Retry-After.',
-    'The limit of requests per minute is used up.',
-  ),
-  internal_error: kind(
-    'internal_error',
-    500,
-    'Something went wrong on our side. Report it with the X-Request-Id of this response.',
-    'An unexpected fault; its cause is in the log under the request id.',
-  ),
-  service_unavailable: kind(
-    'service_unavailable',
-    503,
-    'The service cannot answer right now. Try again after the seconds in Retry-After.',
-    'Overload, shutdown, or storage that cannot be read.',
-  ),
+  missing_parameter: {
+    code: 'missing_parameter',
+    status: 400,
+    sentence: 'A required parameter is missing.',
+    when: 'A required parameter is absent.',
+  },
+  invalid_parameter: {
+    code: 'invalid_parameter',
+    status: 400,
+    sentence: 'A part of the request is not valid.',
+    when: 'A parameter has the wrong type, range, pattern or calendar date, or is given twice; or the request itself is malformed.',
+  },
+  unknown_parameter: {
+    code: 'unknown_parameter',
+    status: 400,
+    sentence: 'This endpoint has no such query parameter.',
+    when: 'A query parameter that the endpoint does not have.',
+  },
+  missing_api_key: {
+    code: 'missing_api_key',
+    status: 401,
+    sentence: 'Send an API key in the header "Authorization: Bearer <API_KEY>".',
+    when: 'The request carries no credentials.',
+  },
+  invalid_api_key: {
+    code: 'invalid_api_key',
+    status: 401,
+    sentence:
+      'The API key is not valid. Check that it is complete, current and sent as "Authorization: Bearer <API_KEY>".',
+    when: 'The key is malformed, unknown, expired, revoked or not entitled.',
+  },
+  not_in_tier: {
+    code: 'not_in_tier',
+    status: 403,
+    sentence: 'The tier of this API key does not include this endpoint. GET /usage says which tier it is.',
+    when: 'The key is valid, and its tier does not include the endpoint.',
+  },
+  route_not_found: {
+    code: 'route_not_found',
+    status: 404,
+    sentence: 'There is nothing at this address. The list of endpoints is in openapi.json.',
+    when: 'The path is not one of the service.',
+  },
+  snapshot_not_found: {
+    code: 'snapshot_not_found',
+    status: 404,
+    sentence: 'There is no snapshot of this date. Leave "as_of" out for the current one.',
+    when: 'The store keeps no snapshot that was current at the date `as_of`, or keeps the current snapshot only.',
+  },
+  method_not_allowed: {
+    code: 'method_not_allowed',
+    status: 405,
+    sentence: 'This API is read-only: use GET, HEAD or OPTIONS.',
+    when: 'Any method but GET, HEAD and OPTIONS.',
+  },
+  not_acceptable: {
+    code: 'not_acceptable',
+    status: 406,
+    sentence: 'The Accept header excludes everything that this endpoint offers. Send "Accept: application/json".',
+    when: 'The `Accept` header excludes everything that the endpoint offers.',
+  },
+  uri_too_long: {
+    code: 'uri_too_long',
+    status: 414,
+    sentence: 'The request target is too long.',
+    when: 'The request target is too long.',
+  },
+  headers_too_large: {
+    code: 'headers_too_large',
+    status: 431,
+    sentence: 'The request headers are too large.',
+    when: 'The request headers are too large.',
+  },
+  rate_limited: {
+    code: 'rate_limited',
+    status: 429,
+    sentence: 'Too many requests. Try again after the seconds in Retry-After.',
+    when: 'The limit of requests per minute is used up.',
+  },
+  quota_exceeded: {
+    code: 'quota_exceeded',
+    status: 429,
+    sentence:
+      'The quota of requests is used up. Try again after the seconds in Retry-After; GET /usage says what was used.',
+    when: 'The quota of requests of the UTC day or month is used up.',
+  },
+  internal_error: {
+    code: 'internal_error',
+    status: 500,
+    sentence: 'Something went wrong on our side. Report it with the X-Request-Id of this response.',
+    when: 'An unexpected fault; its cause is in the log under the request id.',
+  },
+  service_unavailable: {
+    code: 'service_unavailable',
+    status: 503,
+    sentence: 'The service cannot answer right now. Try again after the seconds in Retry-After.',
+    when: 'Overload, shutdown, or storage that cannot be read.',
+  },
 } as const satisfies Record<string, ErrorKind>;
 
 /** Declares an error of a plugin. Statuses are 4xx. */
@@ -111,8 +123,8 @@ export interface ErrorDetail {
 }
 
 /**
- * Errors that plugins and adapters throw across the boundary. They are told by name, so that a package with its own
- * copy of this one is understood too.
+ * Errors that plugins and adapters throw across the boundary. They are recognised by name, so that errors of a package
+ * with its own copy of this one count too.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -128,7 +140,7 @@ class BoundaryError extends Error {
 
 /** An error meant for the client. Everything else that is thrown, http-errors excepted, becomes `internal_error`. */
 export class ApiError extends BoundaryError {
-  /** As http-errors have them, for middleware that catch errors by `status`. */
+  /** Also a property of http-errors, by which other middleware tell errors. */
   readonly status: number;
   readonly statusCode: number;
   readonly expose = true;
@@ -149,8 +161,17 @@ export class ApiError extends BoundaryError {
   }
 }
 
+/**
+ * The 400 of a parameter with a wrong value.
+ * @param issue what is wrong, and what would be right, as it follows the parameter's name: `must be an integer`
+ */
+export const invalidParameter = (place: 'path' | 'query', name: string, issue: string): ApiError =>
+  new ApiError(errors.invalid_parameter, `The ${place} parameter "${name}" ${issue}${issue.endsWith('?') ? '' : '.'}`, {
+    details: [{ in: place, name, issue }],
+  });
+
 export type StorageErrorCode =
-  /** The backend cannot be reached or has not answered in time; it may come back by itself. */
+  /** The backend cannot be reached or has not responded in time; it may recover by itself. */
   | 'unavailable'
   /** The caller's signal was aborted. */
   | 'aborted'
@@ -162,7 +183,7 @@ export type StorageErrorCode =
   | 'invalid_query'
   /** The dataset breaks a rule, or could not be read whole. */
   | 'invalid_dataset'
-  /** Another publication, or a version of the same name, stands in the way. */
+  /** Another publication is under way, or a version of this name exists. */
   | 'conflict'
   /** There is no such version. */
   | 'unknown_version';
@@ -178,10 +199,12 @@ export class StorageError extends BoundaryError {
   }
 }
 
-/** A limiter that is to refuse while its store is away. */
+/** Rejection of a limiter with the policy `closed` while its store is away. */
 export class LimiterUnavailable extends BoundaryError {}
 
-/** A key store that cannot answer (`unavailable`), has no such id (`unknown_key`), or two of one (`conflict`). */
+/**
+ * What a key store rejects with: it is away (`unavailable`), the id is unknown (`unknown_key`) or exists (`conflict`).
+ */
 export class KeyStoreError extends BoundaryError {
   constructor(
     readonly code: 'unavailable' | 'unknown_key' | 'conflict' | 'invalid_file',
@@ -192,7 +215,7 @@ export class KeyStoreError extends BoundaryError {
   }
 }
 
-/** A mistake of the operator's: shown as it is, without a stack trace, one line a fault. */
+/** A mistake of the operator: shown without a stack trace, one line a fault. */
 export class OperatorError extends Error {
   constructor(
     readonly heading: string,

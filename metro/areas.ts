@@ -3,7 +3,7 @@
  * Office of Management and Budget, as the Census Bureau lists them; centres are the internal points of its Gazetteer of
  * 2025, in degrees. Both are public facts of the Census Bureau.
  */
-import { compareScalars } from '../core/storage/compare.js';
+import { compareScalars } from '../core/storage/scalars.js';
 
 export interface MetroArea {
   readonly cbsa: string;

@@ -1,5 +1,5 @@
 /** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
-import { CADENCES, type Cadence } from '../core/contracts/dataset.js';
+import { CADENCES, type Cadence, type Collection } from '../core/contracts/dataset.js';
 import { date, dateTime, nullable, record, text } from '../core/contracts/json-schema.js';
 import { collection } from '../core/contracts/plugin.js';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
@@ -32,6 +32,8 @@ export interface Hpi {
   /** First day of the quarter. */
   readonly period_start: string;
   readonly value: number;
+  /** Of `value`, as FHFA publishes it. Absent where it is not known. */
+  readonly standard_error?: number;
 }
 
 /** One observation of a macro series. */
@@ -142,17 +144,22 @@ export interface Backtest {
 export const METRO_HPI = 'metro_hpi';
 
 // Building blocks of the schemas below; routes use them too.
-export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' };
-export const percent = { type: 'number', description: 'In percent.' };
-export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' };
-const count = { type: 'integer', minimum: 1 };
-const tally = { type: 'integer', minimum: 0 };
-const size = { type: 'number', minimum: 0, description: 'In percentage points.' };
-export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning };
-export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning };
-export const forecast12m = { ...percent, description: forecastMeaning };
-export const lower80 = { ...percent, description: lowerMeaning };
-export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' };
+export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
+export const percent = { type: 'number', description: 'In percent.' } as const;
+export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' } as const;
+export const standardError = {
+  type: 'number',
+  minimum: 0,
+  description: 'Standard error of `value`, by its publisher.',
+} as const;
+const count = { type: 'integer', minimum: 1 } as const;
+const tally = { type: 'integer', minimum: 0 } as const;
+const size = { type: 'number', minimum: 0, description: 'In percentage points.' } as const;
+export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning } as const;
+export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning } as const;
+export const forecast12m = { ...percent, description: forecastMeaning } as const;
+export const lower80 = { ...percent, description: lowerMeaning } as const;
+export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' } as const;
 
 /** What a run says of where it comes from, beside its forecasts. */
 export const runOrigin = {
@@ -164,7 +171,7 @@ export const runOrigin = {
   },
   vintage: { ...date, description: 'Date up to which the data that it was computed from was known.' },
   published_at: { ...dateTime, description: 'When it was first published.' },
-};
+} as const;
 
 export const runRules = record({
   expand_point: { ...percent, description: '`expand` needs a `point` of at least this,' },
@@ -183,7 +190,7 @@ export const coefficients = {
   type: 'array',
   items: record({ name: text, value: { type: 'number' } }),
   description: 'Coefficients of the fit at the run.',
-};
+} as const;
 
 /** The fault of a period that ends after its dataset was made. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
@@ -191,7 +198,7 @@ const knownIn = (field: string, day: string, cadence: Cadence, created: string) 
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
 };
 
-export const markets = collection<Market>({
+export const markets: Collection<Market> = collection({
   name: 'markets',
   key: ['cbsa'],
   schema: record({
@@ -205,15 +212,15 @@ export const markets = collection<Market>({
   }),
 });
 
-export const hpi = collection<Hpi>({
+export const hpi: Collection<Hpi> = collection({
   name: 'hpi',
   key: ['cbsa', 'period_start'],
   references: [{ fields: ['cbsa'], to: 'markets' }],
-  schema: record({ cbsa, period_start: date, value: { type: 'number' } }),
+  schema: record({ cbsa, period_start: date, value: { type: 'number' } }, { standard_error: standardError }),
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'quarterly', created),
 });
 
-export const series = collection<Series>({
+export const series: Collection<Series> = collection({
   name: 'series',
   key: ['series_id'],
   schema: record({
@@ -234,7 +241,7 @@ export const series = collection<Series>({
     observation_end === null ? undefined : knownIn('observation_end', observation_end, cadence, created),
 });
 
-export const observations = collection<Observation>({
+export const observations: Collection<Observation> = collection({
   name: 'observations',
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
@@ -243,7 +250,7 @@ export const observations = collection<Observation>({
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 
-export const forecastRuns = collection<ForecastRun>({
+export const forecastRuns: Collection<ForecastRun> = collection({
   name: 'forecast_runs',
   key: ['id'],
   orders: [['run_at', 'id']],
@@ -261,7 +268,7 @@ export const forecastRuns = collection<ForecastRun>({
   ),
 });
 
-export const forecasts = collection<Forecast>({
+export const forecasts: Collection<Forecast> = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
@@ -292,7 +299,7 @@ export const forecasts = collection<Forecast>({
   },
 });
 
-export const backtests = collection<Backtest>({
+export const backtests: Collection<Backtest> = collection({
   name: 'backtests',
   key: ['as_of', 'model_version'],
   schema: record(

@@ -2,6 +2,15 @@
 import type { Cadence } from '../core/contracts/dataset.js';
 import { nextPeriod } from '../core/dataset/period.js';
 
+/** A quarter as people write it: `2005Q4`. */
+export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
+
+/** The index (as of `quarterIndex`) of a quarter written `2005Q4`, or undefined. */
+export const parseQuarter = (text: string): number | undefined => {
+  const [, year, quarter] = /^(\d{4})Q([1-4])$/i.exec(text) ?? [];
+  return year && quarter ? quarterIndex(Number(year), Number(quarter)) : undefined;
+};
+
 const DAY_MS = 86_400_000;
 
 /** Whether the text is a day of the calendar, written `YYYY-MM-DD`. */

@@ -1,4 +1,6 @@
-/** Rows of a collection on their way, in batches of any size. */
+/** Rows of a collection, in batches of any size; and the name of a dataset's version, made from its rows. */
+import { createHash } from 'node:crypto';
+import type { Source } from '../core/contracts/dataset.js';
 
 export type Rows = AsyncIterable<readonly object[]>;
 
@@ -15,4 +17,22 @@ export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = (
     onRead(all.length);
   }
   return all;
+};
+
+/**
+ * `2025-12-31-1f0c2a9b7d3e`: the vintage says to people what it is, the hash changes with the content, and
+ * with nothing else.
+ * @param collections every collection; read once each, in the map's order
+ */
+export const contentVersion = async (
+  vintage: string,
+  sources: readonly Source[],
+  collections: ReadonlyMap<string, () => Rows>,
+): Promise<string> => {
+  const hash = createHash('sha256').update(JSON.stringify(sources));
+  for (const [name, rows] of collections) {
+    hash.update(`\n${name}\n`);
+    for await (const batch of rows()) hash.update(batch.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  }
+  return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };

@@ -1,8 +1,8 @@
-/** Writes the JSON Schemas of the dataset's files for editors and other tools: `node dist/metro/write-schemas.js [DIR]`. */
+/** `npm run schemas`: writes the JSON Schemas of the dataset's files, for editors and other tools, into `docs/schemas`. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { schemaFiles } from '../core/dataset/schema-files.js';
-import { packageRoot } from '../core/package-root.js';
+import { packageRoot } from '../core/files/package.js';
 import { collections } from './collections.js';
 
 const [directory = join(packageRoot, 'docs', 'schemas')] = process.argv.slice(2);

@@ -1,7 +1,5 @@
 /** Forecasts: what the model says now, what it said at each past run, and how well that came true. */
-import { join } from 'node:path';
 import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
-import { packageRoot } from '../core/package-root.js';
 import {
   backtests,
   cbsa,
@@ -25,11 +23,11 @@ import {
   text,
   upper80,
 } from '../metro/collections.js';
-import { BREAKDOWN_KEYS, type BreakdownKey, breakdownOf } from '../metro/forecast/breakdown.js';
+import { BREAKDOWN_KEYS, breakdownOf } from '../metro/forecast/breakdown.js';
 import { components } from './forecast-status.js';
-import type { Selection } from './list-parameters.js';
+import { guidePage } from './guides/guide-page.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
-import { asset, filesIn, pageMount } from './pages/page-mount.js';
+import { asset, filesIn } from './pages/page-mount.js';
 import {
   cbsaParameter,
   checkSpan,
@@ -175,6 +173,8 @@ async function* rowsOfAll<T extends object>(snapshot: SnapshotReader, span: Span
 const groupProperties = {
   group: { ...text, description: 'The year, quarter, grade, signal, state or size of forecast.' },
   n: { type: 'integer', minimum: 1, description: 'Scored forecasts.' },
+  mean_point: { ...percent, description: 'Mean point forecast, in percent.' },
+  mean_realized: { ...percent, description: 'Mean published change, in percent.' },
   mae_pp: { type: 'number', minimum: 0, description: 'Mean absolute error, in percentage points.' },
   benchmark_mae_pp: { type: 'number', minimum: 0, description: 'The same of persistence.' },
   bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
@@ -189,6 +189,7 @@ const groupProperties = {
   },
   declines: { type: 'integer', minimum: 0, description: 'Realized values below 0.' },
   declines_called: { type: 'integer', minimum: 0, description: 'Of these, those with a point forecast below 0.' },
+  decline_calls: { type: 'integer', minimum: 0, description: 'Point forecasts below 0, right or wrong.' },
   decline_share: { ...rate, description: 'Share of realized values below 0.' },
   predicted_decline_share: {
     ...nullable(rate),
@@ -198,15 +199,13 @@ const groupProperties = {
 };
 const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
 
-/** The text of the documents, with the figures of the served snapshot in the place of those that it was written with. */
+/** The text of the documents, with the figures of the served snapshot in place of the figures in the file. */
 const methodology = () =>
-  pageMount({
+  guidePage({
     path: '/docs/methodology',
     summary: 'Methodology',
-    files: {
-      ...filesIn(asset('methodology', 'assets')),
-      'methodology.md': join(packageRoot, 'docs', 'methodology.md'),
-    },
+    document: 'methodology.md',
+    files: filesIn(asset('methodology', 'assets')),
   });
 
 export default definePlugin({
@@ -218,7 +217,7 @@ export default definePlugin({
   mounts: () => [methodology()],
   components,
   routes: () => [
-    dataRoute<Selection>({
+    dataRoute({
       path: '/forecasts',
       operationId: 'listForecasts',
       vintages: true,
@@ -226,19 +225,22 @@ export default definePlugin({
       description: 'As `/markets`, restricted to markets whose `forecast_12m` is not null.',
       parameters: { query: marketList.parameters },
       check: marketList.check,
+      columns: marketList.columns,
       response: {
         description: 'Markets with a forecast.',
         schema: listOf(marketSchema),
         example: { data: [marketExample] },
+        headers: marketList.headers,
       },
-      handler: async (input, { snapshot }) => {
-        const scored = (await snapshot.find(markets)).filter(({ forecast_12m }) => forecast_12m !== null);
-        return { data: marketList.select(scored, input) };
+      handler: async (input, context) => {
+        const scored = (await context.snapshot.find(markets)).filter(({ forecast_12m }) => forecast_12m !== null);
+        return marketList.answer(scored, input, context);
       },
     }),
-    dataRoute<{ cbsa: string } & Span>({
+    dataRoute({
       path: '/forecasts/{cbsa}/history',
       operationId: 'getForecastHistory',
+      parquet: true,
       vintages: true,
       summary: 'What the model says of one market at each past quarter',
       description:
@@ -256,9 +258,10 @@ export default definePlugin({
         data: await rowsOfMarket(snapshot, cbsa, span, asHistory),
       }),
     }),
-    dataRoute<{ cbsa: string } & Span>({
+    dataRoute({
       path: '/markets/{cbsa}/forecast-track',
       operationId: 'getForecastTrack',
+      parquet: true,
       vintages: true,
       summary: 'Each past forecast of one market beside what came true',
       description: 'One row per completed run that scored the market, oldest first.',
@@ -274,9 +277,10 @@ export default definePlugin({
       },
       handler: async ({ cbsa, ...span }, { snapshot }) => ({ data: await rowsOfMarket(snapshot, cbsa, span, asTrack) }),
     }),
-    dataRoute<Span>({
+    dataRoute({
       path: '/forecast-history',
       operationId: 'listForecastHistories',
+      parquet: true,
       vintages: true,
       summary: 'What the model says of every market at each past quarter',
       description: 'The rows of `/forecasts/{cbsa}/history` of all areas, by CBSA code, then oldest first.',
@@ -292,9 +296,10 @@ export default definePlugin({
       },
       handler: async (span, { snapshot }) => ({ data: rowsOfAll(snapshot, span, asHistory) }),
     }),
-    dataRoute<Span>({
+    dataRoute({
       path: '/forecast-track',
       operationId: 'listForecastTracks',
+      parquet: true,
       vintages: true,
       summary: 'Each past forecast of every market beside what came true',
       description: 'The rows of `/markets/{cbsa}/forecast-track` of all areas, by CBSA code, then oldest first.',
@@ -401,7 +406,7 @@ export default definePlugin({
         return { data: row ?? null };
       },
     }),
-    dataRoute<{ by: BreakdownKey }>({
+    dataRoute({
       path: '/forecast-backtest/breakdown',
       operationId: 'getForecastBacktestBreakdown',
       vintages: true,
@@ -418,8 +423,10 @@ export default definePlugin({
             required: true,
             example: 'year',
           },
+          ...spanParameters,
         },
       },
+      check: checkSpan,
       response: {
         description: 'One row a group, in their natural order; none without a backtest.',
         schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
@@ -428,6 +435,8 @@ export default definePlugin({
             {
               group: '2023',
               n: 1610,
+              mean_point: 3.4,
+              mean_realized: 2.8,
               mae_pp: 3.7,
               benchmark_mae_pp: 9.4,
               bias_pp: -0.6,
@@ -439,16 +448,20 @@ export default definePlugin({
               always_up_hit_rate: 0.91,
               declines: 141,
               declines_called: 12,
+              decline_calls: 31,
               decline_share: 0.0876,
               predicted_decline_share: 0.11,
             },
           ],
         },
       },
-      handler: async ({ by }, { snapshot }) => {
+      handler: async ({ by, since = '', until = '9999' }, { snapshot }) => {
         const runs = await completedRuns(snapshot);
         const names = new Map((await snapshot.find(markets)).map(({ cbsa, name }) => [cbsa, name]));
-        return { data: breakdownOf(runs, await snapshot.find(forecasts), names, by) };
+        const targets = (await snapshot.find(forecasts)).filter(
+          ({ target_period: target }) => since <= target && target <= until,
+        );
+        return { data: breakdownOf(runs, targets, names, by) };
       },
     }),
   ],

@@ -2,9 +2,8 @@
 import { createHash } from 'node:crypto';
 import { definePlugin, type MountContext } from '../core/contracts/plugin.js';
 import { ApiError, errors } from '../core/errors.js';
-import { mediaTypeChooser } from '../core/http/negotiation.js';
-import { jsonRepresentation, Representation } from '../core/http/representation.js';
-import { packageVersion } from '../core/package-root.js';
+import { packageVersion } from '../core/files/package.js';
+import { jsonRepresentation, mediaTypeChooser, Representation } from '../core/http/representation.js';
 import { escapeHtml } from './pages/template.js';
 
 /** Link relations: RFC 8631, and `terms-of-service` of RFC 6903. */
@@ -14,7 +13,7 @@ interface Link {
   readonly title: string;
 }
 
-/** By the operation that answers there. */
+/** By operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = ({ routes, mounts, basePath, service }: MountContext): Link[] => {

@@ -2,9 +2,10 @@
 import { dataRoute, definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, defineError } from '../core/errors.js';
 import { metroAreas } from '../metro/areas.js';
-import { cbsa, date, hpi, type Market, markets, nullable, record, text } from '../metro/collections.js';
+import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../metro/collections.js';
 import { metroService } from '../metro/service.js';
-import { listParameters, type Selection } from './list-parameters.js';
+import { guidePage } from './guides/guide-page.js';
+import { checkFields, fieldsOf, fieldsParameter, listParameters } from './list-parameters.js';
 import {
   cbsaParameter,
   checkSpan,
@@ -13,14 +14,13 @@ import {
   PLUGIN_VERSION,
   periodRange,
   requireMarket,
-  type Span,
   spanParameters,
 } from './shared.js';
 
 export const marketSchema = { title: 'Market', ...markets.schema };
 
 /** Parameters of lists of markets. */
-export const marketList = listParameters(marketSchema);
+export const marketList = listParameters<Market>(marketSchema);
 
 export const marketExample: Market = {
   id: 26420,
@@ -84,8 +84,16 @@ const hpiObservation = {
   properties: {
     period_start: { ...date, description: 'First day of the quarter.' },
     value: { type: 'number', description: 'Index level.' },
+    standard_error: {
+      ...nullable(standardError),
+      description: 'Standard error of `value`, where `fields` asks for it.',
+    },
   },
-};
+} as const;
+
+const HISTORY_FIELDS = Object.keys(hpiObservation.properties);
+/** Without `fields`. */
+const INDEX_ALONE = ['period_start', 'value'];
 
 export default definePlugin({
   name: 'markets',
@@ -94,8 +102,13 @@ export default definePlugin({
     'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
   collections: [markets, hpi],
   service: metroService,
+  mounts: () => [
+    guidePage({ path: '/docs/calling', summary: 'Calling the API', document: 'calling.md' }),
+    guidePage({ path: '/docs/vintages', summary: 'Vintages', document: 'vintages.md' }),
+    guidePage({ path: '/docs/csv', summary: 'CSV', document: 'csv.md' }),
+  ],
   routes: () => [
-    dataRoute<Selection>({
+    dataRoute({
       path: '/markets',
       operationId: 'listMarkets',
       vintages: true,
@@ -103,14 +116,16 @@ export default definePlugin({
       description: 'Every market of the snapshot, ordered by CBSA code unless `sort` says otherwise.',
       parameters: { query: marketList.parameters },
       check: marketList.check,
+      columns: marketList.columns,
       response: {
         description: 'All markets.',
         schema: listOf(marketSchema),
         example: { data: [marketExample] },
+        headers: marketList.headers,
       },
-      handler: async (input, { snapshot }) => ({ data: marketList.select(await snapshot.find(markets), input) }),
+      handler: async (input, context) => marketList.answer(await context.snapshot.find(markets), input, context),
     }),
-    dataRoute<{ cbsa: string }>({
+    dataRoute({
       path: '/markets/{cbsa}',
       operationId: 'getMarket',
       vintages: true,
@@ -133,7 +148,7 @@ export default definePlugin({
         return { data: [...metroAreas.values()].map((area) => ({ ...area, has_index: indexed.has(area.cbsa) })) };
       },
     }),
-    dataRoute<{ cbsa: string }>({
+    dataRoute({
       path: '/areas/{cbsa}',
       operationId: 'getArea',
       vintages: true,
@@ -155,15 +170,30 @@ export default definePlugin({
         return { ...area, has_index: (await snapshot.get(markets, [cbsa])) !== undefined };
       },
     }),
-    dataRoute<{ cbsa: string } & Span>({
+    dataRoute({
       path: '/markets/{cbsa}/history',
       operationId: 'getMarketHistory',
       vintages: true,
       summary: 'The full quarterly house price index of one market',
       description: 'Oldest quarter first. Quarters without a published value are left out.',
-      parameters: { path: { cbsa: cbsaParameter }, query: spanParameters },
+      parameters: {
+        path: { cbsa: cbsaParameter },
+        query: {
+          ...spanParameters,
+          fields: {
+            ...fieldsParameter(HISTORY_FIELDS, 'period_start,value,standard_error'),
+            description:
+              'Which keys each row has, separated by commas: period_start, value, and standard_error, which is null ' +
+              'where the dataset has none. Without it: period_start and value.',
+          },
+        },
+      },
       errors: [marketNotFound],
-      check: checkSpan,
+      check({ fields, ...span }) {
+        checkSpan(span);
+        checkFields(HISTORY_FIELDS, fields);
+      },
+      columns: ({ fields }) => fieldsOf(HISTORY_FIELDS, fields) ?? INDEX_ALONE,
       response: {
         description: 'The index, one row a quarter.',
         schema: listOf(hpiObservation),
@@ -172,7 +202,9 @@ export default definePlugin({
       handler: async ({ cbsa, ...span }, { snapshot }) => {
         await requireMarket(snapshot, cbsa);
         const rows = await snapshot.find(hpi, { equal: { cbsa }, ...periodRange(span) });
-        return { data: rows.map(({ period_start, value }) => ({ period_start, value })) };
+        return {
+          data: rows.map(({ period_start, value, standard_error = null }) => ({ period_start, value, standard_error })),
+        };
       },
     }),
   ],

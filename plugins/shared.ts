@@ -1,8 +1,7 @@
 /** What several groups of endpoints have in common: the market lookup, the runs, and shapes. */
-import type { JsonSchema } from '../core/contracts/json-schema.js';
+import { type JsonSchema, record } from '../core/contracts/json-schema.js';
 import type { Parameter, SnapshotReader } from '../core/contracts/plugin.js';
-import type { Query } from '../core/contracts/storage.js';
-import { ApiError, defineError, errors } from '../core/errors.js';
+import { ApiError, defineError, invalidParameter } from '../core/errors.js';
 import { metroAreas } from '../metro/areas.js';
 import { cbsa, date, type ForecastRun, forecastRuns, type Market, markets } from '../metro/collections.js';
 
@@ -15,7 +14,7 @@ export const marketNotFound = defineError({
   when: 'The CBSA code is not one of a market.',
 });
 
-export const cbsaParameter: Parameter = {
+export const cbsaParameter = {
   description: 'Core-based statistical area code of the market: exactly 5 digits.',
   schema: { type: cbsa.type, pattern: cbsa.pattern },
   example: '26420',
@@ -26,7 +25,10 @@ export const cbsaParameter: Parameter = {
     listSignals: '/data/0/cbsa',
     listMovers: '/data/0/cbsa',
   },
-};
+} as const satisfies Parameter;
+
+/** The values of a parameter that takes several, separated by commas: each once. */
+export const listed = (value: string): string[] => [...new Set(value.split(',').map((part) => part.trim()))];
 
 /** The first and the last day of a part of a list, both included. */
 export interface Span {
@@ -35,31 +37,20 @@ export interface Span {
 }
 
 /** Of lists that have a period in each row: its first day, or a forecast's target. */
-export const spanParameters: Readonly<Record<keyof Span, Parameter>> = {
+export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
-};
+} as const satisfies Record<keyof Span, Parameter>;
 
 /** A span that ends before it begins is a mistake, not an empty list. */
 export const checkSpan = ({ since, until }: Span): void => {
   if (since === undefined || until === undefined || since <= until) return;
-  const issue = `must not be before since=${since}`;
-  throw new ApiError(errors.invalid_parameter, `The query parameter "until" ${issue}.`, {
-    details: [{ in: 'query', name: 'until', issue }],
-  });
+  throw invalidParameter('query', 'until', `must not be before since=${since}`);
 };
 
 /** The span as part of a query on `period_start`. */
-export const periodRange = ({ since, until }: Span): Pick<Partial<Query>, 'range'> =>
-  since === undefined && until === undefined
-    ? {}
-    : {
-        range: {
-          field: 'period_start',
-          ...(since !== undefined && { from: since }),
-          ...(until !== undefined && { to: until }),
-        },
-      };
+export const periodRange = ({ since, until }: Span) =>
+  ({ range: { field: 'period_start', from: since, to: until } }) as const;
 
 /** Throws `market_not_found`. */
 export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Promise<Market> => {
@@ -81,18 +72,8 @@ export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastR
 export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> =>
   (await newestRuns(snapshot)).filter(({ status }) => status === 'completed');
 
-/** `Array.map` over batches as they are read. */
-export async function* eachOf<T, U>(batches: AsyncIterable<readonly T[]>, map: (row: T) => U): AsyncGenerator<U[]> {
-  for await (const batch of batches) yield batch.map((row) => map(row));
-}
-
 /** The envelope of every list. */
-export const listOf = (items: JsonSchema): JsonSchema => ({
-  type: 'object',
-  required: ['data'],
-  additionalProperties: false,
-  properties: { data: { type: 'array', items } },
-});
+export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
 
 /** Differences of rounded figures, without the noise of binary fractions. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

@@ -18,7 +18,7 @@ import {
   text,
   upper80,
 } from '../metro/collections.js';
-import { listParameters, type Selection } from './list-parameters.js';
+import { type ListRow, listParameters } from './list-parameters.js';
 import { completedRuns, difference, listOf, PLUGIN_VERSION } from './shared.js';
 
 interface Scored {
@@ -70,7 +70,12 @@ const moverRow = {
 };
 
 const signalList = listParameters(signalRow);
-const moverList = listParameters(moverRow);
+
+const CHANGE = 'absolute delta_pp';
+const moverList = listParameters<ListRow & { readonly delta_pp: number }>(moverRow, {
+  order: [`-${CHANGE}`, 'cbsa'],
+  read: (row, field) => (field === CHANGE ? Math.abs(row.delta_pp) : row.cbsa),
+});
 
 export default definePlugin({
   name: 'signals',
@@ -79,7 +84,7 @@ export default definePlugin({
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts],
   routes: () => [
-    dataRoute<Selection>({
+    dataRoute({
       path: '/signals',
       operationId: 'listSignals',
       vintages: true,
@@ -87,6 +92,7 @@ export default definePlugin({
       description: 'Ordered by CBSA code unless `sort` says otherwise.',
       parameters: { query: signalList.parameters },
       check: signalList.check,
+      columns: signalList.columns,
       response: {
         description: 'One row a market that the run scored.',
         schema: listOf(signalRow),
@@ -106,8 +112,10 @@ export default definePlugin({
             },
           ],
         },
+        headers: signalList.headers,
       },
-      async handler(input, { snapshot }) {
+      async handler(input, context) {
+        const { snapshot } = context;
         const [run] = await completedRuns(snapshot);
         if (!run) return { data: [] };
         const scored = await scoredBy(snapshot, run);
@@ -123,10 +131,10 @@ export default definePlugin({
           run_at: run.run_at,
           model_version: run.model_version,
         }));
-        return { data: signalList.select(rows, input) };
+        return signalList.answer(rows, input, context);
       },
     }),
-    dataRoute<{ limit: number } & Selection>({
+    dataRoute({
       path: '/movers',
       operationId: 'listMovers',
       vintages: true,
@@ -145,6 +153,7 @@ export default definePlugin({
         },
       },
       check: moverList.check,
+      columns: moverList.columns,
       response: {
         description: 'The largest changes.',
         schema: listOf(moverRow),
@@ -163,8 +172,10 @@ export default definePlugin({
             },
           ],
         },
+        headers: moverList.headers,
       },
-      async handler({ limit, ...input }, { snapshot }) {
+      async handler(input, context) {
+        const { snapshot } = context;
         const [run, priorRun] = await completedRuns(snapshot);
         if (!run || !priorRun) return { data: [] };
         const current = await scoredBy(snapshot, run);
@@ -184,9 +195,7 @@ export default definePlugin({
             prior_run_at: priorRun.run_at,
           };
         });
-        // The rows come by CBSA code, and the sort is stable.
-        moved.sort((a, b) => Math.abs(b.delta_pp) - Math.abs(a.delta_pp));
-        return { data: moverList.select(moved, input).slice(0, limit) };
+        return moverList.answer(moved, input, context);
       },
     }),
   ],

@@ -13,7 +13,7 @@ import {
 } from '../core/contracts/plugin.js';
 import { nextPeriod } from '../core/dataset/period.js';
 import { ApiError, errors } from '../core/errors.js';
-import { packageVersion } from '../core/package-root.js';
+import { packageVersion } from '../core/files/package.js';
 
 type Level = ComponentState['status'];
 
@@ -60,7 +60,7 @@ const api: StatusComponent = {
       () => true,
       () => false,
     );
-    if (!readable) problems.push('Storage cannot be read; answers that are kept are still served.');
+    if (!readable) problems.push('Storage cannot be read; cached responses are still served.');
     for (const part of ['limiter', 'cache', 'keys'] as const) {
       const { ok, message } = service.health[part];
       if (!ok) problems.push(message ?? `The ${part} is impaired.`);
@@ -73,7 +73,7 @@ const api: StatusComponent = {
   },
 };
 
-/** Whether the newest dataset is the one that is served, and its sources are on time. */
+/** Reports whether the newest dataset is served, and whether its sources are on time. */
 export const storage: StatusComponent = {
   id: 'storage',
   check({ snapshot, health, now }) {
@@ -84,7 +84,7 @@ export const storage: StatusComponent = {
     const problems: string[] = [];
     if (!health.storage.ok && health.storage.message) problems.push(health.storage.message);
     if (behind > 0) problems.push(`${behind} of ${states.length} sources are behind their schedule.`);
-    // A dataset without sources promises no schedule.
+    // A dataset without sources has no schedule, so it cannot be late.
     const known = states.length === 0 || states.some((state) => state !== 'unknown');
     return {
       status: problems.length > 0 ? 'degraded' : known ? 'operational' : 'unknown',
@@ -210,21 +210,46 @@ const statusRoute = ({ components: declared }: PluginContext): Route => {
   });
 };
 
-const healthRoute = serviceRoute({
-  path: '/health',
-  operationId: 'getHealth',
-  summary: 'Whether this replica can answer',
-  description: 'A readiness ping: needs no API key and is never rate limited. Platform health is in `/status`.',
+/** @throws ApiError while this replica cannot serve anything */
+const assertReady = ({ draining, snapshot }: ServiceState): void => {
+  if (draining) throw new ApiError(errors.service_unavailable, 'The service is shutting down.');
+  if (!snapshot) throw new ApiError(errors.service_unavailable, 'No dataset has been loaded yet.');
+};
+
+const readyRoute = serviceRoute({
+  path: '/ready',
+  operationId: 'getReady',
+  summary: 'Whether this replica may get requests',
+  description:
+    'For load balancers: it has a dataset and is not shutting down. A store that is away does not change it, since the replica then serves what it has cached; needs no API key and is never rate limited.',
   key: false,
   limited: false,
   response: {
     description: 'Ready.',
+    schema: { title: 'Ready', ...record({ status: { const: 'ok' } }) },
+    example: { status: 'ok' },
+  },
+  async handler(_input, { service }) {
+    assertReady(service);
+    return { status: 'ok' };
+  },
+});
+
+const healthRoute = serviceRoute({
+  path: '/health',
+  operationId: 'getHealth',
+  summary: 'Whether this replica and its storage can respond',
+  description:
+    'For monitors: as `/ready`, and its storage can be read. It needs no API key and is never rate limited. Platform health is in `/status`.',
+  key: false,
+  limited: false,
+  response: {
+    description: 'It can respond.',
     schema: { title: 'Health', ...record({ status: { const: 'ok' } }) },
     example: { status: 'ok' },
   },
   async handler(_input, { service }) {
-    if (service.draining) throw new ApiError(errors.service_unavailable, 'The service is shutting down.');
-    if (!service.snapshot) throw new ApiError(errors.service_unavailable, 'No dataset has been loaded yet.');
+    assertReady(service);
     await service.pingStorage();
     return { status: 'ok' };
   },
@@ -233,6 +258,6 @@ const healthRoute = serviceRoute({
 export default definePlugin({
   name: 'status',
   version: packageVersion,
-  description: 'Health of the platform and freshness of its sources, and a readiness ping.',
-  routes: (_options, context) => [statusRoute(context), healthRoute],
+  description: 'Health of the platform and freshness of its sources, and pings for load balancers and monitors.',
+  routes: (_options, context) => [statusRoute(context), readyRoute, healthRoute],
 });

@@ -1,6 +1,6 @@
 /** The JSON adapter: serves a dataset directory from memory, and takes over each new version of it. */
 import { readdir } from 'node:fs/promises';
-import { BoundedMap } from '../../core/bounded-map.js';
+import { LruMap } from '../../core/cache/lru-map.js';
 import type {
   AdapterContext,
   Dataset,
@@ -9,14 +9,13 @@ import type {
   StorageAdapter,
 } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
-import { type IndexedDataset, indexedSnapshot } from '../../core/storage/indexed-snapshot.js';
-import { publicationTime } from '../../core/storage/publication-time.js';
-import { type Loaded, load } from './load.js';
+import { type IndexedDataset, indexedSnapshot } from '../../core/storage/indexed-collection.js';
+import { publicationTime } from '../../core/storage/publishing.js';
+import { type Loaded, load, stampOf } from './load.js';
 import { type JsonOptions, POLL_MS } from './options.js';
 import { publishInto } from './publish.js';
-import { stampOf } from './stamp.js';
 
-const REMEMBERED_VERSIONS = 1000;
+const KNOWN_VERSIONS = 1000;
 
 interface Current extends IndexedDataset {
   readonly fileBytes: number;
@@ -27,23 +26,23 @@ export class JsonAdapter implements StorageAdapter {
   readonly #pollMs: number;
   readonly #context: AdapterContext;
   /** Aborted by `close`. */
-  readonly #life = new AbortController();
+  readonly #closing = new AbortController();
   readonly #assertOpen = (): void => {
-    if (this.#life.signal.aborted) throw new StorageError('closed', 'The JSON adapter has been closed.');
+    if (this.#closing.signal.aborted) throw new StorageError('closed', 'The JSON adapter has been closed.');
   };
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** A digest of the rows of each version that was served lately. */
-  readonly #contents = new BoundedMap<string, string>(REMEMBERED_VERSIONS);
-  /** What the last load looked at. */
+  /** A digest of the rows of each version that was served recently. */
+  readonly #digests = new LruMap<string, string>(KNOWN_VERSIONS);
+  /** The names of the files that the last load read; `#stamp` is what their metadata was then. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
-  /** Ends with the look that is under way, if one is. */
-  #looking: Promise<void> = Promise.resolve();
-  #idle = true;
+  /** The poll that is under way; resolved if there is none. */
+  #polling: Promise<void> = Promise.resolve();
+  #isPolling = false;
   /** Why the newest content of the directory is not served. */
-  #refusal: string | undefined;
+  #refusalMessage: string | undefined;
   #publishing = false;
 
   constructor({ path, pollMs = POLL_MS }: JsonOptions, context: AdapterContext) {
@@ -59,16 +58,16 @@ export class JsonAdapter implements StorageAdapter {
   }
 
   async close(): Promise<void> {
-    this.#life.abort();
+    this.#closing.abort();
     clearInterval(this.#timer);
     await this.#opening?.catch(() => {});
-    await this.#looking;
+    await this.#polling;
     this.#current = undefined;
   }
 
   async ping(signal?: AbortSignal): Promise<void> {
     this.#assertOpen();
-    if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants the answer.');
+    if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
     this.snapshot();
   }
 
@@ -78,23 +77,26 @@ export class JsonAdapter implements StorageAdapter {
     return indexedSnapshot(this.#current, this.#assertOpen);
   }
 
-  /** Writes the dataset into the directory, where every other process that serves it will notice. */
+  /** Writes the dataset into the directory, where every process that serves it notices. */
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
     if (this.#publishing) throw new StorageError('conflict', 'Another publication is under way.');
     this.#publishing = true;
     try {
-      const signal = options.signal ? AbortSignal.any([options.signal, this.#life.signal]) : this.#life.signal;
+      const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
       await publishInto(this.#path, dataset, this.#context.collections, { ...options, signal });
-      await this.#look();
+      await this.#poll();
     } catch (error) {
       this.#assertOpen();
       throw error;
     } finally {
       this.#publishing = false;
     }
-    if (this.#refusal !== undefined) {
-      throw new StorageError('unavailable', `The dataset was written, but could not be loaded. ${this.#refusal}`);
+    if (this.#refusalMessage !== undefined) {
+      throw new StorageError(
+        'unavailable',
+        `The dataset was written, but could not be loaded. ${this.#refusalMessage}`,
+      );
     }
   }
 
@@ -109,51 +111,54 @@ export class JsonAdapter implements StorageAdapter {
     }
     this.#assertOpen();
     this.#timer = setInterval(() => {
-      if (this.#idle) void this.#look();
+      if (!this.#isPolling) void this.#poll();
     }, this.#pollMs).unref();
   }
 
-  /** Takes over what has changed since the last look; after that one, if it is still under way. Never rejects. */
-  #look(): Promise<void> {
-    this.#looking = this.#looking.then(async () => {
-      this.#idle = false;
+  /**
+   * Loads the directory again if it has changed. One poll runs at a time: the next waits for it. Never rejects, since a
+   * dataset that is refused is reported.
+   */
+  #poll(): Promise<void> {
+    this.#polling = this.#polling.then(async () => {
+      this.#isPolling = true;
       const changed = this.#stamp === undefined || this.#stamp !== (await stampOf(this.#path, this.#files));
-      const refused = changed && !this.#life.signal.aborted ? await this.#load() : undefined;
-      if (refused && !this.#life.signal.aborted) this.#report(refused);
-      this.#idle = true;
+      const refused = changed && !this.#closing.signal.aborted ? await this.#load() : undefined;
+      if (refused && !this.#closing.signal.aborted) this.#report(refused);
+      this.#isPolling = false;
     });
-    return this.#looking;
+    return this.#polling;
   }
 
-  /** Answers with the reason where what is there is refused. */
+  /** Returns the reason if the content of the directory is refused. */
   async #load(): Promise<StorageError | undefined> {
     const heldBytes = this.#current?.fileBytes ?? 0;
     const { collections } = this.#context;
-    const result = await load(this.#path, { collections, heldBytes, signal: this.#life.signal });
+    const result = await load(this.#path, { collections, heldBytes, signal: this.#closing.signal });
     this.#files = result.files;
     this.#stamp = result.stamp;
-    if (!result.loaded || this.#life.signal.aborted) return result.refused;
-    const known = this.#contents.get(result.loaded.manifest.version);
-    if (known !== undefined && known !== result.loaded.content) return otherContent(this.#path, result.loaded);
+    if (!result.loaded || this.#closing.signal.aborted) return result.refused;
+    const known = this.#digests.get(result.loaded.manifest.version);
+    if (known !== undefined && known !== result.loaded.content) return versionReused(this.#path, result.loaded);
     this.#accept(result.loaded);
     return undefined;
   }
 
   #accept({ manifest, collections, content, fileBytes }: Loaded): void {
-    this.#refusal = undefined;
+    this.#refusalMessage = undefined;
     this.#context.problem();
-    // The same rows again: a file was touched, or a refused version taken back.
+    // This version is served already: a file was only touched, or the operator put the served version back.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, fileBytes };
-    this.#contents.set(manifest.version, content);
+    this.#digests.set(manifest.version, content);
     this.#context.logger.info({ path: this.#path, version: manifest.version }, 'a dataset has been loaded');
     this.#context.changed();
   }
 
   #report(refused: StorageError): void {
-    if (refused.message === this.#refusal) return;
-    this.#refusal = refused.message;
+    if (refused.message === this.#refusalMessage) return;
+    this.#refusalMessage = refused.message;
     const version = this.#current?.manifest.version;
     this.#context.logger.error({ err: refused, path: this.#path, serving: version }, 'a dataset was refused');
     this.#context.problem(
@@ -164,14 +169,14 @@ export class JsonAdapter implements StorageAdapter {
   }
 }
 
-/** Whether there is a directory for a dataset, and none yet. Where there are other things, the path is wrong. */
+/** Whether the directory exists and is empty. With other files in it the path is probably wrong. */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),
     () => false,
   );
 
-const otherContent = (path: string, { manifest }: Loaded): StorageError =>
+const versionReused = (path: string, { manifest }: Loaded): StorageError =>
   new StorageError(
     'conflict',
     `${path} has other rows under version "${manifest.version}" than were served under it: a version names its ` +

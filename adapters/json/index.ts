@@ -1,6 +1,6 @@
-/** The `json` adapter: a dataset directory, held in memory and watched. */
+/** The `json` adapter: a dataset directory, read into memory and polled for changes. */
 import type { AdapterModule } from '../../core/contracts/storage.js';
-import { packageVersion } from '../../core/package-root.js';
+import { packageVersion } from '../../core/files/package.js';
 import { JsonAdapter } from './adapter.js';
 import { type JsonOptions, jsonOptions } from './options.js';
 

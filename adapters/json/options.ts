@@ -1,4 +1,4 @@
-/** What can be set: which directory, and how often to look at it. */
+/** The options: which directory, and how often to poll it. */
 import type { JsonSchema } from '../../core/contracts/json-schema.js';
 
 export interface JsonOptions {

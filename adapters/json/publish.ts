@@ -2,9 +2,9 @@
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
 import { DatasetCheck } from '../../core/dataset/dataset-check.js';
-import { readable } from '../../core/dataset/readable.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
+import { readable } from '../../core/storage/publishing.js';
 
 /** Hands a collection's rows on, each checked in passing. */
 async function* checked(check: DatasetCheck, name: string, batches: AsyncIterable<readonly Document[]>) {
@@ -18,7 +18,7 @@ async function* checked(check: DatasetCheck, name: string, batches: AsyncIterabl
 }
 
 /**
- * Writes the dataset, reading it once: nothing is changed unless all of it keeps every rule.
+ * Writes the dataset, reading it once. Nothing is changed unless the whole dataset is valid.
  * @throws StorageError and nothing else: `invalid_dataset`, `conflict`, `aborted`, or `unavailable`
  */
 export const publishInto = async (

@@ -1,4 +1,4 @@
-/** The MongoDB adapter: its parts put together, and the beginning and end of their lives. */
+/** The MongoDB adapter: combines its parts, opens and closes them. */
 import type {
   AdapterContext,
   Dataset,
@@ -10,10 +10,10 @@ import { StorageError } from '../../core/errors.js';
 import { Catalog, type Publication } from './catalog.js';
 import { Connection } from './connection.js';
 import { CurrentVersion } from './current-version.js';
-import { type HeldVersion, HeldVersions } from './held-versions.js';
 import { forWriting, type MongoOptions } from './options.js';
 import { publish } from './publish.js';
 import { MongoSnapshot } from './snapshot.js';
+import { type LockedVersion, LockedVersions } from './version-locks.js';
 import { MongoVersions } from './versions.js';
 
 export class MongoAdapter implements StorageAdapter {
@@ -22,7 +22,7 @@ export class MongoAdapter implements StorageAdapter {
   readonly #context: AdapterContext;
   readonly #connection: Connection;
   readonly #catalog: Catalog;
-  readonly #held: HeldVersions;
+  readonly #held: LockedVersions;
   readonly #current: CurrentVersion;
   /** Aborted by `close`. */
   readonly #life = new AbortController();
@@ -35,7 +35,7 @@ export class MongoAdapter implements StorageAdapter {
     this.#context = context;
     const connection = new Connection(options);
     const catalog = new Catalog(connection);
-    const held = new HeldVersions(connection, catalog, context, options.holdMs);
+    const held = new LockedVersions(connection, catalog, context, options.holdMs);
     this.#connection = connection;
     this.#catalog = catalog;
     this.#held = held;
@@ -96,7 +96,7 @@ export class MongoAdapter implements StorageAdapter {
     this.#writing.add(writing);
     try {
       const result = await writing;
-      await this.#current.look();
+      await this.#current.poll();
       return result;
     } catch (error) {
       this.#assertOpen();
@@ -106,7 +106,7 @@ export class MongoAdapter implements StorageAdapter {
     }
   }
 
-  #snapshotOf(held: HeldVersion, publication: Publication): Snapshot {
+  #snapshotOf(held: LockedVersion, publication: Publication): Snapshot {
     const context = {
       connection: this.#connection,
       collections: this.#context.collections,

@@ -1,7 +1,7 @@
 /** Bounds every wait for MongoDB, and names its errors in the terms of the storage contract. */
 import { StorageError } from '../../core/errors.js';
 
-/** A driver's error as a `StorageError`: whatever is not known better is a backend that cannot be read now. */
+/** A driver's error as a `StorageError`: `unavailable` unless the error says otherwise. */
 export const toStorageError = (error: unknown, what: string): StorageError =>
   error instanceof StorageError
     ? error
@@ -10,8 +10,8 @@ export const toStorageError = (error: unknown, what: string): StorageError =>
 /**
  * Settles as `work` does, but rejects with `unavailable` after `ms`, and with `aborted` as soon as `signal` is.
  *
- * The driver bounds the stages of an operation (selecting a server, waiting for a connection, reading from the
- * socket) but not their sum, nor a retry. What `work` has begun is ended by those inner limits soon after.
+ * The driver bounds the stages of an operation (selecting a server, waiting for a connection, reading from the socket)
+ * but not their sum, nor a retry. Operations that `work` has begun end by those inner limits soon after.
  */
 export const bounded = <T>(
   what: string,

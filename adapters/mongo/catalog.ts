@@ -1,7 +1,7 @@
 /**
- * The catalog: one document that holds everything that must change together, so that each change is one atomic
- * update of it. No transaction is needed, and a publisher that was stopped for long and goes on cannot do harm:
- * its update no longer matches.
+ * The catalog: one document with everything that must change together, so that each change is one atomic
+ * update of it. No transaction is needed, and a publisher that was suspended for long and then continues does no harm,
+ * since its update no longer matches.
  */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
@@ -16,13 +16,13 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * The id that was given out last. Ids are never given out again, so what has gone stays gone: a catalog begins at
-   * the time when it is made, so that one made anew after an accident gives out none of the last one's.
+   * The id that was given out last. Ids are never reused, so that a deleted version stays deleted: a catalog begins at
+   * the time of its creation, so that one created after an accident reuses no ids either.
    */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
-  /** All that can be read, oldest publication first. What is not in here is rubbish unless it is held. */
+  /** All versions that can be read, oldest publication first. Any other version can be deleted unless it is locked. */
   readonly versions: readonly Publication[];
   /** Every move of the pointer, oldest first: what was current when. */
   readonly moves: readonly Publication[];
@@ -30,7 +30,7 @@ export interface CatalogDocument {
 
 const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] } as const;
 
-/** Adds to the server's own time: the clocks of replicas and publishers do not matter. */
+/** Adds to the server's time, so that the clocks of replicas and publishers do not matter. */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
 
 export class Catalog {
@@ -40,7 +40,7 @@ export class Catalog {
     this.#connection = connection;
   }
 
-  /** The pointer, as a majority has it: one that an election could take back is not followed. */
+  /** The pointer by majority read, which no election can take back. */
   async current(signal?: AbortSignal): Promise<Publication | undefined> {
     const options = { projection: { current: 1 }, readConcern: { level: 'majority' } } as const;
     const found = await this.#run(
@@ -60,7 +60,7 @@ export class Catalog {
     return this.#connection.db.collection('catalog').watch([], { maxAwaitTimeMS: waitMs });
   }
 
-  /** Those of `ids` that can still be read. */
+  /** The versions among `ids` that can still be read. */
   async existing(ids: readonly number[]): Promise<ReadonlySet<number>> {
     const { versions } = await this.read();
     const all = new Set(versions.map(({ id }) => id));
@@ -81,7 +81,7 @@ export class Catalog {
     return taken ?? undefined;
   }
 
-  /** Answers whether the lock was still ours. */
+  /** Returns whether the lock was still ours. */
   renew(owner: string, ms: number): Promise<boolean> {
     return this.#update('renew the lock', { 'lock.owner': owner }, [{ $set: { 'lock.expires': fromNow(ms) } }]);
   }

@@ -1,10 +1,10 @@
-/** Change streams as a hint to look: opened again for ever, and never relied upon. */
+/** Change streams as a hint to poll: reopened forever, and never relied upon. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
 import type { Logger } from '../../core/contracts/runtime.js';
 
 export interface ChangeWatch {
-  /** Does not wait for what the server is asked already: closing the client ends that. */
+  /** Does not wait for a running request to the server: closing the client ends that. */
   stop(): void;
 }
 
@@ -13,8 +13,8 @@ const UNSUPPORTED = new Set([40573, 40324]);
 
 /**
  * @param open begins a change stream
- * @param on.change is called for each change, `on.open` each time a stream has begun: what changed before is
- *   not told by it
+ * @param on.change is called for each change, `on.open` each time a stream has begun: it does not report earlier
+ * changes
  * @param retryMs the pause after a stream has failed
  */
 export const watchChanges = (
@@ -32,7 +32,7 @@ export const watchChanges = (
       const change = await stream.tryNext();
       if (!opened) on.open?.();
       if (change) on.change(change);
-      // Somebody dropped what is watched. A stream that has ended answers `tryNext` without waiting, for ever.
+      // The watched collection was dropped. `tryNext` of an ended stream returns at once, forever.
       if (change?.operationType === 'invalidate' || stream.closed) return;
     }
   };

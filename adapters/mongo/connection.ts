@@ -22,7 +22,7 @@ const DEFAULT_DATABASE = 'dataset';
 const databaseOf = (uri: string): string | undefined =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
 
-/** Those of the driver's that the command takes as they are. */
+/** The driver's options that the bare command accepts unchanged. */
 type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 
 interface FirstReply<T> {
@@ -32,15 +32,14 @@ interface FirstReply<T> {
 export class Connection {
   readonly db: Db;
   /**
-   * The same database for reads by which somebody is answered. A write concern, which `db` has, is among the options of
-   * a find, too, until the driver deletes it there: an object that has lost a property is slow to copy, and the driver
-   * copies it for each find.
+   * The same database without a write concern, for the reads of requests. The driver copies the options of each find
+   * and deletes the write concern, which leaves an object that is slow to copy.
    */
-  readonly answers: Db;
+  readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
 
-  /** @throws `OperatorError` for a connection string that is none */
+  /** @throws `OperatorError` for an invalid connection string */
   constructor(options: ConnectionOptions) {
     this.#operationMs = options.operationMs;
     const settings: MongoClientOptions = {
@@ -48,11 +47,11 @@ export class Connection {
       connectTimeoutMS: options.connectMs,
       waitQueueTimeoutMS: options.waitQueueMs,
       socketTimeoutMS: options.operationMs,
-      // How soon a server that hangs is seen as away: about this and connectMs together.
+      // A server that hangs is taken for unreachable after about this time and connectMs together.
       heartbeatFrequencyMS: 2000,
       minPoolSize: options.poolMin,
       maxPoolSize: options.poolMax,
-      // A secondary may not have all of a version yet, and says nothing about it: rows would be missing.
+      // A secondary may silently lack rows of a version.
       readPreference: 'primary',
       retryReads: true,
       retryWrites: true,
@@ -73,10 +72,13 @@ export class Connection {
     }
     const name = options.database ?? databaseOf(options.uri) ?? DEFAULT_DATABASE;
     this.db = this.#client.db(name, { writeConcern: { w: 'majority' } });
-    this.answers = this.#client.db(name);
+    this.readDb = this.#client.db(name);
   }
 
-  /** To be awaited before the first operation, until it has resolved once: a client that never was connected stays shut. */
+  /**
+   * Await it before the first operation, again after each failure: until it has resolved once, the client does not connect
+   * by itself.
+   */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, () => this.#client.connect());
   }
@@ -86,7 +88,7 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => work(this.db));
   }
 
-  /** The first document that a find gives, or null: one bounded operation. @param collection one of `answers` */
+  /** The first document that a find gives, or null: one bounded operation. @param collection one of `readDb` */
   first<T extends Document>(
     what: string,
     collection: Collection<T>,
@@ -97,7 +99,7 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options));
   }
 
-  /** By the bare command: the driver's cursor around it takes about a tenth of the processor time of such an answer. */
+  /** Sends the command itself: the driver's cursor would take about a tenth of the processor time of such a request. */
   async #first<T extends Document>(
     collection: Collection<T>,
     filter: Filter<T>,
@@ -105,29 +107,29 @@ export class Connection {
   ): Promise<WithId<T> | null> {
     try {
       const command = { find: collection.collectionName, filter, ...options, limit: 1, singleBatch: true };
-      const { cursor } = (await this.answers.command(command)) as FirstReply<WithId<T>>;
+      const { cursor } = (await this.readDb.command(command)) as FirstReply<WithId<T>>;
       return cursor.firstBatch[0] ?? null;
     } catch (error) {
       if (!(error instanceof MongoNetworkError || error instanceof MongoServerError)) throw error;
-      // The driver retries its own finds, as after the election of another primary, but no command that it is given.
+      // The driver retries its own finds, for example after an election of a primary, but not a command.
       return collection.findOne(filter, options);
     }
   }
 
-  /** What a cursor finds, batch by batch as the server sends them; each is one bounded operation. */
+  /** The batches of a cursor, as the server sends them; each is one bounded operation. */
   async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
     try {
       while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext())) {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // Nobody waits for a server that hangs to close it.
+      // Not awaited, since the server may hang.
       cursor.close().catch(() => undefined);
     }
   }
 
   async close(): Promise<void> {
-    // A server that hangs never hears of it: what is left is closed by the system.
+    // A server that hangs does not respond: the operating system closes the remaining connections.
     await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);
   }
 }

@@ -1,13 +1,12 @@
-/** Writes one collection of a version, and proves that it reads back as it was written. */
+/** Writes one collection of a version, and verifies that it reads back as it was written. */
 import { createHash } from 'node:crypto';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
-import { readable } from '../../core/dataset/readable.js';
 import { StorageError } from '../../core/errors.js';
-import { compareBy } from '../../core/storage/compare.js';
+import { readable } from '../../core/storage/publishing.js';
+import { compareBy } from '../../core/storage/scalars.js';
 import type { Connection } from './connection.js';
-import { isDuplicate } from './duplicate.js';
-import { dataCollection, indexOf, ordersOf, planFind, type Row } from './layout.js';
+import { dataCollection, indexOf, isDuplicate, ordersOf, planFind, type Row } from './layout.js';
 import { unstorable } from './storable.js';
 
 export interface Content {
@@ -25,9 +24,9 @@ export interface ContentTarget {
   assertGoingOn(): void;
 }
 
-/** Batches that are on their way to the server at once: one is made while another is written. */
+/** Batches in transit at once: one is made while another is written. */
 const IN_FLIGHT = 2;
-/** Too large, and nested too deeply. */
+/** MongoDB's error codes for a document that is too large, and one nested too deeply. */
 const UNFIT = new Set([10334, 15]);
 
 const invalid = (collection: Collection, fault: string, cause?: unknown): StorageError =>
@@ -35,7 +34,7 @@ const invalid = (collection: Collection, fault: string, cause?: unknown): Storag
 
 const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
-/** What a refused batch says about its rows, or the error itself. */
+/** The fault of a row in a refused batch, or the error itself. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
     return invalid(

@@ -4,15 +4,15 @@ import { StorageError } from '../../core/errors.js';
 import type { Catalog, Publication } from './catalog.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import type { Connection } from './connection.js';
-import type { HeldVersion, HeldVersions } from './held-versions.js';
 import type { MongoOptions } from './options.js';
 import { Poller } from './poller.js';
+import type { LockedVersion, LockedVersions } from './version-locks.js';
 
 const AWAY = 'The database cannot be reached.';
 const UNFIT = 'A new version was published for another config and is not served.';
 
 export interface Served {
-  readonly held: HeldVersion;
+  readonly held: LockedVersion;
   readonly publication: Publication;
   /** Every move of the pointer up to this one, oldest first. */
   readonly moves: readonly Publication[];
@@ -23,18 +23,18 @@ const isSame = (a: Publication, b: Publication): boolean => a.id === b.id && +a.
 export class CurrentVersion {
   readonly #connection: Connection;
   readonly #catalog: Catalog;
-  readonly #held: HeldVersions;
+  readonly #held: LockedVersions;
   readonly #options: MongoOptions;
   readonly #context: AdapterContext;
   readonly #poller: Poller;
   #watch: ChangeWatch | undefined;
   #served: Served | undefined;
-  /** The id of a version that does not fit this config, and is not tried again. */
+  /** The id of a version that does not fit this configuration and is not tried again. */
   #refused: number | undefined;
   #problem: string | undefined;
 
   constructor(
-    { connection, catalog, held }: { connection: Connection; catalog: Catalog; held: HeldVersions },
+    { connection, catalog, held }: { connection: Connection; catalog: Catalog; held: LockedVersions },
     options: MongoOptions,
     context: AdapterContext,
   ) {
@@ -43,7 +43,7 @@ export class CurrentVersion {
     this.#held = held;
     this.#options = options;
     this.#context = context;
-    this.#poller = new Poller(options.pollMs, () => this.#look());
+    this.#poller = new Poller(options.pollMs, () => this.#poll());
   }
 
   /** Throws `unavailable` while there is none. */
@@ -57,20 +57,20 @@ export class CurrentVersion {
     return this.#served || this.#problem ? this.served.moves : [];
   }
 
-  /** Resolves after the first look, whatever it found. */
+  /** Resolves after the first poll, whatever it found. */
   async start(): Promise<void> {
     this.#watch = watchChanges(
       () => this.#catalog.watch(this.#options.operationMs / 2),
-      { change: () => void this.#poller.kick() },
+      { change: () => void this.#poller.poll() },
       this.#options.pollMs,
       this.#context.logger,
     );
-    await this.#poller.kick();
+    await this.#poller.poll();
   }
 
-  /** Resolves after a look that began after this call. */
-  look(): Promise<void> {
-    return this.#poller.kick();
+  /** Resolves after a poll that began after this call. */
+  poll(): Promise<void> {
+    return this.#poller.poll();
   }
 
   async stop(): Promise<void> {
@@ -78,7 +78,7 @@ export class CurrentVersion {
     await this.#poller.stop();
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
       await this.#connection.connect();
       const publication = await this.#catalog.current();
@@ -89,13 +89,13 @@ export class CurrentVersion {
     }
   }
 
-  /** Answers with a problem, if this publication is one. */
+  /** Returns the problem with this publication, if there is one. */
   async #follow(publication: Publication): Promise<string | undefined> {
     const before = this.#served;
     if (before && isSame(before.publication, publication)) return undefined;
     if (this.#refused === publication.id) return UNFIT;
     const { moves } = await this.#catalog.read();
-    let held: HeldVersion | undefined;
+    let held: LockedVersion | undefined;
     try {
       held = await this.#held.acquire(publication.id);
     } catch (error) {
@@ -104,7 +104,7 @@ export class CurrentVersion {
       this.#context.logger.error({ err: error, version: publication.version }, 'the new version is not served');
       return UNFIT;
     }
-    // Gone again already: the next look finds what came after it.
+    // The version is gone already: the next poll finds its successor.
     if (!held) return undefined;
     this.#served = {
       held,

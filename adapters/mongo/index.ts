@@ -1,6 +1,6 @@
 /** The `mongo` adapter: any number of replicas over one MongoDB, which serve one version at a time. */
 import type { AdapterModule } from '../../core/contracts/storage.js';
-import { packageVersion } from '../../core/package-root.js';
+import { packageVersion } from '../../core/files/package.js';
 import { MongoAdapter } from './adapter.js';
 import { type Given, type MongoOptions, mongoOptions, withDefaults } from './options.js';
 

@@ -1,12 +1,14 @@
 /**
- * API keys in MongoDB, all of them kept in memory.
+ * API keys in MongoDB, all of them cached in memory.
  *
- * A change stream tells which keys to read again, also those that somebody edited by hand. It is not relied
- * upon: each look also reads what has changed since the look before, by the server's time of each change, with
- * an overlap for changes that were stamped earlier than they could be seen.
+ * A change stream names the keys to read again, also keys that somebody edited by hand. It is not relied upon: each
+ * poll also reads the changes since the previous poll, by the server's time of each change, with an overlap for changes
+ * that became visible later than their time.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Filter } from 'mongodb';
+import { madeOnly } from '../../core/audit/chain.js';
+import type { AuditVerification } from '../../core/contracts/audit.js';
 import type {
   KeyAuditEntry,
   KeyChange,
@@ -18,16 +20,18 @@ import type {
 import type { Health } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';
 import { auditEntry } from '../../core/keys/audit-entry.js';
+import { withComparison } from '../../core/keys/unrecorded.js';
+import { MongoAudit } from './audit.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection } from './connection.js';
-import { isDuplicate } from './duplicate.js';
-import { audited, readAudit } from './key-audit.js';
 import { type KeyDocument, setting, toRecord } from './key-records.js';
 import { readUse, writeUse } from './key-use.js';
+import { isDuplicate } from './layout.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
 import { Poller } from './poller.js';
 
 const COLLECTION = 'api_keys';
+const AUDIT = 'api_key_audit';
 const OVERLAP_MS = 10_000;
 const BATCH = 5000;
 
@@ -35,14 +39,15 @@ export class MongoKeyStore implements KeyStore {
   readonly #options: ConnectionOptions;
   readonly #context: KeyStoreContext;
   readonly #connection: Connection;
+  readonly #audit: MongoAudit<KeyAuditEntry>;
   readonly #poller: Poller;
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
   #byId = new Map<string, KeyRecord>();
   #byHash = new Map<string, KeyRecord>();
-  /** From when on, by the server's clock, changes may not have been seen. */
+  /** The time, by the server's clock, from which changes may not have been seen. */
   #since = new Date(0);
-  /** What the next look is to read: everything, or these keys beside what has changed since. */
+  /** What the next poll reads: everything, or these keys beside the changes since. */
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
@@ -55,7 +60,8 @@ export class MongoKeyStore implements KeyStore {
     this.#options = options;
     this.#context = context;
     this.#connection = new Connection(options);
-    this.#poller = new Poller(options.pollMs, () => this.#look());
+    this.#audit = new MongoAudit(this.#connection, AUDIT);
+    this.#poller = new Poller(options.pollMs, () => this.#poll());
   }
 
   async open(): Promise<void> {
@@ -65,19 +71,20 @@ export class MongoKeyStore implements KeyStore {
         change: (change) => {
           if ('documentKey' in change) this.#dirty.add(String(change.documentKey._id));
           else this.#all = true;
-          void this.#poller.kick();
+          void this.#poller.poll();
         },
-        // What was edited by hand while there was no stream is not told by it. The first one begins with the first look.
+        // A stream does not report edits by hand before it began, so that everything is read again. The first begins
+        // with the first poll.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
-          void this.#poller.kick();
+          void this.#poller.poll();
         },
       },
       this.#options.pollMs,
       this.#context.logger,
     );
-    await this.#poller.kick();
+    await this.#poller.poll();
   }
 
   close(): Promise<void> {
@@ -106,7 +113,7 @@ export class MongoKeyStore implements KeyStore {
   }
 
   async list(): Promise<readonly KeyRecord[]> {
-    await this.#poller.kick();
+    await this.#poller.poll();
     if (this.#fault) throw this.#fault;
     return [...this.#byId.values()].sort(
       (a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
@@ -118,10 +125,13 @@ export class MongoKeyStore implements KeyStore {
     await this.#write(id, async () => {
       const keys = this.#keys();
       await keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
-      await audited(this.#connection.db, this.#entry(undefined, record)!, () =>
+      const same = await keys.findOne({ $or: [{ _id: id }, { hash: record.hash }] });
+      if (same) throw this.#conflict(id);
+      await this.#audit.around(this.#entry(undefined, record)!, async () => {
         // Where the id is there already, the condition does not match, and inserting it once more is refused.
-        keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true }),
-      );
+        await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
+        return true;
+      });
     });
   }
 
@@ -132,7 +142,21 @@ export class MongoKeyStore implements KeyStore {
   }
 
   audit(): Promise<readonly KeyAuditEntry[]> {
-    return this.#connected(readAudit);
+    return this.#connected(async () => madeOnly(await this.#audit.list()));
+  }
+
+  verifyAudit(expected?: string): Promise<AuditVerification> {
+    return this.#connected(async () => {
+      for (;;) {
+        const verified = await this.#audit.verify(expected);
+        const records: KeyRecord[] = [];
+        for await (const record of this.#read({})) records.push(record);
+        const entries = await this.#audit.list();
+        // Otherwise a change was made meanwhile.
+        if ((entries.at(-1)?.hash ?? null) !== verified.head) continue;
+        return withComparison(verified, records, entries);
+      }
+    });
   }
 
   noteUse(times: ReadonlyMap<string, number>): Promise<void> {
@@ -158,15 +182,21 @@ export class MongoKeyStore implements KeyStore {
       const before = await this.#keys().findOne({ _id: id });
       const entry = before && this.#entry(toRecord(before), { ...toRecord(before), ...change });
       if (!entry) return before;
-      // Made only to the values that the entry tells of: to others that somebody else set meanwhile, it is made anew.
+      // The change applies only to the values that the entry records; if another process changed them, it is made anew.
       const told = Object.keys(entry.changes).map((name) => [name, { $eq: before[name as keyof KeyDocument] ?? null }]);
-      const changed = await audited(this.#connection.db, entry, () =>
-        this.#keys().findOneAndUpdate({ _id: id, ...Object.fromEntries(told) }, setting(change), {
+      let changed: KeyDocument | null = null;
+      await this.#audit.around(entry, async () => {
+        changed = await this.#keys().findOneAndUpdate({ _id: id, ...Object.fromEntries(told) }, setting(change), {
           returnDocument: 'after',
-        }),
-      );
+        });
+        return changed !== null;
+      });
       if (changed) return changed;
     }
+  }
+
+  #conflict(id: string, cause?: unknown): KeyStoreError {
+    return new KeyStoreError('conflict', `There is a key with the id ${id}, or the same key, already.`, { cause });
   }
 
   #entry(before: KeyRecord | undefined, after: KeyRecord): KeyAuditEntry | undefined {
@@ -183,22 +213,23 @@ export class MongoKeyStore implements KeyStore {
       await this.#connection.connect();
       const result = await this.#connection.run('write a key', work);
       this.#dirty.add(id);
-      await this.#poller.kick();
+      await this.#poller.poll();
       return result;
     } catch (error) {
       const { cause } = error as Error;
+      if (cause instanceof KeyStoreError) throw cause;
       if (isDuplicate(cause)) {
-        throw new KeyStoreError('conflict', `There is a key with the id ${id}, or the same key, already.`, { cause });
+        throw this.#conflict(id, cause);
       }
       throw new KeyStoreError('unavailable', (error as Error).message, { cause: error });
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // What is asked for from here on is for the next look.
+    // Keys that are noted from here on are read by the next poll.
     this.#all = false;
     this.#dirty = new Set();
     try {

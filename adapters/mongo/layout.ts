@@ -2,19 +2,25 @@
  * How snapshots lie in the database.
  *
  * - `catalog`: one document that says which versions there are and which is current (see `catalog.ts`).
- * - `versions`: a document per version with its manifest and what each collection holds.
- * - `replicas`: what each running replica holds (see `holds.ts`).
- *   A replica needs the role readWrite for them, or it cannot serve.
+ * - `versions`: a document per version with its manifest and the numbers of its rows by collection.
+ * - `replicas`: the versions that each running replica has locked (see `version-locks.ts`). A replica needs the role
+ *   readWrite for them, or it cannot serve.
  * - `data.<id>.<collection>`: the rows of one collection of one version, as `{ _id: <row number>, d: <row> }`.
  *
- * A MongoDB collection per version, rather than one with a version field: deleting a version is a drop, which
- * costs the same at any size and gives the space back; no index carries a version in front; and a version's
- * indexes are those that its own publisher declared. Rows stand under `d`, so that they may have any field,
- * `_id` and names with dots and dollars included.
+ * A MongoDB collection per version, rather than one with a version field: deleting a version is a drop, which costs the
+ * same at any size and gives the space back; no index carries a version in front; and a version's indexes are those
+ * that its own publisher declared. Rows stand under `d`, so that they may have any field, `_id` and names with dots and
+ * dollars included.
  */
-import type { Filter, FindOptions } from 'mongodb';
+import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../core/contracts/storage.js';
+
+const DUPLICATE_KEY = 11000;
+
+/** Whether an id or another unique value was there already, so that nothing has been inserted. */
+export const isDuplicate = (error: unknown): error is MongoServerError =>
+  error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
 export interface Row {
   readonly _id: number;
@@ -45,7 +51,7 @@ interface Plan {
 
 const PROJECTION = { _id: 0 };
 
-/** What is the same for all reads by the key of a collection. */
+/** The parts that all reads by a collection's key share. */
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
 
 const keyedBy = (collection: Collection) => {
@@ -65,17 +71,41 @@ export const planGet = (collection: Collection, values: readonly Scalar[]): Plan
   return { filter, options };
 };
 
-export const planFind = ({ order, equal = {}, range, descending, limit }: Query, batchSize: number): Plan => {
-  const filter: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(equal)) filter[`d.${field}`] = value;
+type Conditions = Readonly<Record<string, Readonly<Record<string, Scalar>>>>;
+
+const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
+  const conditions: Record<string, Record<string, Scalar>> = {};
+  for (const [field, value] of Object.entries(equal)) conditions[`d.${field}`] = { $eq: value };
   if (range) {
-    filter[`d.${range.field}`] = {
+    conditions[`d.${range.field}`] = {
       ...(range.from !== undefined && { $gte: range.from }),
       ...(range.to !== undefined && { $lte: range.to }),
     };
   }
+  return conditions;
+};
+
+/**
+ * The part of an order's index behind a place, as alternatives that have no document in common: the same values in the
+ * first fields, and a later one in the next. MongoDB reads each from the index in order, and merges them as it reads.
+ */
+const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
+  const base = conditionsOf(query);
+  const free = query.order.slice(query.order.length - after.length).map((field) => `d.${field}`);
+  const same = (count: number): Conditions =>
+    Object.fromEntries(free.slice(0, count).map((field, i) => [field, { ...base[field], $eq: after[i]! }]));
+  return free.map((field, i) => ({
+    ...base,
+    ...same(i),
+    [field]: { ...base[field], [query.descending ? '$lt' : '$gt']: after[i]! },
+  }));
+};
+
+export const planFind = (query: Query, batchSize: number): Plan => {
+  const { order, descending, after, limit } = query;
+  const [first = {}, ...others] = after ? alternativesBehind(after, query) : [conditionsOf(query)];
   return {
-    filter,
+    filter: others.length === 0 ? first : { $or: [first, ...others] },
     options: {
       projection: PROJECTION,
       hint: indexOf(order),

@@ -35,6 +35,7 @@ const connection = {
     type: 'string',
     pattern: '^mongodb(\\+srv)?://',
     'x-secret': true,
+    'x-variable': 'MONGODB_URI',
     description:
       'Connection string. The environment variable MONGODB_URI overrides it, and is the place for a password.',
   },

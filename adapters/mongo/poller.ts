@@ -14,13 +14,13 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Resolves after a run that began after this call, so that it saw whatever had happened by then. */
-  kick(): Promise<void> {
+  /** Resolves after a run that began after this call, so that it saw everything before the call. */
+  poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();
     this.#next ??= this.#running.then(() => {
       this.#next = undefined;
-      return this.kick();
+      return this.poll();
     });
     return this.#next;
   }
@@ -36,7 +36,7 @@ export class Poller {
     clearTimeout(this.#timer);
     this.#running = this.#task().finally(() => {
       this.#running = undefined;
-      if (!this.#stopped) this.#timer = setTimeout(() => void this.kick(), this.#intervalMs);
+      if (!this.#stopped) this.#timer = setTimeout(() => void this.poll(), this.#intervalMs);
     });
     return this.#running;
   }

@@ -1,18 +1,17 @@
-/** Publishes a dataset: everything is written and proved under a new id before the pointer moves to it. */
+/** Publishes a dataset: everything is written and verified under a new id before the pointer moves to it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection } from '../../core/contracts/dataset.js';
 import type { Clock, Logger } from '../../core/contracts/runtime.js';
 import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
-import { publicationTime } from '../../core/storage/publication-time.js';
+import { publicationTime } from '../../core/storage/publishing.js';
 import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { type Content, type ContentTarget, verifyContent, writeContent } from './content.js';
-import type { VersionDocument } from './held-versions.js';
-import { expireReplicas } from './holds.js';
 import { ordersOf } from './layout.js';
 import { sweep } from './sweep.js';
+import { expireReplicas, type VersionDocument } from './version-locks.js';
 
 export interface PublishContext {
   readonly connection: Connection;
@@ -26,11 +25,12 @@ export interface PublishContext {
 const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
 /**
- * Takes the lock. One whose owner lives is renewed within a third of its time, which is a conflict; one that
- * is not is waited for until it ends by itself. What others published meanwhile is a conflict, too.
+ * Takes the lock. If its owner renews it within a third of its time, that is a conflict; otherwise waits until it
+ * expires. A version that was published meanwhile is a conflict, too.
  */
-const takeLock = async (catalog: Catalog, owner: string, lockMs: number, signal?: AbortSignal) => {
+const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signal, onWait }: PublishOptions) => {
   const before = await catalog.read();
+  let isWaiting = false;
   for (;;) {
     assertNotAborted(signal);
     const locked = await catalog.lock(owner, lockMs);
@@ -43,11 +43,18 @@ const takeLock = async (catalog: Catalog, owner: string, lockMs: number, signal?
     if (now.lock && (now.lock.owner !== before.lock?.owner || +now.lock.expires > +before.lock.expires)) {
       throw conflict('Another publication is under way. Try again when it has ended.');
     }
+    if (!isWaiting && now.lock) {
+      isWaiting = true;
+      const until = now.lock.expires.toISOString();
+      onWait?.(
+        `Another publisher holds the lock. If it has been ended, its lock expires at ${until}: waiting until then.`,
+      );
+    }
     await delay(Math.min(100, lockMs / 10), undefined, { signal }).catch(() => undefined);
   }
 };
 
-/** Renews the lock until it is stopped. `lost()` says whether somebody else may have it by now. */
+/** Renews the lock until it is stopped. `lost()` is whether another publisher may have it by now. */
 const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
   let heldFrom = clock.monotonic();
   let taken = false;
@@ -57,7 +64,7 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
       taken ||= !(await catalog.renew(owner, lockMs));
       heldFrom = startedAt;
     } catch {
-      // The next one may get through; `lost` counts the time.
+      // The next renewal may succeed; `lost` counts the time.
     }
   }, lockMs / 4);
   return {
@@ -75,7 +82,7 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
   await sweep(connection, catalog);
 };
 
-/** Commits, also where the answer got lost on the way: then the catalog tells. */
+/** Commits. If the server's response is lost, the catalog shows whether the commit succeeded. */
 const commit = async (catalog: Catalog, owner: string, publication: Publication, locked: CatalogDocument) => {
   try {
     if (await catalog.commit(owner, publication, locked.current)) return;
@@ -89,8 +96,8 @@ const commit = async (catalog: Catalog, owner: string, publication: Publication,
 };
 
 /**
- * Rejects with `conflict` where somebody else publishes or a version of this name is there, with
- * `invalid_dataset`, `aborted`, or `unavailable`. What was written is then removed, here or by the next one.
+ * Rejects with `conflict` where somebody else publishes or a version of this name is there, with `invalid_dataset`,
+ * `aborted`, or `unavailable`. What was written is then removed, here or by the next publisher.
  */
 export const publish = async (context: PublishContext, dataset: Dataset, options: PublishOptions = {}) => {
   const { connection, collections, clock, logger, batchSize, lockMs } = context;
@@ -99,7 +106,7 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
   const catalog = new Catalog(connection);
   const owner = randomUUID();
 
-  const locked = await takeLock(catalog, owner, lockMs, signal);
+  const locked = await takeLock(catalog, owner, lockMs, options);
   const lock = keepLock(catalog, owner, lockMs, clock);
   const assertGoingOn = () => {
     assertNotAborted(signal);

@@ -1,7 +1,7 @@
-/** What JSON can say and BSON cannot. */
+/** Finds JSON values that BSON cannot represent. */
 import type { Document } from '../../core/contracts/dataset.js';
 
-/** Few rows look like this, so that the walk is rare. */
+/** Few rows match, so that the walk is rare. */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;
 
 const HALF_PAIR = /\p{Surrogate}/u;
@@ -15,7 +15,7 @@ const fault = (value: unknown, path: string): string | undefined => {
     const at = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`;
     if (name.includes('\0')) return `the name of ${JSON.stringify(at)} contains the character U+0000`;
     if (HALF_PAIR.test(name)) return `the name of ${JSON.stringify(at)} holds half a surrogate pair`;
-    // The driver takes such objects for types of its own.
+    // The driver takes objects with such a field for types of its own.
     if (name === '_bsontype') return `${at} has a name that MongoDB's driver keeps for itself`;
     if (name === '$ref' && '$id' in value) return `${path} would be read back as a database reference`;
     const found = fault(inner, at);

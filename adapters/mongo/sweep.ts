@@ -1,14 +1,13 @@
-/** Removes what no catalog names and nobody holds: pruned versions, and what stopped publishers left behind. */
+/** Removes versions that are neither in the catalog nor locked: pruned ones, and those of publishers that stopped. */
 import type { Catalog } from './catalog.js';
 import type { Connection } from './connection.js';
-import type { VersionDocument } from './held-versions.js';
-import { heldIds } from './holds.js';
 import { versionIdOf } from './layout.js';
+import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
- * The order matters: what is there is listed first, so that whatever a publisher begins meanwhile is not in the
- * list; the holds are read last (see `holds.ts`). A publisher's unfinished version has the id in the lock, even
- * after the lock has expired, since it may still be renewed; the next publisher's lock replaces it.
+ * The order matters: what is there is listed first, so that whatever a publisher begins meanwhile is not in the list;
+ * the locks are read last (see `version-locks.ts`). A publisher's unfinished version has the id in the lock, even after
+ * the lock has expired, since it may still be renewed; the next publisher's lock replaces it.
  */
 export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
   const names = await connection.run('list the collections', async (db) =>
@@ -21,7 +20,7 @@ export const sweep = async (connection: Connection, catalog: Catalog): Promise<v
       .toArray(),
   );
   const { versions, lock } = await catalog.read();
-  const kept = new Set([...versions.map(({ id }) => id), lock?.id, ...(await heldIds(connection))]);
+  const kept = new Set([...versions.map(({ id }) => id), lock?.id, ...(await lockedIds(connection))]);
   for (const name of names) {
     const id = versionIdOf(name);
     if (id === undefined || kept.has(id)) continue;

@@ -2,21 +2,20 @@
 import type { Clock } from '../../core/contracts/runtime.js';
 import type { Snapshot, Versions } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
-import { momentAfter } from '../../core/storage/publication-time.js';
+import { momentAfter } from '../../core/storage/publishing.js';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';
-import type { HeldVersion, HeldVersions } from './held-versions.js';
-import { heldIds } from './holds.js';
 import { sweep } from './sweep.js';
+import { type LockedVersion, type LockedVersions, lockedIds } from './version-locks.js';
 
 export interface VersionsContext {
   readonly clock: Clock;
-  readonly held: HeldVersions;
+  readonly held: LockedVersions;
   readonly current: CurrentVersion;
-  /** Does work over a connection for writing, which is closed afterwards; the new state is then in force here. */
+  /** Does work over a connection for writing, which is closed afterwards; then this replica follows the new state. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  snapshotOf(held: HeldVersion, publication: Publication): Snapshot;
+  snapshotOf(held: LockedVersion, publication: Publication): Snapshot;
   assertOpen(): void;
 }
 
@@ -32,7 +31,7 @@ export class MongoVersions implements Versions {
   list() {
     return this.#context.write(async (connection) => {
       const { versions, current } = await new Catalog(connection).read();
-      const held = await heldIds(connection);
+      const held = await lockedIds(connection);
       return newestFirst(versions).map(({ id, version, publishedAt }) => ({
         version,
         publishedAt,
@@ -64,10 +63,10 @@ export class MongoVersions implements Versions {
   prune(keep: number): Promise<readonly string[]> {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
-      // What this process has let go of would else count as held until its next look.
+      // Otherwise versions that this process has released would count as locked until its next poll.
       await this.#context.held.keep();
       const { versions, current } = await catalog.read();
-      const held = await heldIds(connection);
+      const held = await lockedIds(connection);
       const deleted: string[] = [];
       for (const { id, version } of newestFirst(versions).slice(keep)) {
         if (id !== current?.id && !held.has(id) && (await catalog.remove(id))) deleted.push(version);
@@ -79,10 +78,10 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // By this replica's own history: what it does not serve yet has not happened yet.
+    // By this replica's own history: a version that it does not serve yet is not part of it.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // Where it has been pruned there is no answer; the version before it was not current.
+    // A pruned version gives undefined, since the version before it was not current then.
     const held = await this.#context.held.acquire(publication.id);
     return held && this.#context.snapshotOf(held, publication);
   }

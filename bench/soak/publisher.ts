@@ -1,6 +1,8 @@
 /** Publishes the sample again and again, each time with other figures, as another process than the server. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type OpenedStorage, openStorage } from '../../app/open-storage.js';
+import { pino } from 'pino';
+import { loadConfig } from '../../app/load-config.js';
+import { type OpenedStorage, openStorage } from '../../app/open-stores.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { type OpenedDirectory, openDirectory } from '../../core/dataset/directory.js';
@@ -38,7 +40,10 @@ export class Publisher {
 
   /** @param directory of the dataset that is published, changed */
   static async open(config: string, directory: string): Promise<Publisher> {
-    return new Publisher(await openStorage(config), await openDirectory(directory));
+    return new Publisher(
+      await openStorage(await loadConfig({ path: config, env: process.env }), pino({ level: 'silent' })),
+      await openDirectory(directory),
+    );
   }
 
   get published(): number {

@@ -1,5 +1,5 @@
 /** The mix of requests: every endpoint and page, each as clients of all sorts ask it, wrong ones among them. */
-import { createKey } from '../../core/keys/key-format.js';
+import { createKey } from '../../core/keys/key.js';
 import { type Random, randomFrom } from '../../metro/sample/random.js';
 import { BASE } from '../service.js';
 

@@ -5,8 +5,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyRecord } from '../../core/contracts/keys.js';
+import { packageRoot } from '../../core/files/package.js';
 import { formatKeyFile } from '../../core/keys/key-file.js';
-import { packageRoot } from '../../core/package-root.js';
 import { freePort } from '../../test/support/server-process.js';
 import { BASE } from '../service.js';
 import type { Holdings } from './probe.js';
@@ -27,10 +27,12 @@ export interface SoakConfig {
   readonly redis: string;
   readonly keys: readonly KeyRecord[];
   readonly level: 'info' | 'warn';
+  /** Laid over the other sections. */
+  readonly more?: Readonly<Record<string, unknown>>;
 }
 
 /** Everything switched on; what is not said is as the product has it. */
-export const writeSoakConfig = async ({ folder, adapter, redis, keys, level }: SoakConfig): Promise<string> => {
+export const writeSoakConfig = async ({ folder, adapter, redis, keys, level, more }: SoakConfig): Promise<string> => {
   await writeFile(join(folder, 'keys.json'), formatKeyFile(keys));
   const path = join(folder, `config-${level}.json`);
   const config = {
@@ -40,13 +42,14 @@ export const writeSoakConfig = async ({ folder, adapter, redis, keys, level }: S
     redis: { url: redis },
     metrics: { port: await freePort() },
     log: { level, format: 'json' },
+    ...more,
   };
   await writeFile(path, JSON.stringify(config));
   return path;
 };
 
 const START_TIMEOUT_MS = 60_000;
-const PROGRAM = join(packageRoot, 'bin/metro-forecast.js');
+const PROGRAM = join(packageRoot, 'cli/metro-forecast.js');
 const PROBE = new URL('probe.js', import.meta.url).href;
 
 export const startSoakedServer = async (config: string): Promise<SoakedServer> => {

@@ -24,7 +24,7 @@ export interface CommandNode {
   readonly valued: readonly ValuedOption[];
 }
 
-/** The program first, then depth first. Options of the program hold for every command. */
+/** The program first, then depth first. Every command has the program's options. */
 export const commandNodes = (program: Command): CommandNode[] => {
   const walk = (command: Command, path: string): CommandNode[] => {
     const help = command.createHelp();

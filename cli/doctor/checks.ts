@@ -4,22 +4,33 @@ import { createContainer } from '../../app/container.js';
 import { loadConfig } from '../../app/load-config.js';
 import { loadModules } from '../../app/load-modules.js';
 import type { Environment } from '../../core/config/overrides.js';
-import { type Finding, failure, type OnRows, type Patient } from './finding.js';
+import { engines } from '../../core/files/package.js';
+import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
 import { checkKeys } from './keys.js';
-import { checkNode } from './node-version.js';
-import { checkPort } from './port.js';
+import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
 import { checkDatasetRows, checkStorage } from './storage.js';
+
+/** Whether this Node is one that the package supports. @param version as in `process.versions.node` */
+export const checkNode = (version: string): Finding => {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);
+  const supported = major > leastMajor || (major === leastMajor && minor >= leastMinor);
+  const message = `${version}, and ${engines.node} is needed`;
+  return supported
+    ? { check: 'node', state: 'ok', message }
+    : { check: 'node', state: 'failed', message, advice: ['install a current LTS release of Node.js'] };
+};
 
 /** @param path of the configuration, as given on the command line */
 export async function* findings(path: string | undefined, env: Environment, onRows: OnRows): AsyncGenerator<Finding> {
   yield checkNode(process.versions.node);
-  let patient: Patient;
+  let service: CheckContext;
   try {
     const loaded = await loadConfig({ path, env });
     const modules = await loadModules(loaded);
     const logger = pino({ level: 'silent' });
-    patient = { loaded, modules, container: createContainer({ config: loaded, modules }, { logger }) };
+    service = { loaded, modules, container: createContainer({ config: loaded, modules }, { logger }) };
     const { config } = loaded;
     const parts = `adapter "${config.adapter.use}", plugins ${config.plugins.map(({ use }) => use).join(', ')}`;
     yield { check: 'configuration', state: 'ok', message: `${loaded.path}: ${parts}` };
@@ -30,16 +41,16 @@ export async function* findings(path: string | undefined, env: Environment, onRo
     }
     return;
   }
-  const storage = await checkStorage(patient);
+  const storage = await checkStorage(service);
   try {
     yield storage.finding;
     yield storage.readable
-      ? await checkDatasetRows(patient, onRows)
+      ? await checkDatasetRows(service, onRows)
       : { check: 'dataset', state: 'skipped', message: 'needs storage that can be read' };
   } finally {
     await storage.close();
   }
-  yield await checkKeys(patient);
-  yield await checkRedis(patient);
-  yield await checkPort(patient);
+  yield await checkKeys(service);
+  yield await checkRedis(service);
+  yield* checkPorts(service);
 }

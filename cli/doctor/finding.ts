@@ -1,4 +1,4 @@
-/** What a check of `doctor` is given, and what it answers. */
+/** The arguments and results of the checks of `doctor`. */
 import type { DependencyContainer } from 'tsyringe';
 import type { Modules } from '../../app/load-modules.js';
 import type { LoadedConfig } from '../../core/config/load.js';
@@ -16,16 +16,16 @@ export interface Finding {
 }
 
 /** What a check of the running parts is given. */
-export interface Patient {
+export interface CheckContext {
   readonly loaded: LoadedConfig;
   readonly modules: Modules;
   readonly container: DependencyContainer;
 }
 
-/** Told how many rows have been checked so far. */
+/** Called with the number of rows that have been checked so far. */
 export type OnRows = (rows: number) => void;
 
-/** A thrown error as the finding that it is. */
+/** The finding for a thrown error. */
 export const failure = (check: string, error: unknown, advice: readonly string[] = []): Finding => {
   if (error instanceof OperatorError) {
     return { check, state: 'failed', message: error.heading, advice: [...error.faults, ...advice] };

@@ -1,13 +1,14 @@
-/** Whether the key store answers, and whether anybody could call with what it holds. */
+/** Checks that the key store responds, and that a caller could get in with one of its keys. */
 import { resolve } from '../../app/container.js';
-import { isInForce } from '../../core/keys/in-force.js';
-import { missingPeppers, Peppers } from '../../core/keys/peppers.js';
-import { type Finding, failure, type Patient } from './finding.js';
+import { tierNames } from '../../core/config/tiers.js';
+import { isInForce, missingPeppers, Peppers } from '../../core/keys/key.js';
+import { type CheckContext, type Finding, failure } from './finding.js';
 
 const SOON_MS = 14 * 86_400_000;
 
-export const checkKeys = async ({ container, loaded }: Patient): Promise<Finding> => {
-  const { keys, tiers } = loaded.config.auth;
+export const checkKeys = async ({ container, loaded }: CheckContext): Promise<Finding> => {
+  const { keys } = loaded.config.auth;
+  const tiers = tierNames(loaded.config.auth);
   const peppers = new Peppers(loaded.config.auth.peppers);
   const ok = (message: string): Finding => ({ check: 'keys', state: 'ok', message });
   const warning = (message: string, ...advice: string[]): Finding => ({

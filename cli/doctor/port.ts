@@ -1,37 +1,68 @@
-/** Whether the service could listen, or listens already. */
+/** Whether the service could listen on its ports, or listens there already. */
 import { createServer } from 'node:net';
 import { listen, originOf } from '../../core/http/listen.js';
 import { type ListenError, listenFault } from '../listen-fault.js';
-import { type Finding, failure, type Patient } from './finding.js';
+import { type CheckContext, type Finding, failure } from './finding.js';
 
 const ANSWER_MS = 2000;
 
-/** Whether what listens there is a service with our `/health`. */
-const isServing = async (url: string): Promise<boolean> => {
-  try {
-    const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(ANSWER_MS) });
-    const { status } = (await response.json()) as { status?: unknown };
-    return response.ok && status === 'ok';
-  } catch {
-    return false;
-  }
-};
+interface Port {
+  /** Of the finding. */
+  readonly check: string;
+  readonly host: string;
+  readonly port: number;
+  /** Whether what listens there is a service of this configuration. */
+  isOurs(origin: string): Promise<boolean>;
+}
 
-export const checkPort = async ({ loaded }: Patient): Promise<Finding> => {
-  const { host, port, basePath } = loaded.config.server;
+const fetched = (url: string): Promise<Response> => fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
+
+const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckContext): Promise<Finding> => {
   const server = createServer();
   try {
     await listen(server, port, host);
-    const message = port === 0 ? `a free port of ${host} at each start` : `${host}:${port} is free`;
-    return { check: 'port', state: 'ok', message };
+    return {
+      check,
+      state: 'ok',
+      message: port === 0 ? `a free port of ${host} at each start` : `${host}:${port} is free`,
+    };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const origin = originOf(host === '0.0.0.0' || host === '::' ? 'localhost' : host, port);
-    if (code === 'EADDRINUSE' && (await isServing(`${origin}${basePath}`))) {
-      return { check: 'port', state: 'ok', message: `${host}:${port} is taken by a service that answers well` };
+    if (code === 'EADDRINUSE' && (await isOurs(origin).catch(() => false))) {
+      return { check, state: 'ok', message: `${host}:${port} is taken by this service, which answers` };
     }
-    return failure('port', listenFault(error as ListenError, loaded.config));
+    return failure(check, listenFault(error as ListenError, loaded.config));
   } finally {
     server.close();
   }
 };
+
+/** Told by the document, which every service has: `/health` of a stranger may say "ok", too. */
+const apiPort = ({ loaded, modules }: CheckContext): Port => {
+  const { host, port, basePath } = loaded.config.server;
+  const { title } = modules.registry.service;
+  return {
+    check: 'port',
+    host,
+    port,
+    async isOurs(origin) {
+      const response = await fetched(`${origin}${basePath}/openapi.json`);
+      const { info } = (await response.json()) as { info?: { title?: unknown } };
+      return info?.title === title;
+    },
+  };
+};
+
+const metricsPort = ({ loaded: { config } }: CheckContext): Port | null =>
+  config.metrics && {
+    check: 'metrics port',
+    ...config.metrics,
+    isOurs: async (origin) => (await (await fetched(`${origin}/metrics`)).text()).includes('# TYPE snapshot_info '),
+  };
+
+export async function* checkPorts(service: CheckContext): AsyncGenerator<Finding> {
+  yield await checkOne(apiPort(service), service);
+  const ofMetrics = metricsPort(service);
+  if (ofMetrics) yield await checkOne(ofMetrics, service);
+}

@@ -1,9 +1,9 @@
-/** Whether storage answers, and whether every row that it would serve keeps the rules. */
+/** Checks that storage responds, and that every row that it would serve is valid. */
 import { resolve } from '../../app/container.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { checkDataset } from '../../core/dataset/validate.js';
 import { count } from '../output.js';
-import { type Finding, failure, type OnRows, type Patient } from './finding.js';
+import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
 
 const MOST_FAULTS = 10;
 
@@ -15,7 +15,7 @@ export interface StorageFinding {
 }
 
 /** Opens the adapter, which stays open until `close`. */
-export const checkStorage = async ({ container, loaded }: Patient): Promise<StorageFinding> => {
+export const checkStorage = async ({ container, loaded }: CheckContext): Promise<StorageFinding> => {
   const { use, options } = loaded.config.adapter;
   let adapter: StorageAdapter | undefined;
   const close = async () => void (await adapter?.close());
@@ -42,20 +42,20 @@ export const checkStorage = async ({ container, loaded }: Patient): Promise<Stor
   }
 };
 
-/** What storage holds, read back as a dataset. */
-const datasetOf = (snapshot: Snapshot, { modules }: Patient): Dataset => ({
+/** The current version in storage, read back as a dataset. */
+const datasetOf = (snapshot: Snapshot, { modules }: CheckContext): Dataset => ({
   manifest: snapshot.manifest,
   read: (name) => snapshot.find(name, { order: modules.registry.collections.get(name)!.key }),
 });
 
-export const checkDatasetRows = async (patient: Patient, onRows: OnRows): Promise<Finding> => {
-  const { collections } = patient.modules.registry;
+export const checkDatasetRows = async (service: CheckContext, onRows: OnRows): Promise<Finding> => {
+  const { collections } = service.modules.registry;
   const rows = new Map<string, number>();
   const total = () => [...rows.values()].reduce((sum, n) => sum + n, 0);
   let snapshot: Snapshot | undefined;
   try {
-    snapshot = resolve(patient.container, 'adapter').snapshot();
-    const faults = await checkDataset(datasetOf(snapshot, patient), collections, {
+    snapshot = resolve(service.container, 'adapter').snapshot();
+    const faults = await checkDataset(datasetOf(snapshot, service), collections, {
       maxFaults: MOST_FAULTS,
       onProgress(progress) {
         rows.set(progress.collection, progress.rows);

@@ -14,7 +14,7 @@ interface Slot {
   retryAt: number;
 }
 
-/** After a failure, or while another replica builds, an old value is answered for so long without trying again. */
+/** After a failure, or while another replica builds, the old value is served for this long without another attempt. */
 const RETRY_MS = 1000;
 
 export class MemoryCache implements SharedCache {
@@ -29,7 +29,7 @@ export class MemoryCache implements SharedCache {
     return this.getOrLoad(name, ttlSeconds, async () => ({ value: await build(), ageMs: 0 }));
   }
 
-  /** The same from a source that knows how old its value is. */
+  /** Like `getOrBuild`, from a source that knows how old its value is. */
   async getOrLoad(name: string, ttlSeconds: number, load: () => Promise<Loaded>): Promise<Cached> {
     const slot = this.#slot(name);
     const now = this.#clock.monotonic();

@@ -1,22 +1,22 @@
-/** The cache of many replicas: a value is built by one of them at a time, and kept in Redis for all. */
+/** The cache of many replicas: one replica at a time builds a value, which Redis stores for all. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Breaker } from '../breaker.js';
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
-import type { RedisConnection } from '../redis.js';
-import { within } from '../within.js';
-import { LEASE_MS, Lease } from './lease.js';
+import { Breaker } from '../redis/breaker.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { withTimeout } from '../scheduling/with-timeout.js';
+import { BuildLock, LOCK_MS } from './build-lock.js';
 import { type Loaded, MemoryCache } from './memory-cache.js';
 
-/** How often a replica looks for the first value that another one builds. */
+/** How often a replica polls for the first value while another replica builds it. */
 const POLL_MS = 50;
-/** After so long it builds one for itself. */
+/** A replica that has waited this long builds the value for itself. */
 const WAIT_MS = 5000;
-/** A build that takes longer has failed, and its lease ends. */
+/** A build that takes longer has failed, and its lock ends. */
 const BUILD_LIMIT_MS = 10_000;
 
 /**
- * Each replica keeps a copy for as long as the value is fresh by Redis's clock, so hits cost no call. A lease makes
+ * Each replica keeps a copy for as long as the value is fresh by Redis's clock, so hits cost no call. A lock makes
  * one replica the builder; it is renewed while the build goes on and ends within two seconds of its holder's death.
  * While Redis is away each replica builds its own value.
  */
@@ -31,7 +31,7 @@ export class RedisCache implements SharedCache {
     this.#copies = new MemoryCache({ clock });
     this.#breaker = new Breaker({
       name: 'cache',
-      // A write, since a Redis that cannot keep anything is of no use.
+      // The probe is a write: a Redis that can only be read is of no use here.
       probe: () => redis.client.set(`${redis.keyPrefix}{cache}:probe`, 1, 'PX', 1000),
       timeoutMs: redis.timeoutMs,
       logger,
@@ -48,41 +48,41 @@ export class RedisCache implements SharedCache {
       : { ok: true, message: null };
   }
 
-  /** Leaves the connection, which is its owner's, open. */
+  /** Leaves the connection open: its owner closes it. */
   async close(): Promise<void> {
     this.#breaker.dispose();
   }
 
   async #load(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Loaded> {
     const key = `${this.#redis.keyPrefix}{cache:${name}}:entry`;
-    const lease = new Lease(this.#redis, key, ttlSeconds * 1000);
+    const lock = new BuildLock(this.#redis, key, ttlSeconds * 1000);
     for (let waited = 0; waited < WAIT_MS && !this.#breaker.open; waited += POLL_MS) {
-      const claim = await this.#ask(lease.claim());
+      const claim = await this.#ask(lock.claim());
       if (!claim) break;
-      if (claim.mine) return this.#build(lease, build, claim.found);
+      if (claim.mine) return this.#build(lock, build, claim.found);
       if (claim.found) return claim.found;
       await delay(POLL_MS);
     }
     return { value: await build(), ageMs: 0 };
   }
 
-  async #build(lease: Lease, build: () => Promise<string>, previous: Loaded | undefined): Promise<Loaded> {
-    const renewal = setInterval(() => void this.#ask(lease.claim()), LEASE_MS / 4);
+  async #build(lock: BuildLock, build: () => Promise<string>, previous: Loaded | undefined): Promise<Loaded> {
+    const renewal = setInterval(() => void this.#ask(lock.claim()), LOCK_MS / 4);
     try {
-      const value = await within(build(), BUILD_LIMIT_MS);
-      await this.#ask(lease.keep(value));
+      const value = await withTimeout(build(), BUILD_LIMIT_MS);
+      await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // With something to answer, the lease is left to run out, so that nobody tries again at once.
+      // With a previous value to serve, the lock is left to expire, so that no replica tries again at once.
       if (previous) return previous;
-      await this.#ask(lease.release());
+      await this.#ask(lock.release());
       throw error;
     } finally {
       clearInterval(renewal);
     }
   }
 
-  /** Undefined when Redis has not answered. */
+  /** Undefined when Redis has not responded. */
   async #ask<T>(answer: Promise<T>): Promise<T | undefined> {
     try {
       return await answer;

@@ -1,15 +1,12 @@
 /** Single values of a configuration, given by environment variables. */
+import { readFile } from 'node:fs/promises';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { isObject } from '../is-object.js';
-import { nearest } from '../nearest.js';
-import { formatPath, type Path, valueAt } from './path.js';
+import { fileErrorReason } from '../files/error-reason.js';
+import type { Override } from '../validation/faults.js';
+import { isObject } from '../validation/json.js';
+import { nearest } from '../validation/nearest.js';
+import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { findSetting, schemaAt, typesOf } from './variable.js';
-
-/** A value that did not come from the file. */
-export interface Override {
-  readonly path: string;
-  readonly variable: string;
-}
 
 /** A variable with a well-known name, for one place in the configuration. */
 export interface NamedVariable {
@@ -17,6 +14,8 @@ export interface NamedVariable {
   readonly path: Path;
   /** Only where the module at this place is the one named: `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
+  /** Whether `<variable>_FILE` may name a file that holds the value. */
+  readonly secret?: boolean;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -61,6 +60,46 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
+/** What files named by the environment hold, by the variable whose value it is. */
+export type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly fault?: string }>;
+
+/**
+ * Reads the files that variables name: `<variable>_FILE` holds the value of `<variable>`, for secrets that are mounted.
+ * Inside `options` names are the module's to know, and may end so themselves.
+ */
+export const withFiles = async (
+  env: Environment,
+  prefix: string,
+  named: readonly NamedVariable[],
+): Promise<{ env: Environment; files: ValueFiles }> => {
+  const files = new Map<string, { content?: string; fault?: string }>();
+  const rest: Record<string, string | undefined> = { ...env };
+  for (const [name, path] of Object.entries(env)) {
+    const variable = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : '';
+    const general = variable.startsWith(`${prefix}__`) && !variable.includes('__OPTIONS__');
+    if (!path || !(general || named.some((each) => each.secret && each.variable === variable))) continue;
+    delete rest[name];
+    files.set(variable, await readValue(name, path, Boolean(env[variable]) && variable));
+    // Where it stands among the variables is as if it had the value itself.
+    rest[variable] ||= path;
+  }
+  return { env: rest, files };
+};
+
+const readValue = async (
+  name: string,
+  path: string,
+  twice: string | false,
+): Promise<{ content?: string; fault?: string }> => {
+  if (twice) return { fault: `${name}: ${twice} is set too; one of them must go` };
+  try {
+    const content = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+    return content === '' ? { fault: `${name}: ${path} is empty` } : { content };
+  } catch (error) {
+    return { fault: `${name}: ${path} cannot be read: ${fileErrorReason(error)}` };
+  }
+};
+
 /**
  * Puts the environment's values over those of a file, in place. An empty variable counts as absent.
  *
@@ -72,7 +111,7 @@ export const expandModules = (root: Draft): void => {
  */
 export const applyEnvironment = (
   root: Draft,
-  env: Environment,
+  { env, files }: { readonly env: Environment; readonly files: ValueFiles },
   prefix: string,
   named: readonly NamedVariable[],
 ): { overrides: Override[]; faults: string[] } => {
@@ -80,9 +119,11 @@ export const applyEnvironment = (
   const faults: string[] = [];
 
   const set = (variable: string, path: Path, schema: JsonSchema | undefined): void => {
-    const obstacle = assign(root, path, parse(env[variable] ?? '', schema));
+    const file = files.get(variable);
+    if (file?.fault !== undefined) return void faults.push(file.fault);
+    const obstacle = assign(root, path, parse(file?.content ?? env[variable] ?? '', schema));
     if (obstacle !== undefined) faults.push(`${variable}: cannot be set, ${obstacle}`);
-    else overrides.push({ path: formatPath(path), variable });
+    else overrides.push({ path: formatPath(path), variable: file ? `${variable}_FILE` : variable });
     expandModules(root);
   };
 

@@ -1,7 +1,7 @@
 /** The configuration file: its JSON Schema, and the type of a checked one. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ServiceInfo } from '../contracts/service.js';
-import { type RedisConfig, redisSchema } from '../redis-config.js';
+import { type RedisConfig, redisSchema } from '../redis/config.js';
 
 /** An adapter, plugin or key store, and what it is told. Its own module says which options there are. */
 export interface ModuleConfig {
@@ -9,11 +9,34 @@ export interface ModuleConfig {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
+/** A module in a configuration in code: its name, path or package, with its options where it has some. */
+export type GivenModule = string | { readonly use: string; readonly options?: Readonly<Record<string, unknown>> };
+
+type Given<T> = T extends ModuleConfig
+  ? GivenModule
+  : T extends readonly ModuleConfig[]
+    ? readonly GivenModule[]
+    : T extends readonly unknown[] | Readonly<Record<string, string>>
+      ? T
+      : T extends object
+        ? { readonly [K in keyof T]?: Given<T[K]> }
+        : T;
+
+/** A configuration as a file has it: what is left out has its default. */
+export type GivenConfig = Given<Config>;
+
+/**
+ * What becomes of an answer that its schema does not describe. `sample` logs it of one in a hundred answers, `report` of
+ * all; `cut` takes undeclared properties out and logs the rest; `refuse` makes it an error, as in tests.
+ */
+export const RESPONSE_CHECKS = ['off', 'sample', 'report', 'cut', 'refuse'] as const;
+export type ResponseCheck = (typeof RESPONSE_CHECKS)[number];
+
 export interface ServerConfig {
   readonly host: string;
   readonly port: number;
   readonly basePath: string;
-  readonly trustProxy: number;
+  readonly trustProxy: number | readonly string[];
   readonly workers: number;
   readonly drainDelayMs: number;
   readonly drainMs: number;
@@ -51,15 +74,26 @@ export interface HttpConfig {
   readonly cacheBytes: number;
   readonly answerMs: number;
   readonly csvFormulaGuard: boolean;
+  readonly responseCheck: ResponseCheck;
 }
 
 export interface AuthConfig {
   /** Absent: the service's title. */
   readonly realm?: string;
-  readonly tiers: readonly string[];
+  /** A list of their names, or each by its name with its terms. */
+  readonly tiers: readonly string[] | Readonly<Record<string, TierConfig>>;
+  /** The tier of callers without a key. */
+  readonly anonymous: string | null;
   /** By version. */
   readonly peppers: Readonly<Record<string, string>>;
   readonly keys: ModuleConfig;
+}
+
+export interface TierConfig {
+  readonly requestsPerMinute?: number;
+  readonly requestsPerDay?: number;
+  readonly requestsPerMonth?: number;
+  readonly endpoints?: readonly string[];
 }
 
 export interface LimitsConfig {
@@ -71,6 +105,7 @@ export interface LimitsConfig {
 export interface LogConfig {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   readonly format: 'auto' | 'json' | 'pretty';
+  readonly addresses: 'none' | 'network' | 'full';
 }
 
 /** A configuration as the service reads it: checked, with every default filled in. */
@@ -104,6 +139,8 @@ const count = (description: string, minimum: number, maximum: number, value: num
   maximum,
   default: value,
 });
+
+const atLeastOne = { type: 'integer', minimum: 1, maximum: 1e12 } as const;
 
 const milliseconds = (description: string, value: number): JsonSchema =>
   count(`${description} In milliseconds.`, 1, 3_600_000, value);
@@ -149,6 +186,24 @@ export const serviceSchema = {
     conventions: {
       type: 'string',
       description: 'How the API responds, in Markdown: stands after the description, in the place of the general text.',
+    },
+    changes: {
+      type: 'array',
+      description: 'What has changed in the interface, newest first, for those who call it.',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['version', 'summary'],
+        properties: {
+          version: { type: 'string', description: 'Version of the interface.', minLength: 1, examples: ['1.1.0'] },
+          summary: { type: 'string', description: 'A sentence or two, in Markdown.', minLength: 1 },
+          operations: {
+            type: 'array',
+            description: 'The operationId of each endpoint that the change is about.',
+            items: { type: 'string', minLength: 1 },
+          },
+        },
+      },
     },
     contact: {
       type: 'object',
@@ -203,12 +258,16 @@ export const configSchema = {
         examples: ['/api/v1'],
         default: '/api/v1',
       },
-      trustProxy: count(
-        'How many proxies stand before the service: the caller is that many entries from the right of X-Forwarded-For. 0: the header is ignored.',
-        0,
-        16,
-        0,
-      ),
+      trustProxy: {
+        oneOf: [
+          { type: 'integer', minimum: 0, maximum: 16 },
+          { type: 'array', minItems: 1, maxItems: 100, items: { type: 'string', minLength: 1 } },
+        ],
+        description:
+          'How many proxies stand before the service: the caller is that many entries from the right of X-Forwarded-For. 0: the header is ignored. Or the networks that proxies are in: the header is ignored unless the connection comes from one of them, and the caller is its rightmost entry that is in none.',
+        examples: [1, ['10.0.0.0/8', 'fd00::/8']],
+        default: 0,
+      },
       workers: count('Processes that share the port; 0: one for each CPU.', 0, 256, 1),
       drainDelayMs: count(
         'How long /health fails before the service stops listening at SIGTERM, so that load balancers see it first: their interval times the failures that they wait for. Connections close after their next answer meanwhile. In milliseconds.',
@@ -222,14 +281,14 @@ export const configSchema = {
       maxHeaders: count('Most header fields of a request.', 16, 10_000, 100),
       maxConnections: count('Most sockets open at once.', 1, 1_000_000, 10_000),
       maxConnectionsPerAddress: count(
-        "Most sockets open at once from one IPv4 address or IPv6 /64 network; not applied where trustProxy is above 0, since they all are the proxy's then.",
+        'Most sockets open at once from one IPv4 address or IPv6 /64 network; not applied to trusted proxies: to nobody where trustProxy is a number above 0.',
         1,
         1_000_000,
         2000,
       ),
       headersTimeoutMs: milliseconds("How long a request's headers may take to arrive.", 10_000),
       requestTimeoutMs: milliseconds('How long a whole request may take to arrive.', 15_000),
-      stallTimeoutMs: milliseconds('How long a client may leave its answer unread.', 10_000),
+      stallTimeoutMs: milliseconds('How long a client may leave a response unread.', 10_000),
       keepAliveTimeoutMs: milliseconds(
         'How long an idle connection is kept; longer than the load balancer before it keeps one (often 60 s).',
         75_000,
@@ -237,7 +296,7 @@ export const configSchema = {
       overload: section(
         'When requests are refused with 503 so that the others keep their latency; null: never.',
         {
-          maxInFlight: count('Most requests being answered at once.', 1, 1_000_000, 2000),
+          maxInFlight: count('Most requests in flight at once.', 1, 1_000_000, 2000),
           maxEventLoopDelayMs: milliseconds(
             'How long the event loop may work on requests that came together, where more come the longer it takes; and ' +
               'how long a long list may wait for its turn.',
@@ -247,7 +306,7 @@ export const configSchema = {
         { type: ['object', 'null'] },
       ),
     }),
-    http: section('What requests may ask, and how answers travel.', {
+    http: section('Limits on requests, and how responses are sent.', {
       unknownParameters: {
         type: 'string',
         description: 'What happens to query parameters that an endpoint does not have.',
@@ -271,12 +330,23 @@ export const configSchema = {
         },
         { type: ['object', 'null'] },
       ),
-      compression: { type: 'boolean', description: 'Whether answers are sent as br or gzip too.', default: true },
-      cacheBytes: count('Memory for answers kept ready, in bytes; 0: none are.', 0, 2 ** 40, 64 * 1024 * 1024),
+      compression: { type: 'boolean', description: 'Whether responses are compressed, as br or gzip.', default: true },
+      cacheBytes: count(
+        'Memory for cached representations, in bytes; 0: none are cached.',
+        0,
+        2 ** 40,
+        64 * 1024 * 1024,
+      ),
       answerMs: milliseconds(
-        'How long everything that one answer needs may take to be read, before it is a 503; shorter than the proxy before the service waits.',
+        'How long all reads for one response may take, before it is a 503; shorter than the proxy before the service waits.',
         4000,
       ),
+      responseCheck: {
+        enum: RESPONSE_CHECKS,
+        description:
+          'Answers that the schemas of their routes do not describe: sample logs them of one answer in a hundred, report of all, cut takes undeclared properties out and logs the rest, refuse makes them a 500. Cached responses are not checked again.',
+        default: 'off',
+      },
       csvFormulaGuard: {
         type: 'boolean',
         description:
@@ -287,7 +357,7 @@ export const configSchema = {
     adapter: module('Where the data is read from.'),
     plugins: {
       type: 'array',
-      description: 'What is answered: groups of endpoints.',
+      description: 'The plugins: groups of endpoints.',
       minItems: 1,
       items: module('A group of endpoints.'),
     },
@@ -300,12 +370,43 @@ export const configSchema = {
         examples: ['Example API'],
       },
       tiers: {
-        type: 'array',
-        description: 'Tiers of keys that are entitled.',
+        type: ['array', 'object'],
+        description:
+          'Tiers of keys that are entitled; new keys get the first. A list of names; or each by its name with its terms, and then the usage of all callers with a tier is counted.',
         minItems: 1,
+        minProperties: 1,
         uniqueItems: true,
         items: { type: 'string', minLength: 1 },
+        propertyNames: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,49}$', examples: ['free'] },
+        additionalProperties: {
+          type: 'object',
+          description: 'What callers of the tier may send.',
+          additionalProperties: false,
+          properties: {
+            requestsPerMinute: {
+              ...atLeastOne,
+              description: 'For keys without a limit of their own. Absent: limits.requestsPerMinute.',
+            },
+            requestsPerDay: { ...atLeastOne, description: 'Quota of a UTC day. Absent: none.' },
+            requestsPerMonth: { ...atLeastOne, description: 'Quota of a UTC calendar month. Absent: none.' },
+            endpoints: {
+              type: 'array',
+              description:
+                'The plugins, routes and mounts that it includes, of those that need a key: "markets", "/markets/{cbsa}", "/mcp". Absent: all.',
+              uniqueItems: true,
+              items: { type: 'string', minLength: 1, examples: ['markets'] },
+            },
+          },
+        },
+        examples: [['enterprise'], { enterprise: {}, free: { requestsPerDay: 1000, endpoints: ['markets'] } }],
         default: ['enterprise'],
+      },
+      anonymous: {
+        type: ['string', 'null'],
+        description: 'The tier of callers without a key, each counted by its address; null: they need one.',
+        minLength: 1,
+        examples: ['free'],
+        default: null,
       },
       peppers: {
         type: 'object',
@@ -341,6 +442,13 @@ export const configSchema = {
         description: 'One JSON object a line, or text for people; auto: text on a terminal.',
         enum: ['auto', 'json', 'pretty'],
         default: 'auto',
+      },
+      addresses: {
+        type: 'string',
+        description:
+          "How much of the caller's address a request's line has. network: the /24 of IPv4, the /48 of IPv6; full: the address of IPv4, the /64 of IPv6. Addresses are personal data in many places.",
+        enum: ['none', 'network', 'full'],
+        default: 'none',
       },
     }),
     metrics: section(

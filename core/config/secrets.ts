@@ -1,43 +1,7 @@
-/** Keeps secrets out of everything that is shown: values marked `x-secret`, and passwords in URLs. */
+/** Keeps secrets out of a configuration that is shown. */
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { isObject } from '../is-object.js';
-import type { Config, ModuleConfig } from './schema.js';
-import { configSchema } from './schema.js';
-
-const MASK = '***';
-
-/** Names that give a secret away where no schema says so. */
-const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|private|access)_?key$/i;
-
-/** Greedy up to the last `@`: passwords with an unescaped `@` or `/` in them are masked whole. */
-export const maskUrlPasswords = (text: string): string =>
-  text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):\S*@/gi, `$1:${MASK}@`);
-
-/** A secret URL still shows its scheme and hosts, which operators need to see; all else becomes `***`. */
-const maskSecret = (value: unknown): unknown => {
-  if (value === null || value === undefined || value === '') return value;
-  const url = typeof value === 'string' ? /^([a-z][a-z0-9+.-]*:\/\/)(.*@)?([^/?#@]*)(.*)$/is.exec(value) : null;
-  if (!url) return MASK;
-  const [, scheme, user, hosts, rest = ''] = url;
-  return `${scheme}${user === undefined ? '' : `${MASK}@`}${hosts}${rest.length > 1 ? `/${MASK}` : ''}`;
-};
-
-const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema | undefined => {
-  const { properties, additionalProperties } = schema ?? {};
-  if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name] as JsonSchema;
-  return isObject(additionalProperties) ? additionalProperties : undefined;
-};
-
-const mask = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
-  if (schema?.['x-secret'] === true) return maskSecret(value);
-  if (schema === undefined && SECRET_NAME.test(name)) return maskSecret(value);
-  if (typeof value === 'string') return maskUrlPasswords(value);
-  if (Array.isArray(value)) return value.map((item) => mask(item, schema?.['items'] as JsonSchema | undefined, name));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, mask(item, childSchema(schema, key), key)]),
-  );
-};
+import { maskBySchema } from '../validation/secrets.js';
+import { type Config, configSchema, type ModuleConfig } from './schema.js';
 
 /** The schemas that the modules of a configuration declare of their options. */
 export interface OptionSchemas {
@@ -49,7 +13,7 @@ export interface OptionSchemas {
 
 const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleConfig => ({
   use: part.use,
-  options: mask(part.options, schema) as ModuleConfig['options'],
+  options: maskBySchema(part.options, schema) as ModuleConfig['options'],
 });
 
 /**
@@ -57,7 +21,7 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
  * @param schemas the modules' own schemas, for the secrets that they declare
  */
 export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
-  const masked = mask(config, configSchema) as Config;
+  const masked = maskBySchema(config, configSchema) as Config;
   return {
     ...masked,
     adapter: maskModule(config.adapter, schemas.adapter),
@@ -65,7 +29,3 @@ export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config
     auth: { ...masked.auth, keys: maskModule(config.auth.keys, schemas.keys) },
   };
 };
-
-/** Whether anything inside the schema is secret, so that a wrong value in its place may be the secret itself. */
-export const holdsSecret = (schema: unknown): boolean =>
-  isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

@@ -1,7 +1,7 @@
 /** Finds the setting that an environment variable names: `PREFIX__SECTION__NAME`. */
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { nearest } from '../nearest.js';
-import { formatPath, type Path, valueAt } from './path.js';
+import { nearest } from '../validation/nearest.js';
+import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
 /** A setting, with its schema where it is not inside a module's options. */
@@ -24,6 +24,17 @@ const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
+/** As the documentation writes it: `limits.requestsPerMinute` is `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
+const variableOf = (prefix: string, path: Path): string =>
+  [
+    prefix,
+    ...path.map((name) =>
+      String(name)
+        .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+        .toUpperCase(),
+    ),
+  ].join('__');
+
 const item = (segment: string, { path, schema }: Setting, list: unknown): Setting | string => {
   const length = Array.isArray(list) ? list.length : 0;
   return /^\d{1,4}$/.test(segment) && Number(segment) <= length
@@ -37,14 +48,14 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
   // The names inside `options` are the module's to know, which checks them later.
-  const open = properties === undefined && typesOf(schema).every((type) => type === 'object');
+  const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
   const place = formatPath(path);
   const near = nearest(segment, names);
   const help =
     near !== undefined
-      ? `did you mean ${[prefix, ...path, near].join('__').toUpperCase()}?`
+      ? `did you mean ${variableOf(prefix, [...path, near])}?`
       : `${place || 'the configuration'} has ${names.length > 0 ? names.join(', ') : 'nothing inside it'}`;
   return `there is no setting "${formatPath([...path, segment])}"; ${help}`;
 };

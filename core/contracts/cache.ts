@@ -1,4 +1,4 @@
-/** The shared cache contract: a value is built by one replica and kept for all. */
+/** The shared cache contract: one replica builds a value, and all replicas use it. */
 import type { Health } from './runtime.js';
 
 export interface Cached {
@@ -9,9 +9,9 @@ export interface Cached {
 
 export interface SharedCache {
   /**
-   * The kept value, or a built one. One builder at a time over all replicas; others get the previous
-   * value meanwhile, or wait for the first. A `build` that fails leaves the previous value in place,
-   * which is then answered however old it is; it rejects only when there has never been one.
+   * The cached value, or a new one if that is older than `ttlSeconds`. Only one replica builds at a time; the others
+   * get the previous value meanwhile, or wait for the first one. If `build` fails, the previous value is returned,
+   * however old it is; without a previous value the promise rejects.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
   health(): Health;

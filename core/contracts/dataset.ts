@@ -4,7 +4,7 @@ import type { JsonSchema } from './json-schema.js';
 /** One row: a plain JSON object. */
 export type Document = Readonly<Record<string, unknown>>;
 
-/** A named set of documents of one shape. Declared by the plugins that read it. */
+/** A named set of documents with one schema, declared by the plugins that read it. */
 // biome-ignore lint/suspicious/noExplicitAny: a list of collections holds collections of every document type
 export interface Collection<T extends object = any> {
   readonly name: string;
@@ -14,16 +14,18 @@ export interface Collection<T extends object = any> {
   readonly key: readonly (keyof T & string)[];
   /** Further orders that queries use. Together with the key they must decide every tie. */
   readonly orders?: readonly (readonly (keyof T & string)[])[];
-  /** Fields that must equal the key of a document elsewhere. */
+  /** Fields that must equal the key of a document of another collection. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];
-  /** What a schema cannot say about one document of a dataset that was made at `created`. Answers with the fault, or nothing. */
+  /**
+   * Checks one document for what a schema cannot express; `created` is the dataset's. Returns the fault, or undefined.
+   */
   check?(document: T, dataset: Pick<Manifest, 'created'>): { field: string; rule: string } | undefined;
 }
 
 export const CADENCES = ['daily', 'weekly', 'monthly', 'quarterly', 'annual'] as const;
 export type Cadence = (typeof CADENCES)[number];
 
-/** Where part of a dataset came from, and when news of it is due. */
+/** Where part of a dataset came from, and when its next data is due. */
 export interface Source {
   readonly id: string;
   readonly title: string;

@@ -12,14 +12,17 @@ export interface TraceParent {
   readonly sampled: boolean;
 }
 
-/** A request that has been answered. It names the key by its id, and carries nothing of the query. */
+/**
+ * A request whose response has been written. It names the key by its id, and has nothing of the query, which may be
+ * private.
+ */
 export interface FinishedRequest {
   /** As in `X-Request-Id`. */
   readonly id: string;
   readonly method: string;
-  /** The path template of its address; null where nothing answers there. */
+  /** The path template of its endpoint; null if there is no such endpoint. */
   readonly route: string | null;
-  /** As it was sent, but for keys in it, which are masked. */
+  /** As it was sent, except that keys in it are masked. */
   readonly path: string;
   /** As the caller wrote it, keys masked; null without one. */
   readonly host: string | null;
@@ -28,22 +31,22 @@ export interface FinishedRequest {
   readonly status: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** From the head being read to the answer being written. */
+  /** From the end of the request's head to the response being written. */
   readonly durationMs: number;
   /** The key's id; null without a valid one. */
   readonly key: string | null;
-  /** The version answered from; null where none was. */
+  /** The version of the snapshot that the response comes from; null if it comes from none. */
   readonly snapshot: string | null;
-  /** Whether the answer was kept ready. */
+  /** Whether the representation was cached. */
   readonly cached: boolean;
-  /** Null where the caller sent none that is valid. */
+  /** Null if the caller sent no valid `traceparent`. */
   readonly trace: TraceParent | null;
 }
 
 export interface RequestObserver {
-  /** Called after the answer has been written. What it throws is logged. */
+  /** Called after the response has been written. What it throws is logged. */
   onRequest(request: FinishedRequest): void;
-  /** Called once, after the last request. The service waits for it while it ends, and should not have to for long. */
+  /** Called once, after the last request. The service waits for it before it ends, so it should be fast. */
   close?(): Promise<void>;
 }
 

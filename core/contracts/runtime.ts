@@ -1,4 +1,4 @@
-/** What every part of a running service may be given: time, and a place for log lines. */
+/** What every part of a running service may be given: a clock and a logger; and how it reports its health. */
 import type { Logger as PinoLogger } from 'pino';
 
 export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'> {
@@ -8,6 +8,8 @@ export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'er
    * @param message text that JSON needs no escapes for
    */
   infoJson?(members: string, message: string): void;
+  /** Sets the level from which lines are written, for child loggers too. A logger may lack it. */
+  setLevel?(level: string): void;
 }
 
 export interface Clock {

@@ -1,4 +1,14 @@
-/** Who a service is: what its document, pages, keys, tools and errors say of it. */
+/** Who a service is: its names and texts in the OpenAPI document, pages, keys, tools and errors. */
+
+/** A change of the interface that its callers notice. */
+export interface InterfaceChange {
+  /** The version of the interface that has the change; `Unreleased` before a release has it. */
+  readonly version: string;
+  /** Markdown, in a sentence or two. */
+  readonly summary: string;
+  /** By `operationId`. The document omits a change if the service has none of its operations. */
+  readonly operations?: readonly string[];
+}
 
 export interface ServiceInfo {
   /** For machines: lower-case words with hyphens between, as in `rain-gauges`. */
@@ -12,6 +22,8 @@ export interface ServiceInfo {
   readonly description: string;
   /** Markdown about how the API responds; stands after the description. */
   readonly conventions: string;
+  /** Newest first; may be empty. */
+  readonly changes: readonly InterfaceChange[];
   readonly contact: { readonly name?: string; readonly url?: string; readonly email?: string };
   readonly termsOfService: string | null;
   /** Of the API; with an SPDX identifier or a URL. */
@@ -38,7 +50,7 @@ method gets 405 \`method_not_allowed\`.`,
     '**Caching.** Every 200 has a strong `ETag`: send it back in `If-None-Match` and get 304 while nothing has changed.',
 } as const;
 
-/** What a service is called where neither its configuration nor a plugin says so. */
+/** The names and texts of a service that neither its configuration nor a plugin defines. */
 export const defaultService: ServiceInfo = {
   name: 'api',
   title: 'API',
@@ -46,6 +58,7 @@ export const defaultService: ServiceInfo = {
   summary: '',
   description: '',
   conventions: Object.values(conventions).join('\n\n'),
+  changes: [],
   contact: { name: 'The operator of this service' },
   termsOfService: null,
   license: null,

@@ -4,22 +4,28 @@ import type { JsonSchema } from './json-schema.js';
 import type { Clock, Logger } from './runtime.js';
 
 /**
- * Values that keys and ordered fields may have. Strings are compared by Unicode code point alone, with no collation, case,
- * normal form or trimming; numbers by value, as doubles, -0 being 0. The empty string and 0 are values as any other.
+ * Values that keys and ordered fields may have. Strings are compared by Unicode code point alone, with no collation,
+ * case, normal form or trimming; numbers by value, as doubles, -0 being 0. The empty string and 0 are values as any
+ * other.
  */
 export type Scalar = string | number;
 
 /** One read of many documents. Core has checked it: an adapter may trust every field. */
 export interface Query {
-  /** The order of the answer: the collection's key, or one of its declared `orders`. */
+  /** The order of the documents: by the collection's key, or by one of its declared `orders`. */
   readonly order: readonly string[];
   /** Equality on the leading fields of `order`, in its sequence. */
   readonly equal?: Readonly<Record<string, Scalar>>;
-  /** Inclusive bounds on one further field of `order`, not always the next one. Nothing is between `from` and a lower `to`. */
+  /** Inclusive bounds on one further field of `order`, not always the next one. A `from` above `to` matches nothing. */
   readonly range?: { readonly field: string; readonly from?: Scalar; readonly to?: Scalar };
   /** The exact reverse of `order`, ties included. */
   readonly descending?: boolean;
-  /** The first documents, by `order` and `descending`, of all that match: of all batches together; 0 is none. */
+  /**
+   * Skips all documents up to this place, by `order` and `descending`: values of the fields of `order` that `equal`
+   * does not name, in the sequence of `order`. No document need have these values.
+   */
+  readonly after?: readonly Scalar[];
+  /** At most this many documents, the first ones behind `after`, counted over all batches; 0 is none. */
   readonly limit?: number;
 }
 
@@ -27,38 +33,39 @@ export interface Query {
  * A published version of the dataset: readable and unchanged from `snapshot()` to `release()`.
  *
  * A document comes back as it was published: no field more or less, null not absent, each string and number to the last
- * bit (a -0 may come back as 0). It is a copy, or frozen in depth: what a caller does to it, nobody else sees.
+ * bit (a -0 may come back as 0). It is a copy, or frozen in depth, so that no caller can change another one's
+ * documents.
  */
 export interface Snapshot {
   readonly version: string;
   /** When it became the current one, to the millisecond. */
   readonly publishedAt: Date;
-  /** As it was published, `created` as it was written. */
+  /** As it was published; `created` with the same text. */
   readonly manifest: Manifest;
   /** The document whose key fields have these values, in the key's sequence. */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** The matching documents, in order, in batches of any size. A batch stays as it was handed out. */
+  /** The matching documents, in order, in batches of any size. A batch does not change after it was yielded. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
-  /** Ends this hold, and no other of the same version. A further call does nothing. */
+  /** Ends this lock on the version, and no other lock on it. A second call does nothing. */
   release(): void;
 }
 
 /** A store. Methods reject with a `StorageError` (see `core/errors.ts`) and with nothing else. */
 export interface StorageAdapter {
-  /** Resolves also while the backend is away, if it is one that can come back by itself. */
+  /** Resolves even if the backend is unreachable, provided that it can come back without a restart of the service. */
   open(): Promise<void>;
   /** Safe to call at any time, and twice. */
   close(): Promise<void>;
   /** Rejects with code `unavailable` while the backend cannot be read. */
   ping(signal?: AbortSignal): Promise<void>;
-  /** The current snapshot, held until its `release()`. Throws `unavailable` while there is none. */
+  /** The current snapshot, locked until its `release()`. Throws `unavailable` while there is none. */
   snapshot(): Snapshot;
   /**
-   * With the capability `publish`: all of a dataset becomes the current snapshot, or nothing does. Its documents are the
-   * publisher's again once this has settled.
+   * With the capability `publish`: the whole dataset becomes the current snapshot, or nothing changes. Once the promise
+   * has settled, the adapter no longer uses the documents, and the publisher may change them.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
-  /** With the capability `versions`: what has been published, and going back to it. */
+  /** With the capability `versions`: lists what has been published, and goes back to it. */
   readonly versions?: Versions;
 }
 
@@ -66,7 +73,9 @@ export interface StorageAdapter {
 export interface Capabilities {
   readonly publish: boolean;
   readonly versions: boolean;
-  /** Whether another adapter over the same store, in this process or another, finds what was published. Default: true. */
+  /**
+   * Whether another adapter over the same store, in this process or another, finds what was published. Default: true.
+   */
   readonly durable?: boolean;
   /** Whether an open adapter notices within seconds what another one publishes or activates. Default: true. */
   readonly follows?: boolean;
@@ -81,28 +90,34 @@ export interface Dataset {
 export interface PublishOptions {
   readonly onProgress?: (progress: { collection: string; written: number; total: number | undefined }) => void;
   readonly signal?: AbortSignal;
+  /** Called once, with a sentence, if the publication has to wait for something. */
+  readonly onWait?: (sentence: string) => void;
 }
 
 export interface Versions {
   /** By publication, newest first; `publishedAt` is when a version was published. */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
   activate(version: string): Promise<void>;
-  /** Deletes all but the newest `keep`, from 0, the current one and those held; answers with the deleted versions. */
+  /**
+   * Deletes all versions but the newest `keep` (from 0), the current one and locked ones. Resolves with those deleted.
+   */
   prune(keep: number): Promise<readonly string[]>;
-  /** The snapshot that was current at `time`, held until its `release()`; undefined before the first. */
+  /** The snapshot that was current at `time`, locked until its `release()`; undefined before the first publication. */
   asOf(time: Date): Promise<Snapshot | undefined>;
 }
 
-/** What an adapter is given beside its options. */
+/** What an adapter is given in addition to its options. */
 export interface AdapterContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly logger: Logger;
   readonly clock: Clock;
   /** Makes a path of the options absolute; relative ones start at the config file's folder. */
   resolvePath(path: string): string;
-  /** To be called after `snapshot()` has begun to answer with another version, and only then. */
+  /** The adapter calls it after `snapshot()` has begun to return another version, and only then. */
   changed(): void;
-  /** To be called with a sentence fit for `/status` when something is wrong, and without one when it is over. */
+  /**
+   * The adapter calls it with a sentence fit for `/status` when something is wrong, and without one when that is over.
+   */
   problem(sentence?: string): void;
 }
 

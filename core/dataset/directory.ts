@@ -4,9 +4,8 @@ import type { Document } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { type Fault, formatFault } from './fault.js';
-import type { CollectionFile, DirectoryManifest } from './manifest.js';
+import { type CollectionFile, type DirectoryManifest, readManifest } from './manifest.js';
 import { type Rows, readRows } from './ndjson.js';
-import { readManifest } from './read-manifest.js';
 
 /** The dataset of a directory, whose rows also say where they stand. */
 export class DirectoryDataset implements Dataset {

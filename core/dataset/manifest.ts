@@ -1,6 +1,15 @@
-/** The manifest of a dataset directory: the dataset's description, and the file of each collection. */
+/** The manifest of a dataset directory: the dataset's description and the file of each collection. Its schema, and reading it. */
+
+import { join } from 'node:path';
 import { CADENCES, type Manifest } from '../contracts/dataset.js';
 import { date, dateTime, type JsonSchema } from '../contracts/json-schema.js';
+import { StorageError } from '../errors.js';
+import { fileErrorMayPass, fileErrorReason } from '../files/error-reason.js';
+import { readRegular } from '../files/regular.js';
+import { compileSchema } from '../validation/compile-schema.js';
+import { findJsonFault } from '../validation/json.js';
+import { type Fault, formatFault } from './fault.js';
+import { schemaFaults } from './schema-faults.js';
 
 export const MANIFEST_FILE = 'manifest.json';
 
@@ -79,3 +88,57 @@ export const manifestSchema = {
     },
   },
 } as const satisfies JsonSchema;
+
+const isManifest = compileSchema<DirectoryManifest>(manifestSchema);
+
+const fault = (rule: string, field: string | null = null, row: number | null = null): Fault => ({
+  file: MANIFEST_FILE,
+  row,
+  field,
+  rule,
+});
+
+/** What is wrong with a manifest; nothing when it is one. */
+export const manifestFaults = (manifest: unknown): Fault[] => {
+  if (!isManifest(manifest)) {
+    return schemaFaults(isManifest.errors, manifest).map(({ field, rule }) => fault(rule, field));
+  }
+  // RFC 3339 knows leap seconds, JavaScript does not.
+  const isTime = !Number.isNaN(Date.parse(manifest.created));
+  return isTime ? [] : [fault('must be a time without a leap second', 'created')];
+};
+
+/** The manifest, or what is wrong with it. */
+const parseManifest = (text: string): DirectoryManifest | Fault[] => {
+  const json = text.replace(/^\uFEFF/, '');
+  const broken = findJsonFault(json);
+  if (broken) return [fault(`is not JSON, column ${broken.column}: ${broken.problem}`, null, broken.line)];
+  const manifest: unknown = JSON.parse(json);
+  const faults = manifestFaults(manifest);
+  return faults.length > 0 ? faults : (manifest as DirectoryManifest);
+};
+
+/** Throws `invalid_dataset`, with every fault; `unavailable` when reading failed for a reason that may pass. */
+export const readManifest = async (directory: string): Promise<DirectoryManifest> => {
+  const file = join(directory, MANIFEST_FILE);
+  const text = await readRegular(file).catch((cause: unknown): never => {
+    const code = fileErrorMayPass(cause) ? 'unavailable' : 'invalid_dataset';
+    throw new StorageError(code, `${file} cannot be read: ${fileErrorReason(cause)}.`, { cause });
+  });
+  const manifest = parseManifest(text);
+  if (!Array.isArray(manifest)) return manifest;
+  throw new StorageError(
+    'invalid_dataset',
+    [`${file} is not a manifest:`, ...manifest.map(formatFault)].join('\n  - '),
+  );
+};
+
+/** The description of a dataset alone, without where its rows are. */
+export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({
+  format,
+  version,
+  created,
+  vintage,
+  synthetic,
+  sources,
+});

@@ -1,13 +1,13 @@
 /** Reads NDJSON in chunks that are parsed at once: nearly as fast as one `JSON.parse` of it all. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import type { Document } from '../contracts/dataset.js';
 import { StorageError } from '../errors.js';
-import { fileErrorMayPass, fileErrorReason } from '../file-error.js';
-import { isJsonObject } from '../is-object.js';
+import { fileErrorMayPass, fileErrorReason } from '../files/error-reason.js';
+import { openRegular } from '../files/regular.js';
 import type { JsonLines } from '../storage/packed-documents.js';
-import { parseLine } from './ndjson-line.js';
+import { findJsonFault, isJsonObject } from '../validation/json.js';
 
 /** Read at once. */
 const CHUNK_BYTES = 64 * 1024;
@@ -31,7 +31,7 @@ export interface Rows {
   readonly lines?: JsonLines;
 }
 
-export interface ReadRowsOptions {
+interface ReadRowsOptions {
   /** Told of each line that is no JSON document, and of what is wrong with the file as a whole (row null). */
   readonly onFault: (row: number | null, rule: string) => void;
   /** What the manifest says; checked at the end. */
@@ -47,7 +47,7 @@ export interface ReadRowsOptions {
 export async function* readRows(path: string, options: ReadRowsOptions): AsyncGenerator<Rows> {
   let file: FileHandle | undefined;
   try {
-    file = await open(path, 'r');
+    file = await openRegular(path);
     yield* readLines(file, options);
   } catch (error) {
     if (!(error as NodeJS.ErrnoException).syscall) throw error;
@@ -148,3 +148,40 @@ const parseSingly = (
   onFault: ReadRowsOptions['onFault'],
 ): (Document | undefined)[] =>
   ends.map((end, i) => parseLine(bytes.subarray((ends[i - 1] ?? 0) + 1, end), (rule) => onFault(firstRow + i, rule)));
+
+const describe = (text: string): string => {
+  const fault = findJsonFault(text);
+  if (!fault) return 'is not JSON';
+  const hint = /^[+-]?(nan|inf)/i.test(text.slice(fault.column - 1))
+    ? '; JSON has no NaN and no infinities: use null, or leave the row out'
+    : '';
+  return `is not JSON, column ${fault.column}: ${fault.problem}${hint}`;
+};
+
+/**
+ * Reads one line.
+ * @param bytes without the line's end
+ * @param position `last` for a line without an end of its own: perhaps the file was cut short in it
+ * @returns undefined when the line is faulty, which has then been reported
+ */
+const parseLine = (bytes: Buffer, onFault: (rule: string) => void, position?: 'last'): Document | undefined => {
+  if (!isUtf8(bytes)) {
+    onFault('is not UTF-8');
+    return undefined;
+  }
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') {
+    onFault('is empty: one JSON document a line is expected');
+    return undefined;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    onFault(`${describe(text)}${position === 'last' ? ' (the file ends in this line: it was cut short)' : ''}`);
+    return undefined;
+  }
+  if (isJsonObject(value)) return value;
+  onFault('must be a JSON object');
+  return undefined;
+};

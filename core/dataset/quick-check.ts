@@ -1,8 +1,9 @@
 /** A check of one document by its schema that only says yes or no, made for very many documents. */
+
+import { memoize } from '../cache/lru-map.js';
 import type { Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { remember } from '../remember.js';
-import { compileWith, createAjv } from '../schema.js';
+import { compileWith, createAjv } from '../validation/compile-schema.js';
 
 type Check = (document: Document) => boolean;
 
@@ -15,7 +16,7 @@ const createCompiler = () => {
   const ajv = createAjv({ allErrors: false, verbose: false, validateSchema: false });
   for (const name of REPEATING) {
     const format = ajv.formats[name] as { validate: (text: string) => boolean };
-    ajv.addFormat(name, { type: 'string', validate: remember(format.validate, REMEMBERED) });
+    ajv.addFormat(name, { type: 'string', validate: memoize(format.validate, REMEMBERED) });
   }
   return ajv;
 };

@@ -1,9 +1,10 @@
 /** Turns schema errors of a document into faults: the field, and the rule with the value that breaks it. */
-import { describeSchema } from '../config/describe-schema.js';
-import { formatPath, type Path, pointerPath } from '../config/path.js';
+
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { nearest } from '../nearest.js';
-import type { ErrorObject } from '../schema.js';
+import type { ErrorObject } from '../validation/compile-schema.js';
+import { describeSchema } from '../validation/describe-schema.js';
+import { nearest } from '../validation/nearest.js';
+import { formatPath, type Path, pointerPath } from '../validation/path.js';
 import type { Fault } from './fault.js';
 
 const LONGEST_SHOWN = 60;

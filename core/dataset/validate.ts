@@ -1,7 +1,7 @@
 /** Whether a dataset keeps every rule: schemas, keys, order, references, and what collections check themselves. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
-import { nearest } from '../nearest.js';
+import { nearest } from '../validation/nearest.js';
 import { DatasetCheck } from './dataset-check.js';
 import { DirectoryDataset } from './directory.js';
 import type { Fault, FaultList } from './fault.js';

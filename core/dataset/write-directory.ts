@@ -3,12 +3,18 @@ import { access, mkdir, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Manifest } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
-import { fileErrorReason } from '../file-error.js';
-import { FileLockError, withFileLock } from '../file-lock.js';
-import { writeFileAtomic } from '../write-file-atomic.js';
+import { fileErrorReason } from '../files/error-reason.js';
+import { FileLockError, withFileLock } from '../files/lock.js';
+import { writeFileAtomic } from '../files/write-atomic.js';
 import { formatFault } from './fault.js';
-import { type CollectionFile, type DirectoryManifest, MANIFEST_FILE } from './manifest.js';
-import { descriptionOf, manifestFaults, readManifest } from './read-manifest.js';
+import {
+  type CollectionFile,
+  type DirectoryManifest,
+  descriptionOf,
+  MANIFEST_FILE,
+  manifestFaults,
+  readManifest,
+} from './manifest.js';
 import { type Batches, type WrittenFile, writeRows } from './write-rows.js';
 
 export type { Batches } from './write-rows.js';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Document } from '../contracts/dataset.js';
 import { StorageError } from '../errors.js';
 import { formatFault } from './fault.js';
-import { infiniteField } from './infinite-field.js';
 import type { CollectionFile } from './manifest.js';
+import { infiniteField } from './row-check.js';
 
 /** Rows in key order, in batches of any size. */
 export type Batches = Iterable<readonly object[]> | AsyncIterable<readonly object[]>;

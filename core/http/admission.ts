@@ -1,25 +1,24 @@
 /**
  * Refuses requests past the service's capacity, so that those it admits keep their latency.
  *
- * Three signs tell that it is past. Too many requests are being answered at once: they wait for a store. Or they wait
- * for too long in the queue of long work. Or those that came together keep the event loop busy for too long.
- * Of the last, a single long turn is a burst or a pause, which queues are there for; a longer one after it means that
- * more comes in a turn than a turn can answer. It is measured in time that this process has worked: turns are long also
- * when others use the processor. From then on each turn takes what it gets to in a few milliseconds, and refuses the
- * rest, until the loop has time to spare. This is the idea of CoDel (RFC 8289): a queue that stays is drained and kept
- * short.
+ * Three signs tell overload: too many requests in flight at once, which wait for a store; a long wait in the queue of
+ * long work; or turns of the event loop that get longer. A single long turn is a burst; a longer one after it means
+ * that more requests arrive in a turn than a turn can handle. Turns are measured in processor time of this process,
+ * since other processes lengthen them, too. From then on each turn admits the requests that it reaches within a few
+ * milliseconds and refuses the rest, until the loop has time to spare. This is the idea of CoDel (RFC 8289): a standing
+ * queue is drained and kept short.
  *
- * It stands before the Koa application, since a refusal must cost a fraction of an answer: no limiter is asked, and one log
- * line a spell is written instead of one a request.
+ * It stands before the Koa application, since a refusal must cost a fraction of a response: no limiter is asked, and
+ * one log line is written for each spell of overload, not for each request.
  */
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
-import { type EventLoop, nodeEventLoop, SpareTime } from '../event-loop.js';
+import { type EventLoop, nodeEventLoop, SpareTime } from '../scheduling/event-loop.js';
 import type { CommonHeaders } from './headers.js';
 import { refusal } from './refusals.js';
 import type { Handle } from './service-koa.js';
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly maxInFlight: number;
   readonly maxEventLoopDelayMs: number;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -30,18 +29,18 @@ export interface AdmissionOptions {
 
 export type Overload = 'in_flight' | 'event_loop_delay';
 
-/** So few requests at once are no overload, however long each takes: they would wait for one another anyway. */
+/** Up to this number of requests at once is no overload, however long each takes. */
 const FEW = 16;
-/** What a turn may take of a queue that is kept short. */
+/** How long a turn may admit requests while the queue is kept short. */
 const SHORT_TURN_MS = 2;
 /**
- * Past what ends in so long in flight, it takes none: they would wait for one another. One may be in flight in any case,
- * and the pace at which they end is looked at so often.
+ * Admits only as many requests as complete within SHORT_QUEUE_MS, and one in any case. The pace at which requests
+ * complete is measured at this interval.
  */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
 const PACE_MS = 50;
-/** After so long without a refusal, a spell of overload is over for the log. */
+/** A spell of overload is over, for the log, after this long without a refusal. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -50,18 +49,18 @@ export class Admission {
   readonly #eventLoop: EventLoop;
   readonly #endTurn = () => this.#onTurnEnd();
   #inFlight = 0;
-  /** Requests that have ended, in all, and when their pace was looked at last. */
+  /** How many requests have completed in all, and when their pace was measured last. */
   #ended = 0;
   #pace = { since: 0, ended: 0 };
   /** How many may be in flight while the queue is kept short. */
   #shortQueue = FEWEST_IN_FLIGHT;
   /** When the first request of the event loop's running turn was seen. */
   #turnSince: number | undefined;
-  /** Requests seen in it. */
+  /** Requests seen in the running turn. */
   #seen = 0;
-  /** How long the turn before was, and what the process had worked when it ended; undefined where it was short. */
+  /** How long the previous turn was, and the processor time at its end; undefined if it was short. */
   #before: { readonly length: number; readonly worked: number } | undefined;
-  /** Only while the queue is kept short, which it is until there is some. */
+  /** Set while the queue is kept short, which ends when the loop has time to spare. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -75,7 +74,7 @@ export class Admission {
     return this.#inFlight;
   }
 
-  /** Undefined admits a request, which `leave` must be called for when it ends. */
+  /** Undefined admits the request; `leave` must then be called when it completes. */
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
@@ -101,11 +100,11 @@ export class Admission {
     this.#turnSince = now;
     this.#eventLoop.atEndOfTurn(this.#endTurn);
     if (this.#spare === undefined) return;
-    if (this.#spare.look(now)) this.#spare = undefined;
+    if (this.#spare.poll(now)) this.#spare = undefined;
     else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
   }
 
-  /** By Little's law: so many in flight, at the pace at which they end now, wait for so long. */
+  /** Little's law: requests in flight, at the pace at which requests complete, give the wait. */
   #setPace(now: number): void {
     const { since, ended } = this.#pace;
     this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));
@@ -130,7 +129,7 @@ export class Admission {
     return elapsed > Math.max(maxEventLoopDelayMs, length) && this.#eventLoop.worked() - worked > maxEventLoopDelayMs;
   }
 
-  /** Whether the turn has what a short queue may hold. */
+  /** Whether the turn has admitted as much as a short queue may hold. */
   #hasEnough(elapsed: number): boolean {
     return elapsed > SHORT_TURN_MS || this.#inFlight >= this.#shortQueue;
   }
@@ -142,7 +141,7 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // Answers that wait for a store are read after all requests of the turn have been seen.
+    // Responses of a store are read after all requests of the turn have been seen.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#before = long ? { length, worked: this.#eventLoop.worked() } : undefined;

@@ -2,21 +2,23 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
-import { maskKeys } from '../keys/mask-keys.js';
-import { linesOf } from './head.js';
-import { Prepared, payloadOf } from './prepared.js';
+import { maskKeys } from '../keys/key.js';
+import { linesOf } from './headers.js';
 import { PreparedResponse } from './prepared-response.js';
-import { JSON_TYPE } from './representation.js';
+import { JSON_TYPE, Prepared, payloadOf } from './representation.js';
 import type { ServiceContext } from './request-state.js';
 
-/** Seconds after which a client may try again when a store is away: they are back within two, usually. */
+/** Seconds after which a client may try again when a store is away, which usually lasts two seconds at most. */
 const RETRY_AFTER_SECONDS = '2';
 
-/** Of the errors in the table that share a status, those that an http-error of that status stands for. */
+/**
+ * The error that an http-error of a status becomes, where several of the table have that status. Not `not_in_tier`, which
+ * says why: any other 403 is `forbidden`.
+ */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
-  [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found].map(
-    (kind) => [kind.status, kind],
-  ),
+  [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
+    .filter((kind) => kind !== errors.not_in_tier)
+    .map((kind) => [kind.status, kind]),
 );
 
 /** The error of a status that is not in the table: 410 is `gone`. */
@@ -29,7 +31,7 @@ const kindOf = (status: number): ErrorKind => {
   return { code, status, sentence, when: reason };
 };
 
-/** What Koa reads of an error (`ctx.throw`, `ctx.assert`, the package http-errors). */
+/** The properties that Koa reads of an error (`ctx.throw`, `ctx.assert`, the package http-errors). */
 interface HttpError extends Error {
   readonly status: number;
   readonly expose?: boolean;
@@ -44,7 +46,7 @@ const asHttpError = (error: unknown): HttpError | undefined => {
   return isError ? Object.assign(error, { status: given }) : undefined;
 };
 
-/** The headers of an http-error but for those about its body, which is ours. */
+/** The headers of an http-error without those about its body, which is replaced. */
 const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
@@ -52,7 +54,7 @@ const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Errors of the inner boundaries that a client may see as something other than `internal_error`. */
+/** Errors of stores and limiters that are not an `internal_error` to a client. */
 const asApiError = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   const away =
@@ -72,26 +74,30 @@ export const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // A key in the wrong place is named by errors about that place, which people paste into tickets and chats.
+  // The sentence may quote a key that was sent in the wrong place, and people paste errors into tickets and chats.
   return Buffer.from(maskKeys(text));
 };
 
-/** @throws TypeError where one of these further fields may not be in a head */
+/** @throws TypeError for a further header field that is not valid */
 export const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
   linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
-/** The response to a request that failed so. What is the service's own fault is logged. */
+const reasonOf = ({ message, options: { cause } }: ApiError): string =>
+  cause instanceof Error ? cause.message : message;
+
+/** The response for an error. Errors of the service itself are logged. */
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
-  if (status === 503) logger.warn({ err: error.options.cause ?? error, requestId }, 'a request was turned away');
+  // A store that is away fails every request alike: its sentence says all, and the stack would fill the log.
+  if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was turned away');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = errorBody(error);
   const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
   try {
     return new Prepared(status, errorHead(body, more), payloadOf(body));
   } catch (fault) {
-    // A plugin's error may bring headers that no head may have.
+    // The headers of a plugin's error may be invalid.
     return errorResponse(fault, logger, requestId);
   }
 };
@@ -130,7 +136,7 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // Lines that nobody has looked at are replaced with the body.
+  // Header lines of the replaced body that middleware have not read go with it.
   if (response instanceof PreparedResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };

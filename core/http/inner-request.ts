@@ -1,12 +1,12 @@
 /**
- * A request that a mount or this process asks of its own service. It goes the whole way through the middleware, with the
- * headers and the caller of the request that it is asked within; it is not counted, nor observed.
+ * A request that a mount or this process asks of its own service. It passes all middleware with the headers and the
+ * caller of the outer request; it is neither counted nor observed.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { RequestState, type ServiceContext } from './request-state.js';
 import type { ServiceKoa } from './service-koa.js';
 
-export interface InnerResponse {
+interface InnerResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -20,7 +20,7 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
 
 /**
  * @param url from the origin, with its query
- * @param outer the request that it is asked within; undefined where this process asks by itself
+ * @param outer the request during which it is made; undefined for a request of this process itself
  */
 export const requestWithin = async (
   koa: ServiceKoa,

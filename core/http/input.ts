@@ -1,17 +1,63 @@
-/** Turns path and query strings into a handler's checked, typed, normalised input. */
+/** Turns a request target into a handler's checked, typed, normalised input. */
+
 import type { Parameter, Route } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
-import { ApiError, type ErrorDetail, type ErrorKind, errors } from '../errors.js';
-import { nearest } from '../nearest.js';
-import { compileSchema, type ValidateFunction } from '../schema.js';
+import { ApiError, type ErrorKind, errors, invalidParameter } from '../errors.js';
+import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
+import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
+import { nearest } from '../validation/nearest.js';
+import type { Format } from './formats.js';
+
+/** No endpoint has nearly as many parameters, and parsing each one costs time, also an unknown one. */
+const MOST_PARAMETERS = 100;
+
+export interface Target {
+  /** The path as it was sent, still percent-encoded. */
+  readonly path: string;
+  /** Decoded pairs in their sequence. */
+  readonly query: readonly (readonly [name: string, value: string])[];
+}
+
+/** Throws `invalid_parameter` where percent-encoding is malformed or not UTF-8. */
+export const decodePercent = (text: string, place: 'path' | 'query', name: string): string => {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new ApiError(
+      errors.invalid_parameter,
+      `The ${place} has malformed percent-encoding: each % must begin the UTF-8 bytes of a character, as in %20.`,
+      { details: [{ in: place, name, issue: 'malformed percent-encoding' }], cause },
+    );
+  }
+};
+
+/**
+ * Our own parse, which is exact and makes no objects with a prototype. Splits the target at its first `?`. `+` in a query is a
+ * space, as in HTML forms.
+ */
+export const parseTarget = (url: string): Target => {
+  if (!url.startsWith('/')) {
+    throw new ApiError(errors.invalid_parameter, 'The request target must begin with "/".');
+  }
+  const mark = url.indexOf('?');
+  if (mark === -1) return { path: url, query: [] };
+  const pairs = url.slice(mark + 1).split('&', MOST_PARAMETERS + 1);
+  if (pairs.length > MOST_PARAMETERS) {
+    throw new ApiError(errors.invalid_parameter, `The query has more than ${MOST_PARAMETERS} parameters.`);
+  }
+  const query = pairs
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      const [rawName, rawValue] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+      const name = decodePercent(rawName.replaceAll('+', ' '), 'query', rawName);
+      return [name, decodePercent(rawValue.replaceAll('+', ' '), 'query', name)] as const;
+    });
+  return { path: url.slice(0, mark), query };
+};
 
 export type Input = Readonly<Record<string, Scalar | boolean>>;
-
-interface Fault {
-  readonly kind: ErrorKind;
-  readonly sentence: string;
-  readonly detail: ErrorDetail;
-}
 
 interface CompiledParameter {
   readonly name: string;
@@ -20,7 +66,10 @@ interface CompiledParameter {
   readonly validate: ValidateFunction;
 }
 
-/** The first of these present names the error; `details` carries all faults. */
+/** An error names at most this many faults, so that its size does not grow with the request. */
+const MOST_DETAILS = 20;
+
+/** The first of these present is the error; `details` carries all faults. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 /** Compiles a route's parameters once; the result throws an `ApiError` (400) for wrong input. */
@@ -39,12 +88,13 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
   const queryNames = inQuery.map(({ name }) => name);
 
   return (path: ReadonlyMap<string, string>, query: readonly (readonly [string, string])[]): Input => {
-    const faults: Fault[] = [];
+    const faults: ApiError[] = [];
     const given = new Map<string, string>();
     for (const [name, value] of query) {
       if (!queryNames.includes(name)) {
-        if (unknownParameters === 'reject') faults.push(unknownParameter(name, queryNames));
-      } else if (given.has(name)) faults.push(invalid('query', name, 'must be given once only'));
+        if (unknownParameters === 'reject' && faults.length < MOST_DETAILS)
+          faults.push(unknownParameter(name, queryNames));
+      } else if (given.has(name)) faults.push(invalidParameter('query', name, 'must be given once only'));
       else given.set(name, value);
     }
     // The prototype of an input is null: a parameter may be called "constructor".
@@ -61,28 +111,26 @@ const read = (
   { name, place, parameter, validate }: CompiledParameter,
   raw: string | undefined,
   input: Record<string, Scalar | boolean>,
-  faults: Fault[],
+  faults: ApiError[],
 ): void => {
   if (raw === undefined) {
     const fallback = parameter.schema['default'] as Scalar | boolean | undefined;
     if (fallback !== undefined) input[name] = fallback;
     else if (parameter.required) {
-      faults.push({
-        kind: errors.missing_parameter,
-        sentence: `The query parameter "${name}" is required: ${parameter.description}`,
-        detail: { in: place, name, issue: 'is required' },
-      });
+      const sentence = `The query parameter "${name}" is required: ${parameter.description}`;
+      const details = [{ in: place, name, issue: 'is required' }];
+      faults.push(new ApiError(errors.missing_parameter, sentence, { details }));
     }
     return;
   }
   const value = convert(raw, parameter.schema['type'] as string);
   if (value === undefined) {
-    faults.push(invalid(place, name, `must be ${article(parameter.schema['type'] as string)}`));
+    faults.push(invalidParameter(place, name, `must be ${article(parameter.schema['type'] as string)}`));
   } else if (validate(value)) {
     input[name] = value;
   } else {
     const issues = validate.errors?.map((error) => describe(error.keyword, error.schema, error.message)) ?? [];
-    faults.push(invalid(place, name, issues.join(' and ')));
+    faults.push(invalidParameter(place, name, issues.join(' and ')));
   }
 };
 
@@ -106,27 +154,35 @@ const describe = (keyword: string, schema: unknown, message = 'is not valid'): s
   return message;
 };
 
-const invalid = (place: 'path' | 'query', name: string, issue: string): Fault => ({
-  kind: errors.invalid_parameter,
-  sentence: `The ${place} parameter "${name}" ${issue}.`,
-  detail: { in: place, name, issue },
-});
-
-const unknownParameter = (name: string, known: readonly string[]): Fault => {
+const unknownParameter = (name: string, known: readonly string[]): ApiError => {
   const guess = nearest(name, known);
   const advice = guess
     ? `Did you mean "${guess}"?`
     : known.length > 0
       ? `It has: ${known.join(', ')}.`
       : 'It takes no query parameters.';
-  return {
-    kind: errors.unknown_parameter,
-    sentence: `This endpoint has no query parameter "${name}". ${advice}`,
-    detail: { in: 'query', name, issue: guess ? `is not known; did you mean "${guess}"?` : 'is not known' },
-  };
+  const issue = guess ? `is not known; did you mean "${guess}"?` : 'is not known';
+  return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${name}". ${advice}`, {
+    details: [{ in: 'query', name, issue }],
+  });
 };
 
-const asError = (faults: readonly Fault[]): ApiError => {
+const asError = (faults: readonly ApiError[]): ApiError => {
   const first = PRECEDENCE.flatMap((kind) => faults.filter((fault) => fault.kind === kind))[0]!;
-  return new ApiError(first.kind, first.sentence, { details: faults.map(({ detail }) => detail) });
+  const details = faults.flatMap(({ options }) => options.details ?? []).slice(0, MOST_DETAILS);
+  return new ApiError(first.kind, first.message, { details });
+};
+
+interface FrameworkInput {
+  readonly format: Format['name'] | undefined;
+  readonly asOf: string | undefined;
+}
+
+/** Splits the input of a route with framework parameters into theirs and the handler's. */
+export const splitInput = (route: Route, all: Input): { input: Input; framework: FrameworkInput } => {
+  const theirs = frameworkParameters(route);
+  const input: Record<string, Input[string]> = Object.create(null);
+  for (const [name, value] of Object.entries(all)) if (!Object.hasOwn(theirs, name)) input[name] = value;
+  const given = (name: string) => (Object.hasOwn(theirs, name) ? all[name] : undefined) as never;
+  return { input, framework: { format: given(FORMAT), asOf: given(AS_OF) } };
 };

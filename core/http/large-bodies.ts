@@ -1,12 +1,14 @@
 /** Large bodies on their way to the socket, in pieces between which other requests are answered. */
 import type { ServerResponse } from 'node:http';
-import { TurnQueue } from '../event-loop.js';
+import { TurnQueue } from '../scheduling/event-loop.js';
 
-/** Handed to the system at once. Four megabytes at once would take up to 13 milliseconds, in which nobody is answered. */
+/** Size of a piece: four megabytes in one write would block the event loop for up to 13 milliseconds. */
 export const PIECE_BYTES = 256 * 1024;
 const largeBodies = new TurnQueue(0.5);
 
-/** In turn with other large bodies, each as fast as it is read. The response has its headers already. */
+/**
+ * Sends a body in turn with other large bodies, as fast as the client reads it. The response has its headers already.
+ */
 export const endInPieces = async (response: ServerResponse, body: Buffer): Promise<void> => {
   const pauses = largeBodies.join();
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
@@ -20,11 +22,11 @@ export const endInPieces = async (response: ServerResponse, body: Buffer): Promi
 };
 
 /**
- * Without the cork, Node would wait for the end of the turn, to put together what may be written until then.
- * @returns whether there is room for more; if not, there will be a `drain`
+ * Without the cork, Node would delay the write to the end of the turn, to combine it with later ones.
+ * @returns whether more may be written now; if not, a `drain` follows
  */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
-  // There is no socket while the response waits for that of an earlier request on the same connection.
+  // A response that waits for an earlier one on the same connection has no socket.
   response.socket?.cork();
   const room = response.write(piece);
   response.socket?.uncork();

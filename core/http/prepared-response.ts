@@ -1,30 +1,29 @@
 /**
- * Node's response, which can also be sent as it was prepared: status, header lines and body in one system call, without
- * the checks and stages that Node has for responses of every kind. That takes two thirds of the time.
+ * Node's response, with a faster way to send a prepared one: status, header lines and body in one system call, without
+ * Node's checks and stages, in two thirds of the time.
  *
- * Header lines stay text for as long as nobody looks. As soon as anything reads or changes a header, Node gets all of
- * them, and the response is an ordinary one from then on. Both ways write the same bytes. This file alone relies on
- * Node's insides, and only where `trySendingAtOnce` has found that they work as expected.
+ * Header lines stay text until something reads or changes a header; then Node gets all of them and the response is an
+ * ordinary one. Both ways write the same bytes. Only this file relies on Node's internals, and only if
+ * `trySendingAtOnce` has found that they work as expected.
  */
 import { createServer, type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { Duplex } from 'node:stream';
-import { pairsOf } from './head.js';
-import type { CommonHeaders } from './headers.js';
+import { dropFinishedResponse } from './connections.js';
+import { type CommonHeaders, pairsOf } from './headers.js';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
-import { dropFinishedResponse } from './last-response.js';
-import { type Payload, Prepared, WRITTEN_AS_TEXT_BYTES } from './prepared.js';
+import { type Payload, Prepared, WRITTEN_AS_TEXT_BYTES } from './representation.js';
 
-/** How far a response is that was sent at once. */
+/** The state of a response that was sent at once. */
 type Sent = 'no' | 'sent' | 'finished';
 
 export class PreparedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** The lines that every response carries, and those of the prepared body. */
+  /** The header lines of every response, and of the prepared body. */
   #common = '';
   #head = '';
   #isOrdinary = false;
   #sent: Sent = 'no';
 
-  /** Whether Node has the headers, since something has read or changed one. */
+  /** Whether Node has the headers, because something has read or changed one. */
   get isOrdinary(): boolean {
     return this.#isOrdinary;
   }
@@ -39,15 +38,15 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     else this.#common = lines + this.#common;
   }
 
-  /** Sets the lines of the body, in place of those of a body before. */
+  /** Sets the lines of the body, replacing those of an earlier body. */
   setHead(head: string): void {
     if (this.#isOrdinary) setLines(this, head);
     else this.#head = head;
   }
 
   /**
-   * Sends a response whose headers nobody has looked at: at once where that is possible, else in Node's own way.
-   * @returns false, and does nothing, where somebody has, or has set another status
+   * Sends a response whose headers have not been read: at once where that is possible, else in Node's own way.
+   * @returns false, and does nothing, if headers have been read or another status was set
    */
   sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines): boolean {
     if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) return false;
@@ -62,8 +61,8 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
   }
 
   /**
-   * Whether Node would do the same: the request is HTTP/1.1, its turn has come, and nobody has begun to write or replaced
-   * a method.
+   * Whether Node would write the same bytes now: the request is HTTP/1.1 and first on its connection, nothing has been
+   * written, and no method was replaced.
    */
   #canSendAtOnce(payload: Payload | undefined): boolean {
     const { socket, req } = this;
@@ -173,7 +172,7 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     super.flushHeaders();
   }
 
-  /** Node calls it too, as soon as anything is written. */
+  /** Node calls it as well, before the first write. */
   // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
   override writeHead(...given: any[]): this {
     this.#giveLinesToNode();
@@ -184,22 +183,23 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
 /** The lines about the connection, by whether it stays open. */
 type ConnectionLines = CommonHeaders['connectionLines'];
 
-/** What Node's types lack of a response. */
+/** Fields of a response that Node's types lack. */
 interface ResponseInsides {
   /** Whether the connection is closed after the response. */
   _last: boolean;
 }
 
-/** What Node's types lack of a request. */
+/** Fields of a request that Node's types lack. */
 interface RequestInsides {
-  /** Whether somebody reads the body, so that Node need not. */
+  /** Whether a handler reads the body, so that Node need not. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
 
 /**
- * Releases a request that was received whole, whose stream holds no data and whose end nobody listens for. Node would
- * read the stream to its end first: four ticks, and a sixth of a request's garbage. A Node without these insides does.
+ * Releases a request that was received whole, whose stream holds no data and has no listener for its end. Node would
+ * read the stream to its end first: four ticks, and a sixth of a request's garbage. A Node without these internals
+ * does.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
@@ -211,8 +211,7 @@ const releaseRequest = (request: IncomingMessage): void => {
 };
 
 /**
- * Gives a response of any kind its header lines. A later line replaces an earlier one of its name, but for `Vary`, which
- * adds up.
+ * Gives any response its header lines. A later line replaces an earlier one of its name; values of `Vary` are combined.
  */
 export const setLines = (response: ServerResponse, lines: string): void => {
   const pairs = pairsOf(lines);
@@ -231,7 +230,7 @@ const merged = (before: number | string | string[], more: string): string => {
 const isLarge = (payload: Payload | undefined): payload is Buffer =>
   Buffer.isBuffer(payload) && payload.length > PIECE_BYTES;
 
-/** Sends a response of any kind that has no headers yet. */
+/** Sends any response that has no headers yet. */
 export const sendAlone = (response: ServerResponse, prepared: Prepared, connectionLines: ConnectionLines): void => {
   if (response instanceof PreparedResponse) {
     response.statusCode = prepared.status;
@@ -271,8 +270,8 @@ let trial: Promise<boolean> | undefined;
 
 /**
  * Tries once in this process, on a connection in memory, whether a response can be sent at once: whether Node takes it
- * for ended, and goes on to the connection's next request or closes it. Until it has, and where it cannot, Node writes
- * all responses.
+ * for ended, and goes on to the connection's next request or closes it. Until this has succeeded, Node writes all
+ * responses.
  */
 export const trySendingAtOnce = (): Promise<boolean> => {
   trial ??= tryOnce().then((works) => {

@@ -4,18 +4,18 @@ import type { Socket } from 'node:net';
 import { ApiError, errors } from '../errors.js';
 import { errorBody, errorHead } from './error-response.js';
 import { allowOf, type CommonHeaders } from './headers.js';
-import { Prepared, payloadOf } from './prepared.js';
 import { sendAlone } from './prepared-response.js';
-import { newRequestId } from './request-id.js';
+import { Prepared, payloadOf } from './representation.js';
+import { newRequestId } from './request-state.js';
 
-export interface Refusal {
-  /** For a request that Node could read. */
+interface Refusal {
+  /** For a request that Node could parse. */
   toRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** For a socket that carries none; it is closed. */
+  /** For a socket whose bytes are no request; it is closed. */
   toSocket(socket: Socket): void;
 }
 
-/** Builds the response once, so that sending it costs as little as can be. */
+/** Builds the response once, so that sending it costs little. */
 export const refusal = (
   error: ApiError,
   headers: CommonHeaders,
@@ -39,7 +39,7 @@ export const refusal = (
   };
 };
 
-/** What Node's parser refuses, and what no middleware could answer. */
+/** For requests that Node's parser refuses, before any middleware. */
 export const socketRefusals = (headers: CommonHeaders) => ({
   malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
   headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),

@@ -1,19 +1,84 @@
-/** A resource's bytes in one format, with its validators and its compressed encodings. */
+/** A resource's bytes in one format, ready to send, with their validators and compressed encodings. */
+
+import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { remember } from '../remember.js';
-import { linesOf } from './head.js';
-import type { Encoding } from './negotiation.js';
-import { Prepared, payloadOf } from './prepared.js';
+import Negotiator from 'negotiator';
+import { memoize } from '../cache/lru-map.js';
+import { isObject } from '../validation/json.js';
+import { linesOf } from './headers.js';
+
+/** Bytes, or ASCII text. */
+export type Payload = Buffer | string;
+
+/**
+ * A body up to this size is written as one text with the header lines, in one system call and one copy. Cached texts
+ * must be ASCII, which is one byte a character in any encoding.
+ */
+export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
+
+export const payloadOf = (body: Buffer): Payload =>
+  body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
+
+/** A status with a body and its header lines, checked and combined before the first request. */
+export class Prepared {
+  /**
+   * @param head the header lines that describe the body
+   * @param payload undefined where the status has no body
+   */
+  constructor(
+    readonly status: number,
+    readonly head: string,
+    readonly payload?: Payload,
+  ) {}
+}
+
+/**
+ * `Accept` and `Accept-Encoding` of browsers have at most 200 characters. Longer ones than this are ignored, as RFC 9110
+ * (12.5.1, 12.5.3) permits: judging them would cost more than the response.
+ */
+const LONGEST_JUDGED = 512;
+
+export type Encoding = 'br' | 'gzip' | 'identity';
+
+// The published types of negotiator 0.6 do not know the second argument that version 1 takes.
+type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
+
+const judgeEncoding = memoize((value): Encoding => {
+  const negotiator = new Negotiator({ headers: { 'accept-encoding': value } });
+  const encodings = negotiator.encodings.bind(negotiator) as ChooseEncodings;
+  const [best] = encodings(['br', 'gzip', 'identity'], { preferred: ['br', 'gzip'] });
+  return (best as Encoding | undefined) ?? 'identity';
+});
+
+/** The best encoding that the client takes; identity where it takes none, as RFC 9110 12.5.3 permits. */
+export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
+  acceptEncoding === undefined || acceptEncoding.length > LONGEST_JUDGED ? 'identity' : judgeEncoding(acceptEncoding);
+
+/** Judges `Accept` against what an endpoint offers: the best offer, or undefined where all are excluded. */
+export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(offers: readonly Offer[]) => {
+  const types = offers.map(({ mediaType }) => mediaType);
+  const judge = memoize((value) => {
+    const [best] = new Negotiator({ headers: { accept: value } }).mediaTypes(types);
+    return offers.find(({ mediaType }) => mediaType === best) ?? null;
+  });
+  return (accept: string | undefined): Offer | undefined =>
+    accept === undefined || accept.length > LONGEST_JUDGED ? offers[0] : (judge(accept) ?? undefined);
+};
 
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies gain nothing from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/** Good for JSON at a tenth of the default level's time. */
+/** Compresses JSON well in a tenth of the time of the default level. */
 const BROTLI_QUALITY = 5;
+
+/** Caches send the tags of the few copies that they hold; a longer list costs more than the response that it might save. */
+const LONGEST_TAGS = 1024;
+/** HTTP dates have 29 characters. */
+const LONGEST_DATE = 64;
 
 /** One encoding of the body, ready to be sent as a 200. */
 export class Encoded extends Prepared {
@@ -37,19 +102,53 @@ export class Encoded extends Prepared {
 
 interface RepresentationOptions {
   readonly lastModified: Date;
-  /** Further lines of the head (see `head.ts`) that every encoding carries, such as `Cache-Control`. */
+  /** Further header lines that every encoding carries, such as `Cache-Control`. */
   readonly head: string;
+  /** Whether the body is compressed as it is, so that it has no other encodings. Default false. */
+  readonly isCompressed?: boolean;
   /** The body's SHA-256 in base64url, where it is known already. */
   readonly sha256?: string;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
+/** A response that a route must not give. Callers see a 500 without the reason, which the log has. */
+export class ResponseFault extends Error {
+  override readonly name = 'ResponseFault';
+}
+
+/**
+ * JSON text of a response, or of a part of one.
+ * @param at the place of the part, as a JSON Pointer
+ * @throws ResponseFault naming the place of a number that JSON does not have, which would become null
+ */
+export const jsonOf = (response: unknown, at = ''): string => {
+  const text = JSON.stringify(response);
+  if (text === undefined) throw new ResponseFault(`it is ${String(response)}, which JSON does not have`);
+  // JSON.stringify writes null for such a number, so that a text without a null need not be searched.
+  if (text.includes('null')) {
+    const place = nonFinite(response, at);
+    if (place !== undefined) throw new ResponseFault(`it has ${place}, which JSON does not have`);
+  }
+  return text;
+};
+
+/** The first number that is not finite, with its place as a JSON Pointer. */
+const nonFinite = (value: unknown, at: string): string | undefined => {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} at ${at || 'its root'}`;
+  if (!isObject(value)) return undefined;
+  for (const [name, each] of Object.entries(value)) {
+    const found = nonFinite(each, `${at}/${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
-  new Representation(Buffer.from(JSON.stringify(data)), JSON_TYPE, options);
+  new Representation(Buffer.from(jsonOf(data)), JSON_TYPE, options);
 
 /** All representations of a snapshot have the same date, which is formatted once. */
-const datedLines = remember((lastModified) =>
+const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
 
@@ -58,6 +157,7 @@ export class Representation {
   readonly identity: Encoded;
   readonly #contentType: string;
   readonly #digest: string;
+  readonly #isCompressible: boolean;
   /** The lines that all encodings have in common. */
   readonly #head: string;
   readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
@@ -68,19 +168,22 @@ export class Representation {
     // HTTP dates have whole seconds.
     this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
     this.#head = options.head + datedLines(String(this.lastModified));
+    this.#isCompressible = !options.isCompressed && body.length >= COMPRESSED_FROM_BYTES;
     this.identity = this.#encoded(body, 'identity');
   }
 
-  /** Bytes held, all encodings together. */
+  /** Size in memory in bytes, all encodings together. */
   get size(): number {
     let size = this.identity.body.length;
     for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;
     return size;
   }
 
-  /** An encoding is made once, on a thread of its own, when it is first asked for. Small bodies stay as they are. */
+  /**
+   * Compresses once for each encoding, on another thread, when it is first asked for. Small bodies are not compressed.
+   */
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
-    if (encoding === 'identity' || this.identity.body.length < COMPRESSED_FROM_BYTES) return this.identity;
+    if (encoding === 'identity' || !this.#isCompressible) return this.identity;
     const known = this.#encodings.get(encoding);
     if (known) return known;
     const compressed = this.#compress(encoding).then((body) => {
@@ -97,11 +200,12 @@ export class Representation {
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.#matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
-    const since = Date.parse(ifModifiedSince);
+    const since = ifModifiedSince.length > LONGEST_DATE ? Number.NaN : Date.parse(ifModifiedSince);
     return !Number.isNaN(since) && this.lastModified <= since;
   }
 
   #matches(ifNoneMatch: string): boolean {
+    if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
     // The tags of all encodings begin with the same digest, and any of them tells that the content is current.
     return ifNoneMatch.split(',').some((tag) => {

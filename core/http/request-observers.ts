@@ -1,11 +1,11 @@
-/** Tells plugins of finished requests. What becomes of it there is no request's concern. */
-import type { FinishedRequest } from '../contracts/observer.js';
+/** Calls plugins' observers for finished requests; an observer that throws affects no request. */
+import type { FinishedRequest, RequestObserver } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
-import { maskKeys } from '../keys/mask-keys.js';
+import { OperatorError } from '../errors.js';
+import { maskKeys } from '../keys/key.js';
 import type { RegisteredObserver } from '../registry/register-plugins.js';
-import type { ServiceContext } from './request-state.js';
-import { traceParent } from './trace-context.js';
+import { type ServiceContext, traceParent } from './request-state.js';
 
 export interface RequestObservers {
   observe(ctx: ServiceContext): void;
@@ -13,7 +13,7 @@ export interface RequestObservers {
   close(): Promise<void>;
 }
 
-/** Null where no plugin observes: then nothing is put together for them either. */
+/** Null where no plugin observes, so that no `FinishedRequest` is made. */
 export const openObservers = (
   registered: readonly RegisteredObserver[],
   {
@@ -25,7 +25,7 @@ export const openObservers = (
   if (registered.length === 0) return null;
   const observers = registered.map(({ plugin, open }) => {
     const own = logger.child({ part: plugin });
-    return { observer: open({ logger: own, service }), logger: own };
+    return { observer: opened(plugin, () => open({ logger: own, service })), logger: own };
   });
   return {
     observe(ctx) {
@@ -52,12 +52,29 @@ export const openObservers = (
   };
 };
 
+/** @throws OperatorError that names the plugin, where its observer cannot be used */
+const opened = (plugin: string, open: () => RequestObserver): RequestObserver => {
+  const failure = (text: string, cause?: unknown) =>
+    new OperatorError(`The observer of plugin "${plugin}" cannot be used: ${text}`, [], { cause });
+  let observer: RequestObserver;
+  try {
+    observer = open();
+  } catch (error) {
+    throw failure(error instanceof Error ? error.message : String(error), error);
+  }
+  if (typeof observer?.onRequest === 'function') return observer;
+  const isPromise = typeof (observer as Partial<Promise<unknown>> | undefined)?.then === 'function';
+  throw failure(
+    isPromise ? 'it is a promise; "observer" must not be async.' : 'it must be an object with a function "onRequest".',
+  );
+};
+
 const finishedRequest = ({ req: request, res, state }: ServiceContext, now: number): FinishedRequest => {
   const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   return {
     id,
     method: request.method ?? '',
-    route: match?.address?.pattern ?? null,
+    route: match?.endpoint?.pattern ?? null,
     path: maskKeys((request.url ?? '').split('?', 1)[0]!),
     host: request.headers.host === undefined ? null : maskKeys(request.headers.host),
     httpVersion: request.httpVersion,

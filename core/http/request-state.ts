@@ -1,8 +1,15 @@
-/** What the service's middleware pass on to each other about one request, as `ctx.state`. */
+/** What is known of one request: its ids, its endpoint, its caller. Middleware pass it on to each other as `ctx.state`. */
+
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Middleware, ParameterizedContext } from 'koa';
+import type { Tier } from '../config/tiers.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
-import type { Form } from './form.js';
+import type { TraceParent } from '../contracts/observer.js';
+import type { CallerAccount, KeyHolder, ServiceRequest } from '../contracts/plugin.js';
+import { holdsKey } from '../keys/key.js';
+import type { Format } from './formats.js';
 import type { Match } from './route-table.js';
 
 /** Who a request counts against. */
@@ -10,6 +17,8 @@ export interface Caller {
   /** `key:<id>` or `ip:<address or /64 prefix>`. */
   readonly subject: string;
   readonly limit: number;
+  /** Of its key, or of callers without one; undefined: such callers have none. */
+  readonly tier: Tier | undefined;
   /** The key's record, where a valid one was sent. */
   readonly key: KeyRecord | undefined;
 }
@@ -19,21 +28,23 @@ export class RequestState {
   readonly startedAt = performance.now();
   /** From `startedAt` to the response being written, for observers. */
   durationMs = 0;
-  /** What the URL stands for; undefined where middleware around the service have answered. */
+  /**
+   * The endpoint and input of the URL; undefined if middleware around the service have responded before `findEndpoint`.
+   */
   match: Match | undefined;
   caller: Caller | undefined;
   /** Credentials were sent and are not valid. */
   invalidKey = false;
   decision: Decision | undefined;
-  /** The format that a route answers in. */
-  form: Form | undefined;
+  /** The format of the representation. */
+  format: Format | undefined;
   /** Whether the representation was cached. */
   cacheHit = false;
   snapshotVersion: string | undefined;
 
   /**
    * @param id as in `X-Request-Id`
-   * @param isInner whether it is asked within another request, or by this process: it is not counted, nor observed
+   * @param isInner whether a mount or this process made the request, which is then neither counted nor observed
    */
   constructor(
     readonly id: string,
@@ -45,3 +56,65 @@ export type ServiceContext = ParameterizedContext<RequestState>;
 
 /** Koa's, with the service's own state. */
 export type ServiceMiddleware = Middleware<RequestState>;
+
+const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
+/** For middleware: whose key the request of a Koa context has; null without a valid one, or before it is looked up. */
+export const callerOf = ({ state }: { readonly state: Partial<RequestState> }): KeyHolder | null => {
+  const key = state.caller?.key;
+  return key ? { id: key.id, tier: key.tier } : null;
+};
+
+const accountOf = ({ state }: { readonly state: Partial<RequestState> }): CallerAccount | null => {
+  const { subject, limit, tier } = state.caller ?? {};
+  if (subject === undefined || limit === undefined || !tier?.quotas) return null;
+  return { subject, limit, tier: tier.name, quotas: tier.quotas };
+};
+
+export const serviceRequest = (ctx: {
+  readonly state: Partial<RequestState>;
+  readonly req: { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
+}): ServiceRequest => ({
+  caller: callerOf(ctx),
+  account: accountOf(ctx),
+  get headers() {
+    const given = Object.entries(ctx.req.headers).filter(([name]) => !SECRET.has(name));
+    return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+  },
+});
+
+/** Version, trace id, parent id, flags; later versions may have more after another dash. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+const SAMPLED = 1;
+
+/**
+ * The trace by the header `traceparent` of W3C Trace Context (level 1, section 3.2).
+ * Undefined where the header is absent or not valid, which is then ignored.
+ */
+export const traceParent = (header: string | string[] | undefined): TraceParent | undefined => {
+  if (typeof header !== 'string') return undefined;
+  const [, version, traceId, parentId, flags, more] = TRACEPARENT.exec(header) ?? [];
+  // Version 00 has nothing more.
+  if (traceId === undefined || parentId === undefined || (version === '00' && more !== undefined)) return undefined;
+  return { traceId, parentId, sampled: (Number.parseInt(flags!, 16) & SAMPLED) === SAMPLED };
+};
+
+/** The trace id, 32 hex digits. */
+export const traceId = (header: string | string[] | undefined): string | undefined => traceParent(header)?.traceId;
+
+const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
+
+// A random part for each process and a counter for each request, so that no request waits for randomness.
+const processId = randomBytes(8).toString('hex');
+let count = 0;
+
+export const newRequestId = (): string => `${processId}-${(++count).toString(36)}`;
+
+/** The caller's id where it is harmless, otherwise a new one. */
+export const requestId = ({ headers }: IncomingMessage): string => {
+  const given = headers['x-request-id'];
+  // A key that was sent in this header by mistake must not get into the log.
+  const harmless = typeof given === 'string' && HARMLESS.test(given) && !holdsKey(given);
+  return harmless ? given : newRequestId();
+};

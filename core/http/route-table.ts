@@ -1,89 +1,89 @@
-/** From a URL to a route and its checked input, or to a mount: one resolution per URL, remembered. */
+/** From a URL to a route and its checked input, or to a mount: one resolution per URL, memoized. */
 import Router, { type RouterMiddleware } from '@koa/router';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
-import { BoundedMap } from '../bounded-map.js';
+import { LruMap } from '../cache/lru-map.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
-import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
-import { csvColumns, csvForm } from './csv.js';
-import { type Form, jsonForm } from './form.js';
-import { splitInput } from './framework-parameters.js';
-import { compileInput, type Input } from './input.js';
-import { mediaTypeChooser } from './negotiation.js';
+import { isLimited, isShared, listColumns, needsKey, parquetColumns } from '../registry/route-defaults.js';
+import { csvFormat, type Format, jsonFormat, ndjsonFormat } from './formats.js';
+import { compileInput, decodePercent, type Input, parseTarget, splitInput } from './input.js';
+import { parquetFormat } from './parquet-format.js';
+import { mediaTypeChooser } from './representation.js';
 import type { ServiceContext, ServiceMiddleware } from './request-state.js';
-import { decodePercent, parseTarget } from './request-target.js';
 
-/** What the middleware ask of an address, whatever answers there. */
-interface Address {
+/** What middleware need to know of an endpoint, route or mount. */
+interface Endpoint {
   /** The full path template, for logs and metrics. */
   readonly pattern: string;
-  /** Beside OPTIONS. */
+  /** By which tiers name it: its plugin, and its path as declared. */
+  readonly names: readonly string[];
+  /** Without OPTIONS, which every endpoint has. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
-  /** Shared caches keep the answer: it carries nothing about the caller. */
+  /** Shared caches may store the response, which therefore carries nothing about the caller. */
   readonly shared: boolean;
-  /** The plugin's own middleware, and what answers within them. */
+  /** The plugin's middleware around the route's or mount's handler. */
   readonly handle: ServiceMiddleware;
 }
 
 /** A route made ready to serve. */
-export interface ServedRoute extends Address {
+export interface ServedRoute extends Endpoint {
   readonly route: Route;
   readonly mount?: undefined;
   readonly parseInput: ReturnType<typeof compileInput>;
-  /** Its first answers where the client has no preference. */
-  readonly forms: readonly Form[];
+  /** The first is used when the client has no preference. */
+  readonly formats: readonly Format[];
   /** By `Accept`. */
-  readonly chooseForm: (accept: string | undefined) => Form | undefined;
+  readonly chooseFormat: (accept: string | undefined) => Format | undefined;
 }
 
-export interface ServedMount extends Address {
+interface ServedMount extends Endpoint {
   readonly mount: Mount;
 }
 
-/** A request that a route can answer: requests of one shape are answered alike. */
+/** A valid request to a route. Requests with the same cache key get the same body. */
 export interface RouteMatch {
-  readonly address: ServedRoute;
-  /** For the handler: without what the framework answers itself. */
+  readonly endpoint: ServedRoute;
+  /** The handler's input: without the framework's own parameters. */
   readonly input: Input;
-  readonly shape: string;
-  /** Where the query names one. */
-  readonly form: Form | undefined;
-  /** The date of the snapshot that is asked for; the current one's where it is undefined. */
+  readonly cacheKey: string;
+  /** The format that the query names. */
+  readonly format: Format | undefined;
+  /** The date of the requested snapshot; undefined for the current one. */
   readonly asOf: string | undefined;
   /** The path's parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly fault?: undefined;
 }
 
-/** What a URL stands for. Where nothing can answer, `fault` says why. */
+/** The endpoint and input of a URL, or the fault that makes it invalid. */
 export type Match =
   | RouteMatch
-  | (Unrouted & { readonly address: ServedMount; readonly fault?: undefined })
-  | (Unrouted & { readonly address: ServedRoute | undefined; readonly fault: ApiError });
+  | (Unrouted & { readonly endpoint: ServedMount; readonly fault?: undefined })
+  | (Unrouted & { readonly endpoint: ServedRoute | undefined; readonly fault: ApiError });
 
 interface Unrouted {
   readonly input?: undefined;
-  readonly form?: undefined;
+  readonly format?: undefined;
   readonly params?: undefined;
 }
 
-const REMEMBERED_URLS = 10_000;
-const REMEMBERED_LENGTH = 500;
+const MEMOIZED_URLS = 10_000;
+const MEMOIZED_LENGTH = 500;
 const READS = ['GET', 'HEAD'];
 
-export interface RouteTableOptions {
+interface RouteTableOptions {
   readonly basePath: string;
   readonly unknownParameters: 'reject' | 'ignore';
   readonly maxUrlBytes: number;
   readonly csvFormulaGuard: boolean;
   /** The last middleware of every route. */
-  readonly answerRoute: ServiceMiddleware;
+  readonly handleRoute: ServiceMiddleware;
   /** The first middleware of a mount, and the last one. */
-  readonly answerMount: (mount: Mount) => readonly ServiceMiddleware[];
+  readonly handleMount: (mount: Mount) => readonly ServiceMiddleware[];
 }
 
 export class RouteTable {
@@ -92,23 +92,28 @@ export class RouteTable {
   readonly #router = new Router({ strict: true, sensitive: true });
   readonly #byName = new Map<string, ServedRoute>();
   readonly #maxUrlBytes: number;
-  readonly #matches = new BoundedMap<string, Match>(REMEMBERED_URLS);
+  readonly #matches = new LruMap<string, Match>(MEMOIZED_URLS);
 
   constructor(
     routes: readonly RegisteredRoute[],
     mounts: readonly RegisteredMount[],
-    { basePath, unknownParameters, maxUrlBytes, csvFormulaGuard, answerRoute, answerMount }: RouteTableOptions,
+    { basePath, unknownParameters, maxUrlBytes, csvFormulaGuard, handleRoute, handleMount }: RouteTableOptions,
   ) {
     this.#maxUrlBytes = maxUrlBytes;
-    this.routes = routes.map(({ route, middleware }) => {
-      const columns = csvColumns(route);
-      const forms = columns ? [jsonForm, csvForm(columns, csvFormulaGuard)] : [jsonForm];
+    this.routes = routes.map(({ route, plugin, middleware }) => {
+      const columns = listColumns(route);
+      const typed = parquetColumns(route);
+      const formats: readonly Format[] = [
+        jsonFormat,
+        ...(columns ? [csvFormat(columns, csvFormulaGuard), ndjsonFormat] : []),
+        ...(typed ? [parquetFormat(typed)] : []),
+      ];
       const pattern = `${basePath}${route.path}`;
       const own = middleware.length > 0 ? [giveParams, ...middleware] : [];
       const layer = this.#router.register(
         pattern.replace(/\{([^}]+)\}/g, ':$1'),
         ['GET'],
-        [...own, answerRoute] as Layers,
+        [...own, handleRoute] as Layers,
         {
           name: route.operationId,
         },
@@ -116,23 +121,25 @@ export class RouteTable {
       const served: ServedRoute = {
         route,
         pattern,
+        names: [plugin.name, route.path],
         methods: READS,
         needsKey: needsKey(route),
         limited: isLimited(route),
         shared: isShared(route),
         handle: composed((layer as { readonly stack: unknown }).stack as readonly Middleware[]),
         parseInput: compileInput(route, unknownParameters),
-        forms,
-        chooseForm: mediaTypeChooser(forms),
+        formats,
+        chooseFormat: mediaTypeChooser(formats),
       };
       this.#byName.set(route.operationId, served);
       return served;
     });
-    const served = mounts.map(({ mount, middleware }) => {
-      const [first, last] = answerMount(mount);
+    const served = mounts.map(({ mount, plugin, middleware }) => {
+      const [first, last] = handleMount(mount);
       return {
         mount,
         pattern: mount.path,
+        names: [plugin.name, mount.path],
         methods: mount.methods ?? READS,
         needsKey: mount.key ?? false,
         limited: true,
@@ -140,7 +147,7 @@ export class RouteTable {
         handle: composed([first, ...middleware, last] as readonly Middleware[]),
       };
     });
-    // A mount below another one's path answers before it.
+    // The mount with the longest path wins.
     this.mounts = served.sort((a, b) => b.pattern.length - a.pattern.length);
   }
 
@@ -149,43 +156,43 @@ export class RouteTable {
     const known = this.#matches.get(url);
     if (known) return known;
     const match = this.#resolve(url);
-    // Faulty URLs are as many as an attacker likes: they are not remembered.
-    if (!match.fault && url.length <= REMEMBERED_LENGTH) this.#matches.set(url, match);
+    // Faulty URLs are not memoized, since an attacker can send any number of them.
+    if (!match.fault && url.length <= MEMOIZED_LENGTH) this.#matches.set(url, match);
     return match;
   }
 
   #resolve(url: string): Match {
-    let address: ServedRoute | undefined;
+    let endpoint: ServedRoute | undefined;
     try {
       const path = url.split('?', 1)[0]!;
       const found = path.length > this.#maxUrlBytes ? undefined : this.#find(path);
-      address = found?.served;
+      endpoint = found?.served;
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
       const target = parseTarget(url);
       if (!found) {
         const mounted = this.mounts.find(
           ({ pattern }) => path === pattern || (pattern !== '/' && path.startsWith(`${pattern}/`)),
         );
-        if (mounted) return { address: mounted };
+        if (mounted) return { endpoint: mounted };
         decodePercent(path, 'path', path);
         throw new ApiError(errors.route_not_found);
       }
       const parameters = new Map(found.parameters.map(([name, raw]) => [name, decodePercent(raw, 'path', name)]));
-      const { route, parseInput, forms } = found.served;
+      const { route, parseInput, formats } = found.served;
       const { input, framework } = splitInput(route, parseInput(parameters, target.query));
-      const shape = `${route.operationId} ${JSON.stringify(Object.entries(input).sort())}`;
-      const form = forms.find(({ name }) => name === framework.format);
+      const cacheKey = `${route.operationId} ${JSON.stringify(Object.entries(input).sort())}`;
+      const format = formats.find(({ name }) => name === framework.format);
       return {
-        address: found.served,
+        endpoint: found.served,
         input,
-        shape,
-        form,
+        cacheKey,
+        format,
         asOf: framework.asOf,
         params: Object.fromEntries(parameters),
       };
     } catch (error) {
-      if (error instanceof ApiError) return { address, fault: error };
-      return { address, fault: new ApiError(errors.internal_error, undefined, { cause: error }) };
+      if (error instanceof ApiError) return { endpoint, fault: error };
+      return { endpoint, fault: new ApiError(errors.internal_error, undefined, { cause: error }) };
     }
   }
 
@@ -206,7 +213,7 @@ type Layers = RouterMiddleware[];
 const composed = (middleware: readonly Middleware[]): ServiceMiddleware =>
   (middleware.length === 1 ? middleware[0] : compose([...middleware])) as ServiceMiddleware;
 
-/** As @koa/router does for a route's middleware: its path parameters by name. */
+/** Sets `ctx.params` for a route's middleware, as @koa/router does. */
 const giveParams: Middleware = (ctx, next) => {
   ctx['params'] = (ctx as unknown as ServiceContext).state.match?.params ?? {};
   return next();

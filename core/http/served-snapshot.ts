@@ -1,23 +1,21 @@
-/** The snapshot that requests are answered from, together with the answers kept for it. */
+/** The snapshot that requests read, with its cached representations. */
 import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
-import { Pace } from '../event-loop.js';
-import { checkedSnapshot } from '../storage/checked-snapshot.js';
-import { TimedReader, TimedReaders } from '../storage/timed-reader.js';
-import { type DataRequest, representData } from './data-request.js';
+import { BackgroundPacing } from '../scheduling/event-loop.js';
+import { checkedSnapshot, TimedReader, TimedReaders } from '../storage/checked-snapshot.js';
 import type { Representation } from './representation.js';
-import { ResponseCache } from './response-cache.js';
+import { type DataRequest, representData } from './route-response.js';
 
-export class ServedSnapshot {
+class ServedSnapshot {
   readonly responses: ResponseCache;
   readonly reader: SnapshotReader;
   readonly #snapshot: Snapshot;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers: TimedReaders;
-  /** How to compute each kept shape again on the next snapshot. */
+  /** How to compute each cached representation again on the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
   #computing = 0;
   #retired = false;
@@ -27,7 +25,7 @@ export class ServedSnapshot {
     this.#collections = options.collections;
     this.#readers = new TimedReaders(snapshot, options.collections, options.answerMs);
     this.reader = checkedSnapshot(snapshot, options.collections);
-    this.responses = new ResponseCache(options.cacheBytes, (shape) => this.#requests.delete(shape));
+    this.responses = new ResponseCache(options.cacheBytes, (cacheKey) => this.#requests.delete(cacheKey));
   }
 
   get version(): string {
@@ -38,37 +36,37 @@ export class ServedSnapshot {
     return this.#snapshot.publishedAt;
   }
 
-  /** The kept answer, or else the route's own, computed once however many ask. */
+  /** The cached representation, or a new one, computed once for concurrent requests. */
   answer(request: DataRequest): Representation | Promise<Representation> {
-    return this.responses.get(request.shape) ?? this.#compute(request, this.#readers.current());
+    return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#readers.current());
   }
 
-  /** What makes answers before anybody asks for them, at a pace and within some milliseconds for all of them. */
-  warmer(pace: Pace, withinMs: number): (request: DataRequest) => Promise<unknown> {
-    const reader = new TimedReader(this.#snapshot, this.#collections, withinMs, pace);
-    return (request) => this.#compute(request, reader, pace);
+  /** Makes representations ahead of requests, with background pacing, within some milliseconds for all of them. */
+  warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
+    const reader = new TimedReader(this.#snapshot, this.#collections, withinMs, pacing);
+    return (request) => this.#compute(request, reader, pacing);
   }
 
   /** The hottest requests of this snapshot. */
   hottest(count: number): DataRequest[] {
-    return this.responses.hottest(count).flatMap((shape) => this.#requests.get(shape) ?? []);
+    return this.responses.hottest(count).flatMap((cacheKey) => this.#requests.get(cacheKey) ?? []);
   }
 
-  /** No new computations begin; the store may drop the version once the running ones have ended. */
+  /** Releases the snapshot when the running computations have ended; no new ones begin. */
   retire(): void {
     this.#retired = true;
     this.#releaseWhenIdle();
   }
 
-  #compute(request: DataRequest, timed: TimedReader, pace?: Pace): Promise<Representation> {
-    return this.responses.getOrCompute(request.shape, async () => {
+  #compute(request: DataRequest, timed: TimedReader, pacing?: BackgroundPacing): Promise<Representation> {
+    return this.responses.getOrCompute(request.cacheKey, async () => {
       if (this.#retired && this.#computing === 0) {
         throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
       }
       this.#computing++;
       try {
-        const representation = await timed.read((reader) => representData(request, reader, pace));
-        this.#requests.set(request.shape, request);
+        const representation = await timed.read((reader) => representData(request, reader, pacing));
+        this.#requests.set(request.cacheKey, request);
         return representation;
       } finally {
         this.#computing--;
@@ -82,21 +80,23 @@ export class ServedSnapshot {
   }
 }
 
-export interface CurrentSnapshotOptions {
+interface CurrentSnapshotOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly cacheBytes: number;
-  /** How long the reads of one answer may take together. */
+  /** How long all reads for one representation may take together. */
   readonly answerMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How many of the hottest answers are made for a new snapshot before it is served, and for how long at most. */
+/**
+ * How many of the most used representations are made for a new snapshot before it is served, and for how long at most.
+ */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
-/** Follows the adapter: swaps a new snapshot in whole, its hottest answers made beforehand. */
+/** Follows the adapter: swaps a new snapshot in whole, with its most used representations made beforehand. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
   #served: ServedSnapshot | undefined;
@@ -107,12 +107,12 @@ export class CurrentSnapshot {
     this.#options = options;
   }
 
-  /** Undefined while storage has none. A request keeps the one that it got here until it ends. */
+  /** Undefined while storage has no snapshot. A request uses the snapshot that it got here until it ends. */
   get(): ServedSnapshot | undefined {
     return this.#served;
   }
 
-  /** To be called when the adapter has another snapshot. Never rejects. */
+  /** Takes over the adapter's new snapshot. Never rejects. */
   refresh(): Promise<void> {
     if (this.#refreshing) {
       this.#again = true;
@@ -156,19 +156,118 @@ export class CurrentSnapshot {
   async #warm(next: ServedSnapshot, previous: ServedSnapshot): Promise<void> {
     const { clock, logger } = this.#options;
     const deadline = clock.monotonic() + WARMING_MS;
-    const pace = new Pace();
-    const warm = next.warmer(pace, WARMING_MS);
+    const pacing = new BackgroundPacing();
+    const warm = next.warmer(pacing, WARMING_MS);
     for (const request of previous.hottest(WARMED_ANSWERS)) {
       if (clock.monotonic() >= deadline) return;
-      await pace.pause();
+      await pacing.pause();
       try {
         await warm(request);
       } catch (error) {
-        // A market may have gone: its request then computes its own 404. A store that is away ends the warming.
+        // A document may be gone from the new snapshot: its request gets its 404 later. A store that is away ends the
+        // warming.
         if (error instanceof StorageError) {
           logger.warn({ err: error }, 'warming the new snapshot was cut short');
           return;
         }
+      }
+    }
+  }
+}
+
+interface Entry {
+  readonly representation: Representation;
+  /** Halved each time that space is needed: an entry that was used gets another chance. */
+  uses: number;
+  /** The size as last counted. */
+  bytes: number;
+}
+
+/** Overhead of an entry in bytes, measured: 1930 for headers, request and map entry. */
+export const BESIDE_BODY = 2048;
+
+const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + BESIDE_BODY;
+
+/** The cached representations of one snapshot, within a budget of bytes; the least used are dropped first. */
+export class ResponseCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<Representation>>();
+  readonly #budget: number;
+  #bytes = 0;
+
+  readonly #dropped: (cacheKey: string) => void;
+
+  /**
+   * @param budget bytes, compressed encodings included
+   * @param dropped told of each cache key that is dropped
+   */
+  constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
+    this.#budget = budget;
+    this.#dropped = dropped;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(cacheKey: string): Representation | undefined {
+    const entry = this.#entries.get(cacheKey);
+    if (entry === undefined) return undefined;
+    entry.uses++;
+    return entry.representation;
+  }
+
+  /** The cached representation, or a computed one; concurrent requests share one computation. */
+  getOrCompute(cacheKey: string, compute: () => Promise<Representation>): Promise<Representation> {
+    const pending = this.#pending.get(cacheKey);
+    if (pending) return pending;
+    const promise = compute()
+      .then((representation) => {
+        this.set(cacheKey, representation);
+        return representation;
+      })
+      .finally(() => this.#pending.delete(cacheKey));
+    this.#pending.set(cacheKey, promise);
+    return promise;
+  }
+
+  set(cacheKey: string, representation: Representation): void {
+    const bytes = bytesOf(cacheKey, representation);
+    this.#entries.set(cacheKey, { representation, uses: 1, bytes });
+    this.#bytes += bytes;
+    this.#sweep();
+  }
+
+  /** The most used cache keys, most used first. */
+  hottest(count: number): string[] {
+    return [...this.#entries]
+      .sort(([, a], [, b]) => b.uses - a.uses)
+      .slice(0, count)
+      .map(([cacheKey]) => cacheKey);
+  }
+
+  /**
+   * Drops unused entries, oldest first, until the budget holds. An entry with another chance moves to the end (the
+   * "clock" of page replacement), so that dropping one visits few entries.
+   */
+  #sweep(): void {
+    for (const [cacheKey, entry] of this.#entries) {
+      if (this.#bytes <= this.#budget) return;
+      // Compressed encodings are added after the entry was.
+      const bytes = bytesOf(cacheKey, entry.representation);
+      this.#bytes += bytes - entry.bytes;
+      entry.bytes = bytes;
+      this.#entries.delete(cacheKey);
+      if (entry.uses > 0) {
+        entry.uses >>= 1;
+        this.#entries.set(cacheKey, entry);
+      } else {
+        this.#bytes -= bytes;
+        this.#dropped(cacheKey);
       }
     }
   }

@@ -1,19 +1,18 @@
 /** The HTTP server around the Koa application: its limits, its responses to what is not HTTP, and its drain. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { limitConnections } from './connection-limit.js';
+import { ApiError, errors, OperatorError } from '../errors.js';
+import { type TrustProxy, trustedSocket } from './caller-address.js';
+import { cutUnreadResponses, lastResponse, limitConnections, setLastResponse } from './connections.js';
 import type { CommonHeaders } from './headers.js';
-import { hostFault } from './host-header.js';
-import { lastResponse, setLastResponse } from './last-response.js';
 import { listen } from './listen.js';
 import { PreparedResponse, trySendingAtOnce } from './prepared-response.js';
 import { refusal, socketRefusals } from './refusals.js';
-import { cutUnreadResponses } from './unread-responses.js';
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly trustProxy: number;
+  readonly trustProxy: TrustProxy;
   readonly maxUrlBytes: number;
   readonly maxHeaderBytes: number;
   readonly maxHeaders: number;
@@ -26,17 +25,24 @@ export interface ServerOptions {
   readonly drainMs: number;
 }
 
-/** What happened before the Koa application, for the metrics. */
+/** Counts of events before the Koa application, for the metrics. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 type Refusals = ReturnType<typeof socketRefusals>;
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Node's parser also takes 0.9 and 2.0, which it does not speak. */
+/** Node's parser also accepts the versions 0.9 and 2.0, which the server does not support. */
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
-/** A request that was on its way when the listener closed has this long to arrive. */
+/**
+ * Node's parser drops what came in one piece with a request for another protocol, though none is spoken here: closing
+ * tells the client that no later request was answered, where the next response would be taken for that of a lost one.
+ */
+const isCutOffByUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
+
+/** How long a request that was in transit when the listener closed has to arrive. */
 const LAST_REQUESTS_MS = 250;
 
 export class HttpServer {
@@ -46,6 +52,9 @@ export class HttpServer {
   readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
   #draining = false;
+  /** Settles when the listener is open, or could not be opened. */
+  #opening: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(options: ServerOptions, headers: CommonHeaders, handle: Listener, observe: (event: EdgeEvent) => void) {
     this.#options = options;
@@ -54,14 +63,14 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: PreparedResponse,
-      // The target counts towards Node's limit, and has one of its own.
+      // The request target counts towards Node's limit on heads, and has its own limit besides.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // Node would answer without a body: see `hostFault`.
+      // Node would respond without a body: see `hostFault`.
       requireHostHeader: false,
     });
     this.#configure();
@@ -72,17 +81,18 @@ export class HttpServer {
     const server = this.#server;
     server.maxConnections = maxConnections;
     server.on('drop', () => this.#observe('too_many_connections'));
-    if (trustProxy === 0) {
-      limitConnections(server, maxConnectionsPerAddress, () => this.#observe('too_many_connections_of_address'));
-    }
+    limitConnections(server, maxConnectionsPerAddress, {
+      isExempt: trustedSocket(trustProxy),
+      refused: () => this.#observe('too_many_connections_of_address'),
+    });
     cutUnreadResponses(server, stallTimeoutMs, () => this.#observe('unread'));
-    // Node drops the fields beyond its limit in silence; one more is kept than is allowed, to be seen.
+    // Node drops fields beyond its limit silently; it keeps one more than is allowed, so that the excess shows.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
     const accept = this.#acceptor(refusals);
     server.on('request', accept);
-    // Without listeners Node would answer these itself: it would ask for the body, or refuse without one. Nothing is
-    // upgraded to here, and RFC 9110 7.8 lets a server go on as if the header were not there.
+    // Without these listeners Node would respond itself: it would ask for the body, or refuse without a body. Upgrades
+    // are ignored, as RFC 9110 7.8 allows.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
     server.on('connect', (_request, socket) => refusals.connect.toSocket(socket as Socket));
@@ -93,7 +103,7 @@ export class HttpServer {
     const { maxHeaders } = this.#options;
     const handle = this.#handle;
     return (request, response) => {
-      if (this.#draining) response.shouldKeepAlive = false;
+      if (this.#draining || isCutOffByUpgrade(request)) response.shouldKeepAlive = false;
       setLastResponse(request.socket, response);
       const fault = hostFault(request);
       if (!isVersion1(request)) {
@@ -103,11 +113,14 @@ export class HttpServer {
       else if (fault) {
         this.#observe('malformed');
         refusal(fault, this.#headers).toRequest(request, response);
-      } else void handle(request, response);
+      } else {
+        if (!request.url?.startsWith('/')) toOriginForm(request);
+        void handle(request, response);
+      }
     };
   }
 
-  /** A client that is too slow, or gone, gets no answer. */
+  /** A client that is too slow or has disconnected gets no response. */
   #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: Refusals): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
@@ -117,7 +130,7 @@ export class HttpServer {
     this.#observe('malformed');
     const before = lastResponse(socket);
     if (before && !(before.writableFinished && before.shouldKeepAlive)) {
-      // An answer now would be taken for that of a request before it, or come after the last one that was announced.
+      // A response now would be taken for that of an earlier request, or follow the last announced response.
       before.shouldKeepAlive = false;
       before.once('finish', () => socket.destroySoon());
     } else if (error.code === 'HPE_HEADER_OVERFLOW') refusals.headersTooLarge.toSocket(socket);
@@ -126,9 +139,18 @@ export class HttpServer {
 
   /** @returns the address that it listens on, with the port that the system chose for port 0 */
   async listen(): Promise<{ host: string; port: number }> {
+    this.#assertOpen();
     const { host, port } = this.#options;
     await trySendingAtOnce();
-    return { host, port: await listen(this.#server, port, host) };
+    this.#assertOpen();
+    const opening = listen(this.#server, port, host);
+    this.#opening = opening.catch(() => undefined);
+    return { host, port: await opening };
+  }
+
+  /** @throws OperatorError once `close` has been called */
+  #assertOpen(): void {
+    if (this.#closed) throw new OperatorError('The application has been closed. Make another one to listen again.');
   }
 
   /** From now on every response closes its connection. */
@@ -139,16 +161,63 @@ export class HttpServer {
   /** Accepts no more; resolves when running requests have ended, or after `drainMs`, when they are cut off. */
   async close(): Promise<void> {
     const deadlineMs = this.#options.drainMs;
+    this.#closed = true;
     this.drain();
+    await this.#opening;
     if (!this.#server.listening) return;
-    // Not http's own `close`: it would cut idle connections at once, with a request on its way in some of them.
+    // Not http's own `close`, which would cut idle connections at once, though a request may be in transit on them.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     const lastRequests = setTimeout(() => this.#server.closeIdleConnections(), Math.min(LAST_REQUESTS_MS, deadlineMs));
     const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
     await closed;
     clearTimeout(lastRequests);
     clearTimeout(deadline);
-    // The rest of http's own: its check of slow connections.
+    // The rest of http's own `close`: it ends the check of slow connections.
     this.#server.close();
   }
 }
+
+/** `uri-host [":" port]` of RFC 9110 section 7.2: no user, no path, no spaces. */
+export const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
+
+const fault = (issue: string): ApiError =>
+  new ApiError(errors.invalid_parameter, 'The Host header is not valid: send one, with the name of this service.', {
+    details: [{ in: 'header', name: 'Host', issue }],
+  });
+
+const MISSING = fault('must be present');
+const REPEATED = fault('must be sent once');
+const MALFORMED = fault('must be a host, and a port where it is not the default one');
+
+/** The last valid value, which need not be checked again: clients send few different ones. */
+let lastValid = '';
+
+/** Checks the Host header by RFC 9112 section 3.2, since Node keeps the first of two and accepts any text. */
+const hostFault = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
+  let host: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (host !== undefined) return REPEATED;
+    host = rawHeaders[i + 1]!;
+  }
+  if (host === undefined) return httpVersionMinor === 0 ? undefined : MISSING;
+  if (host === lastValid) return undefined;
+  if (!HOST.test(host)) return MALFORMED;
+  lastValid = host;
+  return undefined;
+};
+
+const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
+
+/**
+ * Turns a target in absolute form, such as `http://example.com/path`, which RFC 9112 3.2.2 has every server accept, into
+ * the origin form that everything else reads; its host replaces the Host header. Any other target stays as it is, and
+ * is refused as malformed later.
+ */
+const toOriginForm = (request: IncomingMessage): void => {
+  const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];
+  if (host === undefined || rest === undefined || !HOST.test(host)) return;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  request.headers.host = host;
+};

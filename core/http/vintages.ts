@@ -1,23 +1,23 @@
-/** Answers as of an earlier time: from the snapshot that was current then, where the store keeps it. */
+/** Representations as of an earlier date: from the snapshot that was current then, if the store still has it. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { ApiError, errors } from '../errors.js';
-import { TimedReader } from '../storage/timed-reader.js';
-import { type DataRequest, representData } from './data-request.js';
-import { AS_OF } from './framework-parameters.js';
+import { AS_OF } from '../registry/route-defaults.js';
+import { TimedReader } from '../storage/checked-snapshot.js';
 import type { Representation } from './representation.js';
-import { ResponseCache } from './response-cache.js';
+import { type DataRequest, representData } from './route-response.js';
+import { ResponseCache } from './served-snapshot.js';
 
-export interface VintagesOptions {
+interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The budget of the answers kept from the current snapshot; those as of earlier times get a part as large again. */
+  /** The cache budget of the current snapshot; earlier snapshots get a share of it in addition. */
   readonly cacheBytes: number;
-  /** How long the reads of one answer may take together. */
+  /** How long all reads for one representation may take together. */
   readonly answerMs: number;
 }
 
-/** Earlier times are asked for seldom beside the present. */
+/** The share of the budget for earlier snapshots, which are requested less often. */
 const SHARE_OF_CACHE = 1 / 8;
 
 export class Vintages {
@@ -34,10 +34,10 @@ export class Vintages {
   }
 
   /**
-   * The store is asked each time, so that what it publishes or prunes counts at once; bodies are kept, and computed
-   * once however many ask.
-   * @param date a calendar date in UTC: what was current when it ended counts
-   * @throws ApiError `snapshot_not_found`, also where the store keeps no earlier snapshots at all
+   * Asks the store each time, so that publishing and pruning take effect at once; bodies are cached, and computed once
+   * for concurrent requests.
+   * @param date a calendar date in UTC, whose end counts
+   * @throws ApiError `snapshot_not_found`, also if the store keeps no earlier snapshots
    */
   async answer(
     date: string,
@@ -45,18 +45,20 @@ export class Vintages {
   ): Promise<{ readonly representation: Representation | Promise<Representation>; readonly snapshotVersion: string }> {
     const snapshot = await this.#snapshotOf(date);
     const { version, publishedAt } = snapshot;
-    // One version may have been current twice, with another time of publication each.
-    const shape = `${version} ${publishedAt.getTime()} ${request.shape}`;
-    const kept = this.#responses.get(shape);
+    // Links in headers name the date that was asked for.
+    const named = request.route.response.headers ? `${date} ` : '';
+    // A version may have been current twice, with two times of publication.
+    const cacheKey = `${named}${version} ${publishedAt.getTime()} ${request.cacheKey}`;
+    const kept = this.#responses.get(cacheKey);
     if (kept) snapshot.release();
     return {
       snapshotVersion: version,
       representation:
         kept ??
         this.#responses
-          .getOrCompute(shape, () =>
+          .getOrCompute(cacheKey, () =>
             new TimedReader(snapshot, this.#collections, this.#answerMs).read((reader) =>
-              representData(request, reader),
+              representData({ ...request, asOf: date }, reader),
             ),
           )
           .finally(() => snapshot.release()),

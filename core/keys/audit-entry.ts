@@ -1,11 +1,31 @@
-/** What the audit keeps of a change: when, who, and each field before and after. */
-import { userInfo } from 'node:os';
+/** What the audit keeps of a change: when, who, from where, and each field before and after. */
+import { createHash } from 'node:crypto';
+import { actor } from '../audit/actor.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
+import { compileSchema } from '../validation/compile-schema.js';
 
-/** The id has a place of its own, and the hash is nobody's business. */
+/** Not in the audit's changes: the id, which has a field of its own, and the hash, which is secret. */
 const UNTOLD: ReadonlySet<string> = new Set(['id', 'hash']);
 
-const changesOf = (before: KeyRecord | undefined, after: KeyRecord): KeyAuditEntry['changes'] => {
+const text = { type: 'string' };
+export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
+  type: 'object',
+  required: ['time', 'action', 'key', 'by', 'changes'],
+  properties: {
+    time: text,
+    action: text,
+    key: text,
+    by: text,
+    changes: { type: 'object', additionalProperties: { type: 'object', required: ['from', 'to'] } },
+  },
+});
+
+/** Shows that a hash is another, and nothing about it. */
+export const fingerprintOf = ({ hash }: KeyRecord): string =>
+  createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
+
+/** The fields that differ; of no record, all are null. */
+export const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
   const old = new Map<string, unknown>(Object.entries(before ?? {}));
   return Object.fromEntries(
     Object.entries(after)
@@ -26,15 +46,6 @@ const actionOf = (
   return fields === 'expires_at' ? 'expire' : 'change';
 };
 
-/** Containers may run as a user whom the system has no name for. */
-const userName = (): string => {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.()}`;
-  }
-};
-
 /**
  * @param before undefined for a new key
  * @param now milliseconds since 1970
@@ -44,5 +55,6 @@ export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now:
   const changes = changesOf(before, after);
   if (Object.keys(changes).length === 0) return undefined;
   const action = actionOf(before, after, changes);
-  return { time: new Date(now).toISOString(), action, key: after.id, by: userName(), changes };
+  const fingerprint = before === undefined ? { fingerprint: fingerprintOf(after) } : {};
+  return { time: new Date(now).toISOString(), action, key: after.id, ...actor(), changes, ...fingerprint };
 };

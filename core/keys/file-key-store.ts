@@ -1,8 +1,12 @@
 /**
  * Keys in a JSON file: safe against several processes writing, read again when it changes. Beside it stand
- * `<file>.audit.ndjson`, with every change, and `<file>.used.json`, with when each key was used last.
+ * `<file>.audit.ndjson`, with every change, its `.head`, and `<file>.used.json`, with when each key was used last.
  */
-import { readFile, stat } from 'node:fs/promises';
+
+import { stat } from 'node:fs/promises';
+import { AuditFile } from '../audit/audit-file.js';
+import { madeOnly, undoing } from '../audit/chain.js';
+import type { AuditVerification } from '../contracts/audit.js';
 import type {
   KeyAuditEntry,
   KeyChange,
@@ -13,13 +17,14 @@ import type {
 } from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
 import { KeyStoreError } from '../errors.js';
-import { fileErrorReason } from '../file-error.js';
-import { withFileLock } from '../file-lock.js';
-import { writeFileAtomic } from '../write-file-atomic.js';
-import { auditEntry } from './audit-entry.js';
-import { appendAudit, readAudit } from './audit-file.js';
-import { formatKeyFile, KEY_FILE_MODE, parseKeyFile } from './key-file.js';
+import { fileErrorReason } from '../files/error-reason.js';
+import { withFileLock } from '../files/lock.js';
+import { readRegular } from '../files/regular.js';
+import { writeFileAtomic } from '../files/write-atomic.js';
+import { auditEntry, isKeyAuditEntry } from './audit-entry.js';
+import { besideKeyFile, formatKeyFile, KEY_FILE_MODE, modeOfKeyFile, parseKeyFile } from './key-file.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';
+import { compareWithAudit, describeUnrecorded, entriesOf, withComparison } from './unrecorded.js';
 import { mergeUsed, readUsed } from './used-file.js';
 
 export interface FileKeyStoreOptions {
@@ -27,7 +32,10 @@ export interface FileKeyStoreOptions {
   readonly pollMs: number;
 }
 
-/** What the file was when it was read; undefined: there was none. */
+/** Keys that one line of the log names. */
+const MOST_NAMED = 20;
+
+/** Identity of the file that was read last; undefined if there was no file. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -50,6 +58,8 @@ export class FileKeyStore implements KeyStore {
   #fault: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  /** What looks for edits by hand. */
+  #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(
@@ -69,6 +79,7 @@ export class FileKeyStore implements KeyStore {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#reading;
+    await this.#edits;
   }
 
   lookup(hash: string): KeyRecord | undefined {
@@ -97,8 +108,25 @@ export class FileKeyStore implements KeyStore {
     return this.#change((records) => withChanged(records, id, change));
   }
 
-  audit(): Promise<readonly KeyAuditEntry[]> {
-    return readAudit(this.#path, this.context.logger);
+  async audit(): Promise<readonly KeyAuditEntry[]> {
+    return madeOnly(await this.#audited('read', (file) => file.list(this.context.logger)));
+  }
+
+  verifyAudit(expected?: string): Promise<AuditVerification> {
+    return this.#audited('read', async (file) => {
+      let [verified, entries, records]: [
+        AuditVerification | undefined,
+        readonly KeyAuditEntry[],
+        readonly KeyRecord[],
+      ] = [undefined, [], []];
+      // Until no change was made meanwhile.
+      while (verified?.head !== (entries.at(-1)?.hash ?? null)) {
+        entries = await file.list();
+        records = await this.#read();
+        verified = await file.verify(expected);
+      }
+      return withComparison(verified, records, entries);
+    });
   }
 
   noteUse(times: ReadonlyMap<string, number>): Promise<void> {
@@ -116,17 +144,18 @@ export class FileKeyStore implements KeyStore {
       return await withFileLock(this.#path, async (lock) => {
         const before = await this.#read();
         const { records, changed } = edit(before);
+        await this.#recordEdits(before);
         const known = before.find(({ id }) => id === changed.id);
         const entry = auditEntry(known, changed, this.context.clock.now());
         await writeFileAtomic(this.#path, formatKeyFile(records), {
           mode: KEY_FILE_MODE,
           beforeCommit: async () => {
-            // First, so that no change is ever without its entry.
-            if (entry) await appendAudit(this.#path, entry);
+            // The audit entry is written first, so that no change is ever without its entry.
+            if (entry) await this.#append([entry]);
             await lock.confirm();
           },
         });
-        await this.#read();
+        await this.#read({ isOwn: true });
         return changed;
       });
     } catch (cause) {
@@ -141,28 +170,32 @@ export class FileKeyStore implements KeyStore {
   /**
    * What the file holds, read again if it has changed; one reading after the other, so that none brings back an older
    * state. @throws KeyStoreError; `lookup` then goes on with the records read last
+   * @param isOwn after a change by this store, before which the audit was compared with the file
    */
-  #read(): Promise<readonly KeyRecord[]> {
-    const reading = this.#reading.then(() => this.#load());
+  #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
+    const reading = this.#reading.then(() => this.#load(isOwn));
     this.#reading = reading.catch(() => undefined);
     return reading;
   }
 
-  async #load(): Promise<readonly KeyRecord[]> {
+  async #load(isOwn: boolean): Promise<readonly KeyRecord[]> {
     const earlier = this.#fault;
     try {
-      // Taken before reading: a change in between is then seen the next time.
+      // Taken before reading, so that a change during the read is seen the next time.
       const stamp = await stampOf(this.#path);
-      // Not taken for "no keys": to revoke all by a slip of `rm` would be the worse surprise.
+      // A file that was removed does not revoke all keys, since `rm` may have been a mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;
         return this.#records;
       }
-      const content = await readFile(this.#path, 'utf8');
+      const content = await readRegular(this.#path);
+      const isFirst = this.#stamp === undefined;
       this.#stamp = stamp;
       this.#replace(parseKeyFile(this.#path, content));
       this.#fault = undefined;
+      // The next change records what was edited before this process began.
+      if (!isFirst && !isOwn) this.#edits = this.#findEdits();
     } catch (cause) {
       const fault = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
       this.#fault = fault;
@@ -170,6 +203,52 @@ export class FileKeyStore implements KeyStore {
     }
     if (earlier) this.context.logger.info('The key file is good again');
     return this.#records;
+  }
+
+  async #findEdits(): Promise<void> {
+    try {
+      const entries = await this.#audited('read', (file) => file.list());
+      if (compareWithAudit(this.#records, entries).unrecorded.length === 0) return;
+      // With the lock nobody is between an entry and its change, so that what differs then was edited.
+      await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
+    } catch (err) {
+      const { path } = this.options;
+      this.context.logger.warn({ err, path }, 'The key file was changed, and its audit cannot be compared with it');
+    }
+  }
+
+  /** To be called with the lock. Makes the audit tell of the keys as they are, and names in the log what it did not. */
+  async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
+    const entries = await this.#audited('written', (file) => file.list());
+    const { unrecorded, pending } = compareWithAudit(records, entries);
+    const now = this.context.clock.now();
+    const undone = pending?.hash === undefined ? [] : [undoing(pending, new Date(now).toISOString())];
+    const added = [...undone, ...entriesOf(unrecorded, now)];
+    if (added.length > 0) await this.#append(added);
+    if (unrecorded.length === 0) return;
+    const keys = unrecorded.slice(0, MOST_NAMED).map(describeUnrecorded);
+    if (unrecorded.length > MOST_NAMED) keys.push(`and ${unrecorded.length - MOST_NAMED} more`);
+    this.context.logger.warn(
+      { path: this.#path, keys },
+      'The key file was changed by hand: its audit had no entry of it',
+    );
+  }
+
+  async #append(entries: readonly KeyAuditEntry[]): Promise<void> {
+    const mode = await modeOfKeyFile(this.#path);
+    await this.#audited('written', (file) => file.append(entries, mode));
+  }
+
+  async #audited<T>(what: 'read' | 'written', work: (file: AuditFile<KeyAuditEntry>) => Promise<T>): Promise<T> {
+    const path = await besideKeyFile(this.#path, 'audit.ndjson');
+    try {
+      return await work(new AuditFile(path, isKeyAuditEntry));
+    } catch (cause) {
+      if (cause instanceof KeyStoreError) throw cause;
+      const start = what === 'written' ? 'Nothing has changed: the' : 'The';
+      const message = `${start} audit ${path} cannot be ${what}: ${fileErrorReason(cause)}.`;
+      throw new KeyStoreError('unavailable', message, { cause });
+    }
   }
 
   #replace(records: readonly KeyRecord[]): void {
@@ -183,7 +262,7 @@ export class FileKeyStore implements KeyStore {
     this.#timer = setTimeout(async () => {
       const earlier = this.#fault;
       await this.#read().catch((fault: KeyStoreError) => {
-        // Once for each fault, not for each look.
+        // Logged once for each fault, not at each poll.
         if (fault.message === earlier?.message) return;
         this.context.logger.error({ err: fault }, 'The key file is refused; the keys read last stay in force');
       });

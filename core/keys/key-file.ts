@@ -1,11 +1,11 @@
-/** The file that keys are kept in: its format, reading it whole or refusing it, and what stands beside it. */
+/** The key file: its format, reading it whole or refusing it, and the files beside it. */
 import { realpath, stat } from 'node:fs/promises';
-import { describeFaults } from '../config/faults.js';
-import { findJsonFault } from '../config/json-fault.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
-import { compileSchema } from '../schema.js';
-import { maskKeys } from './mask-keys.js';
+import { compileSchema } from '../validation/compile-schema.js';
+import { describeFaults } from '../validation/faults.js';
+import { findJsonFault } from '../validation/json.js';
+import { maskKeys } from './key.js';
 
 interface KeyFile {
   readonly format: 1;
@@ -48,7 +48,7 @@ const MOST_SHOWN = 20;
 
 const refuse = (path: string, faults: readonly string[]): never => {
   const more = faults.length > MOST_SHOWN ? [`and ${faults.length - MOST_SHOWN} more`] : [];
-  // A key may stand in the file by mistake.
+  // A fault must not show a key that stands in the file by mistake.
   const lines = [...faults.slice(0, MOST_SHOWN), ...more].map((fault) => `\n  - ${maskKeys(fault)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
@@ -69,7 +69,7 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   try {
     value = JSON.parse(content);
   } catch {
-    // Not the parser's own words: they quote the content.
+    // The parser's own message is not shown, since it quotes the content.
     const fault = findJsonFault(content);
     return refuse(path, [`line ${fault?.line}, column ${fault?.column}: ${fault?.problem}`]);
   }
@@ -82,7 +82,7 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
 export const formatKeyFile = (keys: readonly KeyRecord[]): string =>
   `{\n  "format": 1,\n  "keys": [${keys.map((key) => `\n    ${JSON.stringify(key)}`).join(',')}\n  ]\n}\n`;
 
-/** The path of a file beside the one of keys itself, wherever a symbolic link to that one stands: as its lock. */
+/** The path of a file beside the key file itself, not beside a symbolic link to it; the same as for its lock. */
 export const besideKeyFile = async (path: string, extension: string): Promise<string> =>
   `${await realpath(path).catch(() => path)}.${extension}`;
 

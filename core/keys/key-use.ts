@@ -1,9 +1,9 @@
-/** Notes in memory when keys are used, and tells the store rarely. */
+/** Notes in memory when keys are used, and writes it to the store every few minutes. */
 import type { Logger } from '../contracts/runtime.js';
-import { within } from '../within.js';
+import { withTimeout } from '../scheduling/with-timeout.js';
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** A store that is away must not keep the process from ending: what it was to be told is lost then. */
+/** How long the last write may take: a store that is away must not keep the process from ending. */
 const LAST_WRITE_MS = 500;
 
 export interface KeyUseOptions {
@@ -14,7 +14,7 @@ export interface KeyUseOptions {
   readonly everyMs?: number;
 }
 
-/** Holds one number for each key that was used since the last write, of keys that the store holds in memory anyway. */
+/** Holds one number for each key used since the last write. */
 export class KeyUse {
   readonly #tell: KeyUseOptions['write'];
   readonly #logger: Pick<Logger, 'debug'>;
@@ -32,10 +32,10 @@ export class KeyUse {
     this.#times.set(id, time);
   }
 
-  /** Tells the store once more, but does not wait for long. */
+  /** Writes what is pending, waiting LAST_WRITE_MS at most. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await within(this.#write(), LAST_WRITE_MS).catch(() => undefined);
+    await withTimeout(this.#write(), LAST_WRITE_MS).catch(() => undefined);
   }
 
   async #write(): Promise<void> {
@@ -46,7 +46,7 @@ export class KeyUse {
       await this.#tell(times);
     } catch (error) {
       for (const [id, time] of times) if (!this.#times.has(id)) this.#times.set(id, time);
-      // No warning: where a replica may only read, it is so by intention and at each write.
+      // Not a warning: a replica that may only read fails at every write, and by intention.
       this.#logger.debug({ err: error }, 'when keys were used last could not be written');
     }
   }

@@ -1,10 +1,10 @@
 /**
- * When keys were used last: `<key file>.used.json`, beside the key file. Not in it, so that what every process that
- * serves writes every few minutes neither meets an edit of keys nor makes the others read all keys again.
+ * When keys were used last: `<key file>.used.json`, beside the key file. A file of its own, since it is written every
+ * few minutes: in the key file it would collide with edits and make every process read all keys again.
  */
-import { readFile } from 'node:fs/promises';
-import { withFileLock } from '../file-lock.js';
-import { writeFileAtomic } from '../write-file-atomic.js';
+import { withFileLock } from '../files/lock.js';
+import { readRegular } from '../files/regular.js';
+import { writeFileAtomic } from '../files/write-atomic.js';
 import { besideKeyFile, modeOfKeyFile } from './key-file.js';
 
 const pathOf = (keyFile: string): Promise<string> => besideKeyFile(keyFile, 'used.json');
@@ -17,16 +17,16 @@ const format = (times: ReadonlyMap<string, number>): string => {
 
 const read = async (path: string): Promise<Map<string, number>> => {
   try {
-    const { last_used_at } = JSON.parse(await readFile(path, 'utf8')) as { last_used_at: Record<string, string> };
+    const { last_used_at } = JSON.parse(await readRegular(path)) as { last_used_at: Record<string, string> };
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {
-    // Not there yet, or spoilt, or not for us to read: then it is not known when keys were used.
+    // Missing, damaged or unreadable: then it is not known when keys were used.
     return new Map();
   }
 };
 
-/** By id, in milliseconds since 1970. What is not known is left out. */
+/** By id, in milliseconds since 1970. Keys without a known time are left out. */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> => read(await pathOf(keyFile));
 
 /** Keeps of each key the later time. Rejects with what `node:fs` does, where the folder can only be read, say. */

@@ -1,11 +1,12 @@
 /** A replica's way to one shard in Redis: it gathers requests, asks for them together, and settles them. */
-import type { Decision } from '../contracts/limiter.js';
+import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import { within } from '../within.js';
+import { withTimeout } from '../scheduling/with-timeout.js';
 import {
   type Applied,
   BUCKETS,
   type Call,
+  dayOfBucket,
   decide,
   EXACT_UP_TO,
   type Grant,
@@ -14,6 +15,7 @@ import {
 } from './decide-script.js';
 import { type Account, type Asking, Shard } from './shard.js';
 import { SlidingLog } from './sliding-log.js';
+import { DAY_MS, dayOf, leftOf, quotaStates } from './usage.js';
 
 export type Settle = (decision: Decision | Promise<never>) => void;
 
@@ -22,13 +24,14 @@ export interface Subject {
   readonly lane: Lane;
   readonly account: Account;
   limit: number;
+  quotas: Quotas | undefined;
   /** Requests that the next call will ask for. */
   waiting: Settle[];
   isQueued: boolean;
   /** When the last call was made, and how many requests there were since, its own included. */
   sentAt: number;
   used: number;
-  /** How many more would pass under `limit`, besides slots; and by when the next slot is surely due. */
+  /** How many more would pass under `limit` and `quotas`, besides slots; and by when the next slot is surely due. */
   remaining: number;
   dueBy: number;
   /** Redis would refuse until then at least, by the monotonic clock. */
@@ -58,8 +61,8 @@ export interface LaneOptions {
 const ASKED_AT_ONCE = 200;
 /** While these are in flight, requests gather for the next call. */
 const CALLS_IN_FLIGHT = 2;
-/** A caller whose requests come within this part of a bucket of each other, on average, gets slots ahead. */
-const OFTEN = 1 / 50;
+/** A caller gets as many slots ahead as it is expected to use within this part of a bucket: the mean time left of one. */
+const AHEAD_BUCKETS = 1 / 2;
 /** At most this part of what is left is taken ahead: so much may be missing to other replicas for a bucket. */
 const AHEAD_SHARE = 1 / 64;
 
@@ -68,11 +71,13 @@ export class Lane {
   readonly #windowMs: number;
   readonly #bucketMs: number;
   readonly #clock: Clock;
-  readonly #shard: Shard;
+  readonly shard: Shard;
   /** Subjects with requests that wait, or with something to tell. */
   #queue: Subject[] = [];
   #isScheduled = false;
-  /** Subjects that may have slots ahead, and the timer by which these are given back. */
+  /** How far Redis's clock, in milliseconds since 1970, is ahead of the monotonic one here. */
+  #redisAhead: number | undefined;
+  /** Subjects that may have slots ahead or refusals to tell, and the timer by which these are given back and told. */
   readonly #holders = new Set<Subject>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -81,22 +86,28 @@ export class Lane {
     this.#windowMs = options.target.windowMs;
     this.#bucketMs = this.#windowMs / BUCKETS;
     this.#clock = options.clock;
-    this.#shard = new Shard(this.#windowMs);
+    this.shard = options.target.countsUsage ? new Shard(this.#windowMs, 2 * DAY_MS) : new Shard(this.#windowMs);
   }
 
   get key(): string {
     return this.#options.target.key;
   }
 
+  /** Makes a call without requests if none was made for `idleMs`: its reply tells whether Redis has lost data. */
+  pollForLoss(now: number, idleMs: number): void {
+    if (!this.isBusy && this.shard.mayLose(now, idleMs)) void this.#call([]);
+  }
+
   get isBusy(): boolean {
-    return this.#shard.inFlight > 0 || this.#queue.length > 0;
+    return this.shard.inFlight > 0 || this.#queue.length > 0;
   }
 
   open(name: string): Subject {
     return {
       lane: this,
-      account: this.#shard.open(name, new SlidingLog()),
+      account: this.shard.open(name, new SlidingLog()),
       limit: 0,
+      quotas: undefined,
       waiting: [],
       isQueued: false,
       sentAt: Number.NEGATIVE_INFINITY,
@@ -108,18 +119,19 @@ export class Lane {
   }
 
   /** What was said, and taken ahead, under the limit of before is void. */
-  changeLimit(subject: Subject, limit: number): void {
+  changeLimit(subject: Subject, limit: number, quotas: Quotas | undefined): void {
     subject.limit = limit;
+    subject.quotas = quotas;
     subject.remaining = 0;
     subject.refusedUntil = 0;
-    this.#giveBack(subject);
+    this.shard.giveBack(subject.account);
   }
 
   /** Decides at once by a slot that was taken ahead, or else with the next call. */
   take(subject: Subject, now: number): Decision | Promise<Decision> {
     if (subject.account.slots > 0) {
       if (now < subject.account.slotsUntil) return this.#useSlot(subject, now);
-      this.#giveBack(subject);
+      this.shard.giveBack(subject.account);
     }
     return new Promise((settle) => {
       subject.waiting.push(settle as Settle);
@@ -127,27 +139,42 @@ export class Lane {
     });
   }
 
-  /** A request was admitted without Redis. */
-  doubt({ account }: Subject): void {
-    this.#shard.doubt(account);
+  /** Refuses a request that Redis would surely refuse. */
+  refuse(subject: Subject, now: number): Decision {
+    const { account, limit, dueBy } = subject;
+    const time = this.redisTime(now);
+    account.usage?.refuse(dayOf(time), 1);
+    if (account.usage) this.#hold(subject);
+    return { allowed: false, limit, remaining: 0, resetMs: dueBy - now, ...this.quotas(subject, time) };
   }
 
-  /** Redis may have lost what it had counted. */
-  doubtAll(): void {
-    this.#shard.doubtAll();
+  /** Milliseconds since 1970 by Redis's clock, by which days begin, or by this process's while that is not known. */
+  redisTime(now: number): number {
+    return this.#redisAhead === undefined ? this.#clock.now() : now + this.#redisAhead;
+  }
+
+  /** The state of a subject's quotas. @param time as `redisTime` has it */
+  quotas({ account: { usage, slots }, quotas }: Subject, time: number): Pick<Decision, 'quotas'> {
+    if (!usage || !quotas) return {};
+    const { day, month } = usage.used(dayOf(time));
+    return { quotas: quotaStates(quotas, { day: day - slots, month: month - slots }, time) };
   }
 
   /** Tells what Redis does not know, also if nobody asks now. */
   tell(subject: Subject): void {
-    if (subject.waiting.length > 0 || this.#shard.hasNews(subject.account)) this.#enqueue(subject);
+    if (subject.waiting.length > 0 || this.shard.hasNews(subject.account)) this.#enqueue(subject);
+  }
+
+  /** Decides what waits for the next call, which then only tells. */
+  decideWaitingAlone(): void {
+    for (const subject of this.#queue) {
+      for (const settle of subject.waiting.splice(0)) settle(this.#options.decideAlone(subject));
+    }
   }
 
   giveBackAll(): void {
     clearTimeout(this.#timer);
-    for (const subject of this.#holders) {
-      this.#giveBack(subject);
-      this.tell(subject);
-    }
+    for (const subject of this.#holders) this.shard.giveBack(subject.account);
   }
 
   #enqueue(subject: Subject): void {
@@ -164,7 +191,7 @@ export class Lane {
   }
 
   #sendCalls(): void {
-    while (this.#queue.length > 0 && this.#shard.isReady && this.#shard.inFlight < CALLS_IN_FLIGHT) {
+    while (this.#queue.length > 0 && this.shard.isReady && this.shard.inFlight < CALLS_IN_FLIGHT) {
       const batches = this.#queue.splice(0, ASKED_AT_ONCE).map(this.#takeWaiting).filter(this.#isNeeded);
       if (this.#options.isAway()) this.#settleAlone(batches);
       else if (batches.length > 0) void this.#call(batches);
@@ -172,73 +199,84 @@ export class Lane {
   }
 
   readonly #takeWaiting = (subject: Subject): Batch => {
-    const { account, limit, waiting } = subject;
+    const { account, limit, quotas, waiting } = subject;
     const now = this.#clock.monotonic();
     const used = subject.used + waiting.length;
-    // Under an exact limit there is no bucket until whose end a slot could be used.
-    const mayTakeAhead = waiting.length > 0 && limit > EXACT_UP_TO;
+    // A burst needs no slots ahead, since one call asks for all of it, and other replicas would miss them. Under an exact
+    // limit there is no bucket until whose end a slot could be used.
+    const mayTakeAhead = waiting.length === 1 && limit > EXACT_UP_TO;
     const meanGapMs = (now - subject.sentAt) / used;
-    const isOften = mayTakeAhead && meanGapMs < this.#bucketMs * OFTEN;
-    const ahead = isOften ? Math.min(2 * used, Math.floor(subject.remaining * AHEAD_SHARE)) : 0;
+    const expected = (this.#bucketMs * AHEAD_BUCKETS) / meanGapMs;
+    const ahead = mayTakeAhead ? Math.floor(Math.min(expected, subject.remaining * AHEAD_SHARE)) : 0;
     subject.waiting = [];
     subject.isQueued = false;
     subject.sentAt = now;
     subject.used = waiting.length;
-    return { subject, account, limit, asked: waiting.length + ahead, waiting };
+    return { subject, account, limit, quotas, asked: waiting.length + ahead, waiting };
   };
 
   /** What waited may have got slots meanwhile. */
-  readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || this.#shard.hasNews(account);
+  readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || this.shard.hasNews(account);
 
   async #call(batches: readonly Batch[]): Promise<void> {
     const sent = this.#clock.monotonic();
-    const call = this.#shard.next(batches, sent);
+    const call = this.shard.next(batches, sent);
     const reply = await this.#ask(call);
     if (reply instanceof Error) {
-      this.#shard.lose(batches);
-      this.#options.onFailure(this, reply);
+      this.shard.lose(batches);
+      if (batches.length > 0) this.#options.onFailure(this, reply);
       this.#settleAlone(batches);
     } else {
-      this.#shard.receive(call, reply);
+      this.shard.receive(call, reply);
       if (reply.applied) this.#settle(batches, reply, sent);
-      else this.#askAgain(batches);
+      else {
+        this.#options.onLoss();
+        this.#settleAlone(batches);
+      }
     }
     this.#sendCalls();
   }
 
   #ask(call: Call): Promise<Reply | Error> {
     const { target, timeoutMs } = this.#options;
-    return within(decide(target, call), timeoutMs).catch((error: unknown) => error as Error);
-  }
-
-  /** Redis has lost what it had counted, and has to be told before it is asked. */
-  #askAgain(batches: readonly Batch[]): void {
-    for (const { subject, waiting } of batches) subject.waiting.unshift(...waiting);
-    this.#options.onLoss();
+    return withTimeout(decide(target, call), timeoutMs).catch((error: unknown) => error as Error);
   }
 
   #settle(batches: readonly Batch[], { grants, bucketEnd, bucketMs }: Applied, sent: number): void {
     const now = this.#clock.monotonic();
-    for (const [i, { subject, limit, waiting }] of batches.entries()) {
-      const { admitted, remaining, resetMs } = grants[i] as Grant;
+    const redisTime = bucketEnd / 1000 - bucketMs;
+    this.#redisAhead = redisTime - (sent + now) / 2;
+    const day = dayOfBucket(bucketEnd);
+    for (const [i, { subject, limit, quotas, waiting }] of batches.entries()) {
+      const { admitted, remaining, resetMs, used } = grants[i] as Grant;
+      const { account } = subject;
       const passing = Math.min(admitted, waiting.length);
       const slots = admitted - passing;
-      subject.account.log.add(now, passing, limit, this.#windowMs);
+      account.log.add(now, passing, limit, this.#windowMs);
+      account.usage?.pass(day, passing);
+      account.usage?.refuse(day, waiting.length - passing);
+      if (account.usage?.hasRefusals) this.#hold(subject);
+      // What passed without Redis since the call was sent is not in it.
+      if (used && this.shard.isCounted(account)) account.usage?.hear(day, used);
+      if (slots > 0) this.#addSlots(subject, slots, bucketEnd, sent + bucketMs);
+      const states = this.quotas(subject, redisTime);
       for (let j = 0; j < waiting.length; j++) {
         const allowed = j < passing;
-        (waiting[j] as Settle)({ allowed, limit, remaining: allowed ? remaining + slots : 0, resetMs });
+        const left = allowed ? remaining + slots : 0;
+        (waiting[j] as Settle)({ allowed, limit, remaining: left, resetMs, ...states });
       }
-      if (slots > 0) this.#addSlots(subject, slots, bucketEnd, sent + bucketMs);
-      if (limit !== subject.limit) {
-        this.#giveBack(subject);
+      if (limit !== subject.limit || quotas !== subject.quotas) {
+        this.shard.giveBack(account);
         continue;
       }
-      subject.remaining = remaining;
+      const left = quotas && used ? leftOf(quotas, used) : Number.POSITIVE_INFINITY;
+      subject.remaining = Math.min(remaining, left);
       // When Redis read its clock is only known to lie within the call: refusals are counted from before it, so that
       // none is refused here that Redis would admit, and the time to wait from after it, so that who waits is admitted.
       // Slots that other replicas have ahead may come back when their bucket is over.
       subject.dueBy = now + resetMs;
-      if (remaining + slots > 0) this.#serveWaiting(subject, now);
+      if (subject.remaining + slots > 0) this.#serveWaiting(subject, now);
+      else if (left === 0) subject.refusedUntil = sent + bucketMs;
       else subject.refusedUntil = sent + (limit > EXACT_UP_TO ? Math.min(resetMs, bucketMs) : resetMs);
     }
   }
@@ -250,9 +288,13 @@ export class Lane {
   }
 
   #addSlots(subject: Subject, slots: number, end: number, until: number): void {
-    this.#shard.addSlots(subject.account, slots, end, until);
+    this.shard.addSlots(subject.account, slots, end, until);
+    this.#hold(subject);
+  }
+
+  #hold(subject: Subject): void {
     this.#holders.add(subject);
-    this.#timer ??= setTimeout(this.#giveBackUnused, this.#bucketMs).unref();
+    this.#timer ??= this.#startTimer();
   }
 
   /** Requests that came during a call may use the slots that it brought. */
@@ -266,12 +308,14 @@ export class Lane {
     const { account, limit, remaining, dueBy } = subject;
     account.slots--;
     account.log.add(now, 1, limit, this.#windowMs);
+    account.usage?.pass(dayOfBucket(account.slotsEnd), 1);
     subject.used++;
-    return { allowed: true, limit, remaining: remaining + account.slots, resetMs: Math.max(0, dueBy - now) };
+    const left = { remaining: remaining + account.slots, resetMs: Math.max(0, dueBy - now) };
+    return { allowed: true, limit, ...left, ...this.quotas(subject, this.redisTime(now)) };
   }
 
-  #giveBack({ account }: Subject): void {
-    this.#shard.giveBack(account);
+  #startTimer(): NodeJS.Timeout {
+    return setTimeout(this.#giveBackUnused, this.#bucketMs).unref();
   }
 
   /** Of callers that do not ask any more. */
@@ -280,9 +324,9 @@ export class Lane {
     for (const subject of this.#holders) {
       if (now < subject.account.slotsUntil) continue;
       this.#holders.delete(subject);
-      this.#giveBack(subject);
+      this.shard.giveBack(subject.account);
       this.tell(subject);
     }
-    this.#timer = this.#holders.size > 0 ? setTimeout(this.#giveBackUnused, this.#bucketMs).unref() : undefined;
+    this.#timer = this.#holders.size > 0 ? this.#startTimer() : undefined;
   };
 }

@@ -1,14 +1,18 @@
 /** The limiter of many replicas: one sliding window for each caller, kept in Redis and on its clock. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Breaker } from '../breaker.js';
-import { type Decision, type Limiter, WINDOW_MS } from '../contracts/limiter.js';
+import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
-import type { RedisConnection } from '../redis.js';
-import { Generations } from './generations.js';
+import { Breaker } from '../redis/breaker.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { withTimeout } from '../scheduling/with-timeout.js';
+import { Callers, MOST_ADDRESSES } from './callers.js';
+import { readUsage } from './decide-script.js';
 import { Lane, type Subject } from './lane.js';
+import type { OwnUsage } from './own-usage.js';
 import { shardKeys, shardOf } from './shard.js';
+import { DAY_MS, dayOf } from './usage.js';
 
 /** What happens to requests while Redis is away. */
 export type AwayPolicy =
@@ -26,16 +30,26 @@ export interface RedisLimiterOptions {
   readonly replicas: number;
   readonly whenAway?: AwayPolicy;
   readonly windowMs?: number;
+  /** Whether `take` is ever given quotas. Default false. */
+  readonly countsUsage?: boolean;
   readonly clock?: Clock;
   readonly logger: Logger;
 }
 
 /**
- * A Redis to which the connection was lost may be empty when it is back. Having told it what it knows, each replica
- * goes on alone for so long, in which the others have connected again (`core/redis.ts`), been answered a probe
- * (`breaker.ts`), and told it too. Else the first one back would hand out what all of them have used up.
+ * How long a replica goes on alone after it has told Redis what it knows, where Redis may have lost its data: after a lost
+ * connection, or when it was emptied. Meanwhile the other replicas connect again (`core/redis/connection.ts`), have their
+ * probe answered (`breaker.ts`) or find it empty, and tell it too. Otherwise the first replica to ask would be given slots
+ * that all of them have used up.
  */
 const REJOIN_MS = 500;
+/** How often a replica that has counted something within the window asks Redis whether it has lost data. */
+const POLL_MS = REJOIN_MS / 2;
+
+/** How long a caller waits for its usage. */
+const READ_MS = 1000;
+
+const randomNumber = (): number => randomBytes(4).readUInt32BE();
 
 const AWAY: Record<AwayPolicy, string> = {
   local: 'The store of rate limits is away: each replica applies its share of them.',
@@ -58,11 +72,15 @@ export class RedisLimiter implements Limiter {
   readonly #whenAway: AwayPolicy;
   readonly #windowMs: number;
   readonly #clock: Clock;
+  readonly #startedAt: number;
   readonly #lanes: readonly Lane[];
-  readonly #subjects: Generations<Subject>;
+  readonly #subjects: Callers<Subject>;
+  /** Kept for a day after a caller's last request: as long as some of it may have to be told. */
+  readonly #usages: Callers<OwnUsage>;
   readonly #breaker: Breaker;
   /** Where a call failed: the probe goes there. */
   #failed: Lane;
+  readonly #polling: NodeJS.Timeout;
   #connectionLost = false;
   #rejoinsAt = Number.NEGATIVE_INFINITY;
 
@@ -71,6 +89,7 @@ export class RedisLimiter implements Limiter {
     replicas,
     whenAway = 'local',
     windowMs = WINDOW_MS,
+    countsUsage = false,
     clock = systemClock,
     logger,
   }: RedisLimiterOptions) {
@@ -79,11 +98,14 @@ export class RedisLimiter implements Limiter {
     this.#whenAway = whenAway;
     this.#windowMs = windowMs;
     this.#clock = clock;
-    const replica = randomBytes(4).readUInt32BE();
-    this.#lanes = shardKeys(redis.keyPrefix, redis.client.isCluster).map(
+    this.#startedAt = clock.monotonic();
+    const replica = randomNumber();
+    const keys = shardKeys(redis.keyPrefix, redis.client.isCluster);
+    const mostAddresses = Math.ceil(MOST_ADDRESSES / keys.length);
+    this.#lanes = keys.map(
       (key) =>
         new Lane({
-          target: { redis: redis.client, key, replica, windowMs },
+          target: { redis: redis.client, key, replica, windowMs, mostAddresses, countsUsage },
           timeoutMs: redis.timeoutMs,
           clock,
           isAway: () => this.#breaker.open,
@@ -91,30 +113,53 @@ export class RedisLimiter implements Limiter {
             this.#failed = lane;
             this.#breaker.trip(error);
           },
-          onLoss: () => this.#tellAll(),
+          onLoss: () => void this.#rejoin(true),
           decideAlone: (subject) => this.#decideAlone(subject, clock.monotonic()),
         }),
     );
     this.#failed = this.#lanes[0] as Lane;
-    this.#subjects = new Generations(windowMs, (name) => this.#laneOf(name).open(name));
+    this.#subjects = new Callers(windowMs, (name) => this.#laneOf(name).open(name));
+    this.#usages = new Callers(DAY_MS, (name) => this.#laneOf(name).shard.openUsage(name, randomNumber()));
     this.#breaker = new Breaker({
       name: 'limiter',
       // A write, since a replica of Redis that cannot count is of no use.
       probe: () => redis.client.set(`${this.#failed.key}:probe`, 1, 'PX', 1000),
       timeoutMs: redis.timeoutMs,
-      onClose: () => void this.#rejoin(),
+      onClose: () => {
+        void this.#rejoin(this.#connectionLost);
+        this.#connectionLost = false;
+      },
       logger,
     });
     redis.client.on('close', this.#onConnectionLost);
+    this.#polling = setInterval(() => {
+      const now = this.#clock.monotonic();
+      if (!this.#isAlone(now)) for (const lane of this.#lanes) lane.pollForLoss(now, POLL_MS);
+    }, POLL_MS).unref();
   }
 
-  take(name: string, limit: number): Decision | Promise<Decision> {
+  take(name: string, limit: number, quotas?: Quotas): Decision | Promise<Decision> {
     const now = this.#clock.monotonic();
     const subject = this.#subjects.get(name, now);
-    if (limit !== subject.limit) subject.lane.changeLimit(subject, limit);
-    if (now < subject.refusedUntil && subject.account.slots === 0)
-      return { allowed: false, limit, remaining: 0, resetMs: subject.dueBy - now };
-    return this.#isAlone(now) ? this.#decideAlone(subject, now) : subject.lane.take(subject, now);
+    const { lane } = subject;
+    if (limit !== subject.limit || quotas !== subject.quotas) lane.changeLimit(subject, limit, quotas);
+    if (quotas) this.#countUsage(subject, now);
+    if (now < subject.refusedUntil && subject.account.slots === 0) return lane.refuse(subject, now);
+    return this.#isAlone(now) ? this.#decideAlone(subject, now) : lane.take(subject, now);
+  }
+
+  async usage(name: string): Promise<readonly DayUsage[]> {
+    const { key } = this.#laneOf(name);
+    try {
+      return await withTimeout(readUsage({ redis: this.#redis.client, key }, name, this.#clock.now()), READ_MS);
+    } catch (cause) {
+      throw new LimiterUnavailable('The store of usage is away.', { cause });
+    }
+  }
+
+  #countUsage({ lane, account }: Subject, now: number): void {
+    const usage = this.#usages.get(account.name, now);
+    if (usage !== account.usage) lane.shard.attach(account, usage);
   }
 
   health(): Health {
@@ -122,9 +167,11 @@ export class RedisLimiter implements Limiter {
     return alone ? { ok: false, message: AWAY[this.#whenAway] } : { ok: true, message: null };
   }
 
-  /** Gives back slots that were not used, and leaves the connection, which is its owner's, open. */
+  /** Gives back slots that were not used, tells what Redis has not counted, and leaves the connection to its owner. */
   async close(): Promise<void> {
+    clearInterval(this.#polling);
     for (const lane of this.#lanes) lane.giveBackAll();
+    this.#tellAll();
     while (this.#lanes.some((lane) => lane.isBusy) && !this.#breaker.open) await delay(1);
     this.#redis.client.off('close', this.#onConnectionLost);
     this.#breaker.dispose();
@@ -144,21 +191,47 @@ export class RedisLimiter implements Limiter {
   };
 
   #decideAlone(subject: Subject, now: number): Decision | Promise<never> {
-    const { limit, account, lane } = subject;
+    const { limit, quotas, account, lane } = subject;
+    const { usage } = account;
     if (this.#whenAway === 'closed') return Promise.reject(new LimiterUnavailable(AWAY.closed));
-    if (this.#whenAway === 'open') return { allowed: true, limit, remaining: limit, resetMs: 0 };
-    const share = Math.max(1, Math.floor(limit / this.#replicas));
-    const decision = account.log.take(now, share, this.#windowMs);
-    if (decision.allowed) lane.doubt(subject);
-    return { ...decision, limit };
+    const time = lane.redisTime(now);
+    const today = dayOf(time);
+    if (this.#whenAway === 'open') {
+      usage?.passAlone(today);
+      if (usage) lane.shard.doubt(account);
+      return { allowed: true, limit, remaining: limit, resetMs: 0, ...lane.quotas(subject, time) };
+    }
+    const share = this.#shareOf(limit, now);
+    const hasLeft = !usage || !quotas || usage.mayPassAlone(quotas, today, this.#replicas);
+    const { allowed, remaining, resetMs } = account.log.take(now, share.now, this.#windowMs, hasLeft);
+    if (allowed) {
+      usage?.passAlone(today);
+      lane.shard.doubt(account);
+    } else usage?.refuse(today, 1);
+    const waits = allowed ? resetMs : Math.max(resetMs, share.growsInMs);
+    return { allowed, limit, remaining, resetMs: waits, ...lane.quotas(subject, time) };
   }
 
-  async #rejoin(): Promise<void> {
-    const mayBeEmpty = this.#connectionLost;
-    this.#connectionLost = false;
+  /**
+   * What this replica may let pass by itself. One that has just begun does not know what was counted before: by the
+   * replica in whose place it stands, or in a Redis that was lost with it. So its share grows from nothing, evenly over
+   * the first window: however often a replica is begun anew within a window, the shares there come to one at most.
+   */
+  #shareOf(limit: number, now: number): { readonly now: number; readonly growsInMs: number } {
+    const whole = Math.max(1, Math.floor(limit / this.#replicas));
+    const age = now - this.#startedAt;
+    if (age >= this.#windowMs) return { now: whole, growsInMs: 0 };
+    const grown = Math.floor((whole * age) / this.#windowMs);
+    return { now: grown, growsInMs: ((grown + 1) * this.#windowMs) / whole - age };
+  }
+
+  async #rejoin(mayBeEmpty: boolean): Promise<void> {
     if (mayBeEmpty) {
       this.#rejoinsAt = this.#clock.monotonic() + REJOIN_MS;
-      for (const lane of this.#lanes) lane.doubtAll();
+      for (const lane of this.#lanes) {
+        lane.shard.doubtAll();
+        lane.decideWaitingAlone();
+      }
     }
     this.#tellAll();
     if (!mayBeEmpty) return;
@@ -168,6 +241,10 @@ export class RedisLimiter implements Limiter {
 
   /** Tells a Redis that has come back what this replica knows, also of subjects that nobody asks for now. */
   #tellAll(): void {
+    const now = this.#clock.monotonic();
+    for (const usage of this.#usages.values()) {
+      if (!this.#laneOf(usage.name).shard.isCounted(usage)) this.#countUsage(this.#subjects.get(usage.name, now), now);
+    }
     for (const subject of this.#subjects.values()) subject.lane.tell(subject);
   }
 }

@@ -1,5 +1,7 @@
 /** One replica's side of the protocol with a shard of windows in Redis. No input, output or clock. */
+import type { Quotas } from '../contracts/limiter.js';
 import { BUCKETS, type Call, type Reply, type Unused } from './decide-script.js';
+import { OwnUsage } from './own-usage.js';
 import type { SlidingLog } from './sliding-log.js';
 
 /** Enough to spread the windows over the nodes of a cluster, few enough for many requests in each call. */
@@ -21,6 +23,8 @@ export interface Account {
   readonly name: string;
   /** This replica's own admissions. */
   readonly log: SlidingLog;
+  /** Where the caller's usage is counted. It stays known for longer than the account. */
+  usage: OwnUsage | undefined;
   /** The epoch of the shard in which Redis counted all of the log; `UNCOUNTED` if it may not have. */
   epoch: number;
   /** Slots that Redis has counted ahead, in the bucket with this end; they have to be used by `slotsUntil`. */
@@ -37,8 +41,11 @@ const UNCOUNTED = -1;
 export interface Asking {
   readonly account: Account;
   readonly limit: number;
+  readonly quotas?: Quotas | undefined;
   readonly asked: number;
 }
+
+const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
 
 /**
  * Redis counts what it grants, so it knows all that a replica admits, except after a lost reply, a time alone, or when
@@ -50,6 +57,8 @@ export class Shard {
   /** The number of the last call that was sent. */
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
+  /** When the last call was sent that asked or told something. */
+  #askedAt = Number.NEGATIVE_INFINITY;
   /** The number of the last call that Redis is known to have applied. */
   #applied = 0;
   #inFlight = 0;
@@ -58,19 +67,33 @@ export class Shard {
   /** Raised when Redis has lost something: then all windows have to be told again. */
   #epoch = 0;
 
-  constructor(readonly windowMs: number) {}
+  /** @param countedMs for how long what Redis has counted is of use */
+  constructor(
+    readonly windowMs: number,
+    readonly countedMs = windowMs + windowMs / BUCKETS,
+  ) {}
 
   open(name: string, log: SlidingLog): Account {
-    return { name, log, epoch: this.#epoch, slots: 0, slotsEnd: 0, slotsUntil: 0, unused: [] };
+    return { name, log, usage: undefined, epoch: this.#epoch, slots: 0, slotsEnd: 0, slotsUntil: 0, unused: [] };
   }
 
-  isCounted({ epoch }: Account): boolean {
+  openUsage(name: string, stream: number): OwnUsage {
+    return new OwnUsage(name, stream, this.#epoch);
+  }
+
+  /** Counts a caller's usage from now on: what was counted before its account was opened, and may not be told yet. */
+  attach(account: Account, usage: OwnUsage): void {
+    account.usage = usage;
+    if (!this.isCounted(usage)) this.doubt(account);
+  }
+
+  isCounted({ epoch }: Pick<Account, 'epoch'>): boolean {
     return epoch === this.#epoch;
   }
 
   /** Whether Redis counts something else for this caller than what is in the log and the slots. */
   hasNews(account: Account): boolean {
-    return account.unused.length > 0 || !this.isCounted(account);
+    return account.unused.length > 0 || !this.isCounted(account) || account.usage?.hasRefusals === true;
   }
 
   /** The next call returns the slots that are left. */
@@ -82,6 +105,7 @@ export class Shard {
   /** Redis may have counted something else than what is in the log. */
   doubt(account: Account): void {
     account.epoch = UNCOUNTED;
+    if (account.usage) account.usage.epoch = UNCOUNTED;
     account.slots = 0;
     this.#hasToTell = true;
   }
@@ -90,6 +114,11 @@ export class Shard {
   doubtAll(): void {
     this.#epoch++;
     this.#hasToTell = true;
+  }
+
+  /** Whether no call was made for `idleMs`, and Redis counts requests of this replica that it may have lost since. */
+  mayLose(now: number, idleMs: number): boolean {
+    return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
   /** Whether a call can be made now. */
@@ -102,22 +131,27 @@ export class Shard {
   }
 
   next(asking: readonly Asking[], now: number): Call {
-    // Slots of its last call were used up to a bucket later. When these too have left the window, nothing can be lost
-    // any more, and Redis may have dropped its record of the call.
-    const isIdle = now - this.#sentAt >= this.windowMs + this.windowMs / BUCKETS;
+    // Slots of its last call were used up to a bucket later. When these too are of no use any more, nothing can be lost,
+    // and Redis may have dropped its record of the call.
+    const isIdle = now - this.#sentAt >= this.countedMs;
     const previous = isIdle ? 0 : this.#hasToTell ? this.#applied : this.#sent;
     this.#hasToTell = false;
     this.#inFlight++;
     this.#sent++;
     this.#sentAt = now;
-    const asks = asking.map(({ account, limit, asked }) => {
+    if (asking.length > 0) this.#askedAt = now;
+    const asks = asking.map(({ account, limit, quotas = NO_QUOTAS, asked }) => {
       const { name, unused } = account;
-      if (this.isCounted(account) && unused.length === 0) return { subject: name, limit, asked };
+      const isCounted = this.isCounted(account);
+      const usage = account.usage && { usage: account.usage.tell(quotas, !isCounted) };
+      const ask = { subject: name, limit, asked, ...usage };
+      if (isCounted && unused.length === 0) return ask;
       account.unused = [];
-      if (this.isCounted(account)) return { subject: name, limit, asked, unused };
+      if (isCounted) return { ...ask, unused };
       account.epoch = this.#epoch;
+      if (account.usage) account.usage.epoch = this.#epoch;
       account.slots = 0;
-      return { subject: name, limit, asked, told: account.log.tell(now, this.windowMs) };
+      return { ...ask, told: account.log.tell(now, this.windowMs) };
     });
     return { number: this.#sent, previous, asks };
   }
@@ -136,6 +170,7 @@ export class Shard {
   /** No reply came in time. */
   lose(asking: readonly Asking[]): void {
     this.#inFlight--;
+    this.#hasToTell = true;
     for (const { account } of asking) this.doubt(account);
   }
 

@@ -19,10 +19,13 @@ export class SlidingLog {
   #size = 0;
   #total = 0;
 
-  /** Counts one request if fewer than `limit` were counted in the window that ends now. */
-  take(now: number, limit: number, windowMs: number): Decision {
+  /**
+   * Counts one request if fewer than `limit` were counted in the window that ends now.
+   * @param mayPass false: a quota is used up
+   */
+  take(now: number, limit: number, windowMs: number, mayPass = true): Decision {
     this.#expire(now, windowMs);
-    const allowed = this.#total < limit;
+    const allowed = mayPass && this.#total < limit;
     if (allowed) this.#push(now, 1, limit);
     return {
       allowed,
@@ -47,8 +50,8 @@ export class SlidingLog {
       const time = this.#times[this.#index(i)] as number;
       const itsBucket = Math.floor((time * BUCKETS) / windowMs);
       const count = this.#counts[this.#index(i)] as number;
-      if (itsBucket === bucket) told.push({ ageMs: now - time, count: count + (told.pop()?.count ?? 0) });
-      else told.push({ ageMs: now - time, count });
+      const before = itsBucket === bucket ? (told.pop()?.count ?? 0) : 0;
+      told.push({ ageMs: now - time, count: before + count });
       bucket = itsBucket;
     }
     return told;

@@ -1,38 +1,39 @@
 /** The limiter of several workers on one machine: one process decides for all of them, and they ask it in batches. */
-import type { Decision, Limiter } from '../contracts/limiter.js';
+import type { DayUsage, Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import type { Health } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
-import { within } from '../within.js';
+import { withTimeout } from '../scheduling/with-timeout.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
 /** Requests of one subject under one limit. */
 export interface Ask {
   readonly subject: string;
   readonly limit: number;
+  readonly quotas?: Quotas | undefined;
   readonly count: number;
 }
 
 /** How many of them pass, and what the last of them was told. */
-export interface Grant {
+export interface Grant extends Pick<Decision, 'remaining' | 'resetMs' | 'quotas'> {
   readonly admitted: number;
-  readonly remaining: number;
-  readonly resetMs: number;
 }
 
 /** Decides batches, each at once: whatever the order in which workers ask, no subject passes more than its limit. */
 export const grantAll = (limiter: MemoryLimiter, asks: readonly Ask[]): Grant[] =>
-  asks.map(({ subject, limit, count }) => {
+  asks.map(({ subject, limit, quotas, count }) => {
     let admitted = 0;
-    for (;;) {
-      const { allowed, remaining, resetMs } = limiter.take(subject, limit);
+    for (let asked = 1; ; asked++) {
+      const { allowed, ...told } = limiter.take(subject, limit, quotas);
       if (allowed) admitted++;
-      if (!allowed || admitted === count) return { admitted, remaining, resetMs };
+      // The usage of a caller counts each refusal.
+      if (asked === count || !(allowed || quotas)) return { ...told, admitted };
     }
   });
 
 interface Batch {
   readonly subject: string;
   readonly limit: number;
+  readonly quotas: Quotas | undefined;
   readonly waiting: ((decision: Decision | Promise<never>) => void)[];
 }
 
@@ -47,26 +48,43 @@ const LATE = 'The process that keeps the rate limits does not answer: limited re
  */
 export class WorkerLimiter implements Limiter {
   readonly #ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>;
+  readonly #askUsage: (subject: string) => Promise<readonly DayUsage[]>;
   readonly #timeoutMs: number;
   #batches = new Map<string, Batch>();
   #busy = false;
   #late = false;
 
-  /** @param ask puts a question to whoever calls `grantAll`: one grant for each ask, in their order */
-  constructor(ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>, timeoutMs = TIMEOUT_MS) {
+  /**
+   * @param ask puts a question to whoever calls `grantAll`: one grant for each ask, in their order
+   * @param askUsage asks the same process for the usage of a subject
+   */
+  constructor(
+    ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>,
+    askUsage: (subject: string) => Promise<readonly DayUsage[]>,
+    timeoutMs = TIMEOUT_MS,
+  ) {
     this.#ask = ask;
+    this.#askUsage = askUsage;
     this.#timeoutMs = timeoutMs;
   }
 
-  take(subject: string, limit: number): Promise<Decision> {
+  take(subject: string, limit: number, quotas?: Quotas): Promise<Decision> {
     if (this.#late) return Promise.reject(new LimiterUnavailable(LATE));
     return new Promise((settle) => {
-      const key = `${limit} ${subject}`;
+      const key = `${limit} ${quotas?.perDay} ${quotas?.perMonth} ${subject}`;
       const batch = this.#batches.get(key);
       if (batch) batch.waiting.push(settle);
-      else this.#batches.set(key, { subject, limit, waiting: [settle] });
+      else this.#batches.set(key, { subject, limit, quotas, waiting: [settle] });
       if (!this.#busy) void this.#work();
     });
+  }
+
+  async usage(subject: string): Promise<readonly DayUsage[]> {
+    try {
+      return await withTimeout(this.#askUsage(subject), this.#timeoutMs);
+    } catch (cause) {
+      throw new LimiterUnavailable('The process that counts usage does not answer.', { cause });
+    }
   }
 
   health(): Health {
@@ -88,9 +106,15 @@ export class WorkerLimiter implements Limiter {
   }
 
   async #decide(batches: readonly Batch[]): Promise<void> {
-    const answer = this.#ask(batches.map(({ subject, limit, waiting }) => ({ subject, limit, count: waiting.length })));
+    const asks = batches.map(({ subject, limit, quotas, waiting }) => ({
+      subject,
+      limit,
+      quotas,
+      count: waiting.length,
+    }));
+    const answer = this.#ask(asks);
     try {
-      const grants = await within(answer, this.#timeoutMs);
+      const grants = await withTimeout(answer, this.#timeoutMs);
       for (const [index, batch] of batches.entries()) settleBatch(batch, grants[index] as Grant);
     } catch {
       this.#late = true;
@@ -103,6 +127,6 @@ export class WorkerLimiter implements Limiter {
   }
 }
 
-const settleBatch = ({ limit, waiting }: Batch, { admitted, remaining, resetMs }: Grant): void => {
-  for (const [index, settle] of waiting.entries()) settle({ allowed: index < admitted, limit, remaining, resetMs });
+const settleBatch = ({ limit, waiting }: Batch, { admitted, ...told }: Grant): void => {
+  for (const [index, settle] of waiting.entries()) settle({ allowed: index < admitted, limit, ...told });
 };

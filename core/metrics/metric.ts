@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, string>>;
 /** A metric as it is scraped. */
 export interface Metric {
   readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
   /** One line a series, without the headings. */
   lines(): Iterable<string>;
@@ -118,7 +118,7 @@ type Reading = readonly [labels: Labels, value: number | undefined];
 /** Read when it is scraped. Readings without a value are left out. */
 export class Reader implements Metric {
   constructor(
-    readonly type: 'counter' | 'gauge',
+    readonly type: 'counter' | 'gauge' | 'summary',
     readonly name: string,
     readonly help: string,
     readonly read: () => number | undefined | Iterable<Reading>,

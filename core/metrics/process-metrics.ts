@@ -5,14 +5,14 @@ import { type Metric, Reader } from './metric.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
-/** The monitor's own grain: it measures how late a timer of this many milliseconds is. */
+/** Resolution of the monitor: it measures how late a timer of this many milliseconds is. */
 const RESOLUTION_MS = 10;
 
 const openFiles = (): number | undefined => {
   try {
     return readdirSync('/proc/self/fd').length;
   } catch {
-    // Only Linux has it.
+    // Only Linux has this folder.
     return undefined;
   }
 };
@@ -25,7 +25,7 @@ export const processMetrics = (): { readonly metrics: readonly Metric[]; stop():
   const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
   return {
     metrics: [
-      gauge('nodejs_eventloop_delay_seconds', 'How late timers were since the last scrape, at quantiles.', () => {
+      new Reader('summary', 'nodejs_eventloop_delay_seconds', 'How late timers were since the last scrape.', () => {
         if (delay.count === 0) return undefined;
         const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
         const readings = [0.5, 0.9, 0.99].map(

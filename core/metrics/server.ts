@@ -1,7 +1,6 @@
-/** Answers Prometheus on a socket of its own, which needs no key and is not for the public. */
+/** Serves metrics to Prometheus on a port of its own, without a key and not for the public. */
 import { createServer } from 'node:http';
 import { listen, originOf } from '../http/listen.js';
-import { exposition, type Metric } from './metric.js';
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -11,15 +10,15 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Rejects when the port is taken. */
+/** Rejects when the port is taken. @param read gives the whole page */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
-  metrics: readonly Metric[],
+  read: () => string | Promise<string>,
 ): Promise<MetricsServer> => {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') response.writeHead(404, { 'Content-Type': 'text/plain' }).end('See /metrics.\n');
     else if (request.method !== 'GET') response.writeHead(405, { Allow: 'GET' }).end();
-    else response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(exposition(metrics));
+    else response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(await read());
   });
   server.maxConnections = 100;
   server.timeout = 10_000;

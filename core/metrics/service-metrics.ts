@@ -1,7 +1,7 @@
-/** What is known of the service's parts when it is scraped. */
+/** Metrics of the service's parts, read at each scrape. */
 import type { ServiceState } from '../contracts/plugin.js';
 import type { Admission } from '../http/admission.js';
-import type { ResponseCache } from '../http/response-cache.js';
+import type { ResponseCache } from '../http/served-snapshot.js';
 import type { EdgeEvent } from '../http/server.js';
 import { Counter, type Metric, Reader } from './metric.js';
 
@@ -12,6 +12,9 @@ export interface ServiceMetricsOptions {
   /** Null where nothing is ever refused for overload. */
   readonly admission: Admission | null;
 }
+
+/** Where nothing is ever refused: a sum of it and others needs it all the same. */
+const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 export const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {
   const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
@@ -27,11 +30,11 @@ export const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOp
       const { snapshot, now } = state();
       return snapshot && (now.getTime() - snapshot.publishedAt.getTime()) / 1000;
     }),
-    gauge('response_cache_bytes', 'Size of the answers kept ready.', () => responses()?.bytes),
-    gauge('response_cache_entries', 'Answers kept ready.', () => responses()?.size),
-    gauge('http_requests_in_flight', 'Requests being answered.', () => admission?.inFlight),
+    gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
+    gauge('response_cache_entries', 'Cached representations.', () => responses()?.size),
+    gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),
     new Reader('counter', 'overload_refused_requests_total', 'Requests refused with 503, by what was exceeded.', () =>
-      Object.entries(admission?.refused ?? {}).map(([overload, count]) => [{ overload }, count] as const),
+      Object.entries(admission?.refused ?? NONE_REFUSED).map(([overload, count]) => [{ overload }, count] as const),
     ),
     gauge('service_draining', 'Whether the service is shutting down.', () => Number(state().draining)),
   ];
@@ -51,7 +54,7 @@ export const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEve
     'http_edge_refusals_total',
     'Requests and connections refused before any route, by reason.',
   );
-  // All of them from the start: a rate needs the zero before the first.
+  // All series exist from the start: a rate needs the zero before the first event.
   const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));
   return { metric, observe: (event) => counts.get(event)?.add() };
 };

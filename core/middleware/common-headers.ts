@@ -1,9 +1,9 @@
-/** Adds the headers that every response has: the request's id, security, and what pages of other origins may do. */
+/** Adds the headers that every response has: request id, security, CORS. */
 import type { CommonHeaders } from '../http/headers.js';
-import { addLines } from '../http/koa-response.js';
 import type { ServiceMiddleware } from '../http/request-state.js';
+import { addLines } from '../http/service-koa.js';
 
-export const commonHeaders =
+export const addCommonHeaders =
   ({ headers }: { readonly headers: CommonHeaders }): ServiceMiddleware =>
   (ctx, next) => {
     addLines(ctx.res, headers.always(ctx.state.id, ctx.req.headers.origin));

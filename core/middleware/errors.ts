@@ -1,11 +1,11 @@
 /**
- * Turns what the middleware below throw, and an error status without a body, into the one error body. Headers that are
- * not about the failed body stay.
+ * Turns errors thrown by the middleware below, and an error status without a body, into the error body of the API.
+ * Headers that are not about the failed body stay.
  */
 import type { Logger } from '../contracts/runtime.js';
 import { setError, statusResponse } from '../http/error-response.js';
-import type { PreparedBody } from '../http/koa-response.js';
 import type { ServiceContext, ServiceMiddleware } from '../http/request-state.js';
+import type { PreparedBody } from '../http/service-koa.js';
 
 export const errors =
   ({ logger }: { readonly logger: Logger }): ServiceMiddleware =>
@@ -19,7 +19,7 @@ export const errors =
     }
   };
 
-/** Also where nobody has answered, which is Koa's 404. */
+/** Also for Koa's own 404, when no middleware has responded. */
 const lacksErrorBody = ({ res, response, respond }: ServiceContext): boolean => {
   if (res.statusCode < 400 || (response as PreparedBody).prepared !== undefined) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;

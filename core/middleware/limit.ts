@@ -1,12 +1,12 @@
-/** Counts the request, and refuses it past the caller's limit. */
+/** Counts the request, and refuses it past the caller's limit or a quota. */
 import type { Decision, Limiter } from '../contracts/limiter.js';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { errorResponse } from '../http/error-response.js';
 import { limitLines } from '../http/headers.js';
-import { addLines } from '../http/koa-response.js';
-import { Prepared } from '../http/prepared.js';
+import { Prepared } from '../http/representation.js';
 import type { ServiceContext, ServiceMiddleware } from '../http/request-state.js';
+import { addLines } from '../http/service-koa.js';
 
 export interface LimitDependencies {
   readonly limiter: Limiter;
@@ -15,24 +15,29 @@ export interface LimitDependencies {
 
 export const limit = ({ limiter, logger }: LimitDependencies): ServiceMiddleware => {
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
+  const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
   const settle = (
     ctx: ServiceContext,
     decision: Decision,
     next: () => Promise<unknown>,
   ): Promise<unknown> | undefined => {
     ctx.state.decision = decision;
-    // Shared caches keep some responses: those carry nothing about a caller.
-    if (!ctx.state.match?.address?.shared) addLines(ctx.res, limitLines(decision));
+    // Responses that shared caches may store carry nothing about a caller.
+    if (!ctx.state.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
-    // Prepared, not thrown: a refused request must not cost more than an admitted one, and a stack trace does.
-    const seconds = Math.max(1, Math.ceil(decision.resetMs / 1000));
-    ctx.body = new Prepared(refusal.status, `${refusal.head}Retry-After: ${seconds}\r\n`, refusal.payload);
+    // Prepared and not thrown: a stack trace would make a refused request cost more than an admitted one.
+    const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
+    const { status, head, payload } = usedUp.length > 0 ? quotaRefusal : refusal;
+    const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
+    ctx.body = new Prepared(status, `${head}Retry-After: ${Math.max(1, Math.ceil(resetMs / 1000))}\r\n`, payload);
     return undefined;
   };
   return (ctx, next) => {
     const { caller, isInner, match } = ctx.state;
-    if (isInner || match?.address?.limited === false) return next();
-    const decision = limiter.take(caller!.subject, caller!.limit);
+    // A fault costs more than the response of an endpoint without a limit: it counts as anywhere else.
+    if (isInner || (match?.endpoint?.limited === false && match.fault === undefined)) return next();
+    const { subject, limit, tier } = caller!;
+    const decision = limiter.take(subject, limit, tier?.quotas);
     return decision instanceof Promise
       ? decision.then((decided) => settle(ctx, decided, next))
       : settle(ctx, decision, next);

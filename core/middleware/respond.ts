@@ -1,12 +1,10 @@
-/** Writes the response, as a 304 or compressed where the request allows it; middleware may have changed it before. */
+/** Writes the response, as a 304 or compressed if the request allows it. */
 import Koa from 'koa';
 import type { CommonHeaders } from '../http/headers.js';
-import { type PreparedBody, wasChanged } from '../http/koa-response.js';
-import { chooseEncoding } from '../http/negotiation.js';
-import type { Prepared } from '../http/prepared.js';
 import { PreparedResponse, sendBody } from '../http/prepared-response.js';
-import { type Encoded, Representation } from '../http/representation.js';
+import { chooseEncoding, type Encoded, type Prepared, Representation } from '../http/representation.js';
 import type { ServiceContext, ServiceMiddleware } from '../http/request-state.js';
+import { type PreparedBody, wasChanged } from '../http/service-koa.js';
 
 export interface RespondDependencies {
   /** Whether the service compresses. */
@@ -26,9 +24,7 @@ export const respond = ({ compression, headers }: RespondDependencies): ServiceM
   const sendEncoded = (ctx: ServiceContext, representation: Representation, encoded: Encoded): void => {
     const { res } = ctx;
     const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = ctx.req.headers;
-    // Most clients send the tag as they got it.
-    const isFresh = ifNoneMatch === encoded.etag || representation.isFresh(ifNoneMatch, ifModifiedSince);
-    const prepared = isFresh ? encoded.notModified : encoded;
+    const prepared = representation.isFresh(ifNoneMatch, ifModifiedSince) ? encoded.notModified : encoded;
     if (!(res instanceof PreparedResponse) || res.isOrdinary) describe(ctx, encoded, prepared);
     send(ctx, prepared);
   };
@@ -43,7 +39,7 @@ export const respond = ({ compression, headers }: RespondDependencies): ServiceM
   };
 
   const write = (ctx: ServiceContext): void | Promise<void> => {
-    // The handler of a mount may have written by itself.
+    // A mount's handler may have written to `ctx.res` itself.
     if (ctx.respond === false || ctx.res.headersSent) return;
     const response: Response = ctx.response;
     if (response.shown !== undefined && wasChanged(response)) ctx.body = response.shown;
@@ -63,7 +59,7 @@ const isNegotiable = ({ res }: ServiceContext, { identity }: Representation): bo
   ((res instanceof PreparedResponse && !res.isOrdinary) ||
     (res.getHeader('ETag') === identity.etag && !res.hasHeader('Content-Encoding')));
 
-/** Changes those headers that tell the encoding chosen, or a 304, from the representation as it is. */
+/** Changes the headers for the chosen encoding, or for a 304. */
 const describe = ({ res }: ServiceContext, { etag, encoding, body }: Encoded, { status }: Prepared): void => {
   res.statusCode = status;
   res.setHeader('ETag', etag);
@@ -85,7 +81,7 @@ const leaveUnmodified = (ctx: ServiceContext): void => {
 /** Bodies of every kind that Koa knows: texts, bytes, objects, streams. */
 const respondByKoa = (ctx: ServiceContext): Promise<void> => {
   const { statusCode } = ctx.res;
-  // Koa's own way to respond is private; it stands behind an application's only middleware.
+  // Koa's own way to respond is private; running it behind one middleware is the way to call it.
   const { handleRequest } = Koa.prototype as unknown as { handleRequest: HandleRequest };
   return handleRequest.call(ctx.app, ctx, async () => {
     ctx.res.statusCode = statusCode;

@@ -1,37 +1,56 @@
 /** The OpenAPI 3.1 document, built from the registered routes so that it cannot drift from them. */
+
+import { includes, type Tier, type Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import type { Parameter, Route } from '../contracts/plugin.js';
-import type { ServiceInfo } from '../contracts/service.js';
-import { csvColumns, csvForm } from '../http/csv.js';
+import type { Parameter, Plugin, Route } from '../contracts/plugin.js';
+import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
+import { csvFormat, ndjsonFormat } from '../http/formats.js';
+import { PARQUET_TYPE, parquetTypeName } from '../http/parquet-format.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
-import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
-import { ComponentSchemas } from './component-schemas.js';
+import {
+  declaredHeaders,
+  isLimited,
+  isShared,
+  listColumns,
+  needsKey,
+  parquetColumns,
+} from '../registry/route-defaults.js';
 import { ErrorResponses, errorSchema } from './error-responses.js';
 import { type HeaderName, headerComponents, headerReferences } from './headers.js';
-import { linksFrom } from './links.js';
 
 const SECURITY_SCHEME = 'ApiKey';
 
 /** A plain JSON object; equal arguments give equal documents. */
 export const openApiDocument = (
-  { routes, plugins, service }: Pick<Registry, 'routes' | 'plugins' | 'service'>,
+  { routes, mounts, plugins, service }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'service'>,
   basePath: string,
+  tiers?: Tiers,
 ): Record<string, unknown> => {
   const schemas = new ComponentSchemas();
-  const errorResponses = new ErrorResponses();
+  const errorResponses = new ErrorResponses(tiers);
   schemas.reference(errorSchema);
   const all = routes.map(({ route }) => route);
   const paths = Object.fromEntries(
-    routes.map((registered) => [registered.route.path, { get: operation(registered, all, schemas, errorResponses) }]),
+    routes.map((registered) => [
+      registered.route.path,
+      { get: operation(registered, all, schemas, errorResponses, tiers?.anonymous) },
+    ]),
   );
   const used = new Set(routes.map(({ plugin }) => plugin.name));
   return {
     openapi: '3.1.0',
-    info: infoOf(service),
+    info: infoOf(service, new Set(all.map(({ operationId }) => operationId))),
     servers: [{ url: basePath, description: 'This service' }],
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths,
+    // Pages and other protocols, which no OpenAPI operation describes: paths from the origin.
+    'x-mounts': mounts.map(({ mount: { path, summary, methods = ['GET', 'HEAD'], key = false } }) => ({
+      path,
+      summary,
+      methods,
+      key,
+    })),
     components: {
       securitySchemes: {
         [SECURITY_SCHEME]: {
@@ -47,16 +66,10 @@ export const openApiDocument = (
   };
 };
 
-const infoOf = ({
-  title,
-  version,
-  summary,
-  description,
-  conventions,
-  license,
-  contact,
-  termsOfService,
-}: ServiceInfo) => ({
+const infoOf = (
+  { title, version, summary, description, conventions, changes, license, contact, termsOfService }: ServiceInfo,
+  served: ReadonlySet<string>,
+) => ({
   title,
   version,
   ...(summary !== '' && { summary }),
@@ -64,25 +77,34 @@ const infoOf = ({
   ...(license && { license }),
   contact,
   ...(termsOfService !== null && { termsOfService }),
+  ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
+
+/** Without the operations that the service lacks; nothing where it lacks all of them. */
+const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
+  if (!operations) return [change];
+  const known = operations.filter((operation) => served.has(operation));
+  return known.length === 0 ? [] : [{ ...change, operations: known }];
+};
 
 const operation = (
   { route, plugin }: RegisteredRoute,
   routes: readonly Route[],
   schemas: ComponentSchemas,
   errorResponses: ErrorResponses,
+  anonymous: Tier | undefined,
 ) => {
   const parameters = (['path', 'query'] as const).flatMap((place) =>
     Object.entries(route.parameters?.[place] ?? {}).map(([name, declared]) => parameter(place, name, declared)),
   );
-  const headers = headerReferences(successHeaders(route));
+  const headers = { ...headerReferences(successHeaders(route)), ...ownHeaders(route) };
   const links = linksFrom(route, routes);
   return {
     operationId: route.operationId,
     summary: route.summary,
     description: route.description ?? route.summary,
     tags: [plugin.name],
-    ...(needsKey(route) ? {} : { security: [] }),
+    ...securityOf(route, plugin, anonymous),
     ...(parameters.length > 0 ? { parameters } : {}),
     responses: {
       200: {
@@ -93,7 +115,7 @@ const operation = (
             schema: schemas.reference(route.response.schema),
             example: route.response.example,
           },
-          ...csvContent(route),
+          ...listContent(route),
         },
         ...(Object.keys(links).length > 0 ? { links } : {}),
       },
@@ -103,15 +125,40 @@ const operation = (
   };
 };
 
-/** The same rows, where the route has them. */
-const csvContent = (route: Route) => {
-  const columns = csvColumns(route);
-  if (!columns) return {};
+const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined) => {
+  if (!needsKey(route)) return { security: [] };
+  // A key, or none.
+  return anonymous && includes(anonymous, [name, route.path]) ? { security: [{ [SECURITY_SCHEME]: [] }, {}] } : {};
+};
+
+/** The same rows in other formats, where the route has rows. */
+const listContent = (route: Route) => {
+  const columns = listColumns(route);
+  if (!columns || route.kind !== 'data') return {};
+  const { example } = route.response;
+  const [row = {}] = (example as { readonly data: readonly object[] }).data;
+  const typed = parquetColumns(route);
+  const some = route.columns ? 'among' : 'the';
   return {
     'text/csv': {
-      schema: { type: 'string', description: `RFC 4180, with the columns ${columns.join(', ')}.` },
-      example: csvForm(columns, true).write(route.response.example),
+      schema: { type: 'string', description: `RFC 4180, with ${some} columns ${columns.join(', ')}.` },
+      example: csvFormat(columns, true).write(
+        example,
+        route.columns && columns.filter((name) => Object.hasOwn(row, name)),
+      ),
     },
+    'application/x-ndjson': {
+      schema: { type: 'string', description: 'Each row as JSON in a line of its own.' },
+      example: ndjsonFormat.write(example),
+    },
+    ...(typed && {
+      // Bytes, of which JSON Schema says nothing.
+      [PARQUET_TYPE]: {
+        schema: {
+          description: `Apache Parquet, compressed with Snappy, with ${some} columns ${typed.map(parquetTypeName).join(', ')}.`,
+        },
+      },
+    }),
   };
 };
 
@@ -126,6 +173,14 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
 
 const withoutDescription = ({ description: _, ...schema }: JsonSchema): JsonSchema => schema;
 
+const ownHeaders = (route: Route) =>
+  Object.fromEntries(
+    Object.entries(declaredHeaders(route)).map(([name, { description, example }]) => [
+      name,
+      { description, schema: { type: 'string' }, example },
+    ]),
+  );
+
 const successHeaders = (route: Route): HeaderName[] => [
   'ETag',
   'Last-Modified',
@@ -136,3 +191,70 @@ const successHeaders = (route: Route): HeaderName[] => [
   ...(isShared(route) ? (['Age'] as const) : []),
   ...(isLimited(route) && !isShared(route) ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
 ];
+
+/** Keywords whose values are data, where a "title" is none of a schema. */
+const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
+/** Keywords whose values have schemas by names of the author's, which may be those of keywords. */
+const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
+
+/** Schemas with a title become named components, so that generated clients get named types. */
+class ComponentSchemas {
+  readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
+
+  /** The schema with every titled part, itself included, replaced by a reference. */
+  reference(schema: JsonSchema): unknown {
+    const resolved = Object.fromEntries(
+      Object.entries(schema).map(([keyword, value]) => [keyword, this.#resolve(keyword, value)]),
+    );
+    const title = schema['title'];
+    if (typeof title !== 'string') return resolved;
+    const known = this.#components.get(title);
+    if (known && JSON.stringify(known.schema) !== JSON.stringify(schema)) {
+      throw new Error(`Two different schemas have the title "${title}"`);
+    }
+    this.#components.set(title, { schema, resolved });
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  all(): Record<string, unknown> {
+    return Object.fromEntries([...this.#components].sort().map(([title, { resolved }]) => [title, resolved]));
+  }
+
+  #resolve(keyword: string, value: unknown): unknown {
+    if (DATA.has(keyword)) return value;
+    if (!NAMED.has(keyword)) return this.#within(value);
+    return Object.fromEntries(Object.entries(value as object).map(([name, schema]) => [name, this.#within(schema)]));
+  }
+
+  #within(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#within(item));
+    if (typeof value === 'object' && value !== null) return this.reference(value as JsonSchema);
+    return value;
+  }
+}
+
+/**
+ * Links (OpenAPI 3.1, section 4.8.20) from the response of one route to the routes whose required parameters can all be
+ * found in it, by operationId.
+ */
+const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
+  Object.fromEntries(
+    routes.flatMap((route) => {
+      const parameters = foundParameters(source, route);
+      if (route.operationId === source.operationId || !parameters) return [];
+      const { operationId, summary } = route;
+      return [[operationId, { operationId, description: summary, parameters }]];
+    }),
+  );
+
+/** Runtime expressions by name of the parameter; undefined where there are none, or a required one is missing. */
+const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
+  const found: Record<string, string> = {};
+  for (const place of ['path', 'query'] as const) {
+    for (const [name, { foundIn = {}, required }] of Object.entries(parameters?.[place] ?? {})) {
+      if (Object.hasOwn(foundIn, operationId)) found[name] = `$response.body#${foundIn[operationId]}`;
+      else if (place === 'path' || required) return undefined;
+    }
+  }
+  return Object.keys(found).length > 0 ? found : undefined;
+};

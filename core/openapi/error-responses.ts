@@ -1,8 +1,10 @@
 /** The documented errors of each route: one response a status, each code with its own example. */
+
+import { type Tiers, USAGE_PATH } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors } from '../errors.js';
-import { isLimited, isShared, needsKey } from '../registry/route-traits.js';
+import { isLimited, isShared, needsKey } from '../registry/route-defaults.js';
 import { type HeaderName, headerReferences } from './headers.js';
 
 /** The body of every error. */
@@ -39,18 +41,19 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
 };
 
 /** The kinds of error that a route can answer with: the framework's that apply to it, and its own. */
-const kindsOf = (route: Route): ErrorKind[] => {
+const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   const query = Object.values(route.parameters?.query ?? {});
   return [
     ...(query.some(({ required }) => required) ? [errors.missing_parameter] : []),
     errors.invalid_parameter,
     errors.unknown_parameter,
     ...(needsKey(route) ? [errors.missing_api_key, errors.invalid_api_key] : []),
+    ...(needsKey(route) && tiers?.haveEndpoints && route.path !== USAGE_PATH ? [errors.not_in_tier] : []),
     ...(route.kind === 'data' && route.vintages ? [errors.snapshot_not_found] : []),
     errors.method_not_allowed,
     errors.not_acceptable,
     errors.uri_too_long,
-    ...(isLimited(route) ? [errors.rate_limited] : []),
+    ...(isLimited(route) ? [errors.rate_limited, ...(tiers?.haveQuotas ? [errors.quota_exceeded] : [])] : []),
     errors.headers_too_large,
     errors.internal_error,
     errors.service_unavailable,
@@ -61,16 +64,24 @@ const kindsOf = (route: Route): ErrorKind[] => {
 /** Collects what the operations refer to. */
 export class ErrorResponses {
   readonly #components = new Map<string, object>();
+  readonly #tiers: Tiers | undefined;
+
+  constructor(tiers?: Tiers) {
+    this.#tiers = tiers;
+  }
 
   /** The responses of one operation, by status. */
   of(route: Route): Record<string, object> {
     const byStatus = new Map<number, ErrorKind[]>();
-    for (const kind of kindsOf(route)) byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
-    const limited = isLimited(route) && !isShared(route);
+    for (const kind of kindsOf(route, this.#tiers))
+      byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
+    // A fault in the URL counts against the limit, whatever the route.
+    const limited = (status: number) =>
+      status !== 431 && !isShared(route) && (isLimited(route) || status === 400 || status === 414);
     return Object.fromEntries(
       [...byStatus]
         .sort(([a], [b]) => a - b)
-        .map(([status, kinds]) => [status, this.#reference(status, kinds, limited && status !== 431)]),
+        .map(([status, kinds]) => [status, this.#reference(status, kinds, limited(status))]),
     );
   }
 

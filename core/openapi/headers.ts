@@ -6,11 +6,11 @@ const string = { type: 'string' };
 export const headerComponents = {
   ETag: header('A strong validator: it changes exactly when the body does.', string, '"3Qm8yPT0uVdc1oGZ0a1b2c3d4e5"'),
   'Last-Modified': header('When the snapshot was published.', string, 'Thu, 15 Oct 2026 00:00:00 GMT'),
-  'Cache-Control': header('How long, and by whom, the answer may be kept.', string, 'private, no-cache'),
-  Vary: header('The request headers that the answer depends on.', string, 'Accept, Accept-Encoding'),
-  Age: header('Seconds since the answer was built.', { type: 'integer', minimum: 0 }, 12),
-  Allow: header('The methods that the address has.', string, 'GET, HEAD, OPTIONS'),
-  'Snapshot-Version': header('The version of the dataset that the whole answer comes from.', string, '2026Q3-sample'),
+  'Cache-Control': header('How long, and by whom, the response may be stored.', string, 'private, no-cache'),
+  Vary: header('The request headers that the response depends on.', string, 'Accept, Accept-Encoding'),
+  Age: header('Seconds since the response was built.', { type: 'integer', minimum: 0 }, 12),
+  Allow: header('The methods of the endpoint.', string, 'GET, HEAD, OPTIONS'),
+  'Snapshot-Version': header('The version of the dataset that the whole response comes from.', string, '2026Q3-sample'),
   'X-Request-Id': header(
     'The id of this request in the log. Send one of your own to choose it.',
     string,

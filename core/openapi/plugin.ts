@@ -1,12 +1,20 @@
 /** The endpoint that serves the OpenAPI document, itself included. */
+
+import type { Tiers } from '../config/tiers.js';
 import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
-import { packageVersion } from '../package-root.js';
+import { packageVersion } from '../files/package.js';
 import type { Registry } from '../registry/register-plugins.js';
 import { openApiDocument } from './document.js';
 
+interface OpenApi {
+  readonly openapi: string;
+  readonly info: object;
+  readonly paths: object;
+}
+
 /** @param registry asked at the first request, when all plugins are registered */
-export const openApiPlugin = (basePath: string, registry: () => Registry): Plugin => {
-  let document: object | undefined;
+export const openApiPlugin = (basePath: string, registry: () => Registry, tiers: Tiers): Plugin => {
+  let document: OpenApi | undefined;
   return definePlugin({
     name: 'reference',
     version: packageVersion,
@@ -28,7 +36,7 @@ export const openApiPlugin = (basePath: string, registry: () => Registry): Plugi
           example: { openapi: '3.1.0', info: { title, version }, paths: {} },
         },
         async handler() {
-          document ??= openApiDocument(registry(), basePath);
+          document ??= openApiDocument(registry(), basePath, tiers) as unknown as OpenApi;
           return document;
         },
       }),

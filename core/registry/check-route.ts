@@ -1,27 +1,83 @@
-/** Whether one route is declared as the contract asks. */
+/** Checks a route's declaration, and its links to other routes, against the contract. */
 import type { Parameter, Route } from '../contracts/plugin.js';
-import { frameworkParameters } from '../http/framework-parameters.js';
-import { compileSchema } from '../schema.js';
+import { compileSchema } from '../validation/compile-schema.js';
+import { isObject } from '../validation/json.js';
+import { pointerPath, valueAt } from '../validation/path.js';
+import { type Members, memberFaults } from './check-members.js';
+import { declaredHeaders, frameworkParameters, listColumns, parquetColumns } from './route-defaults.js';
+
+/** Every fault of `foundIn`, each a sentence that names the route. Operations that the service lacks are no fault. */
+export const linkFaults = (route: Route, routes: readonly Route[]): string[] =>
+  Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
+    Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
+      const source = routes.find((other) => other.operationId === operationId);
+      const fault = source && pointerFault(pointer, parameter, source);
+      return fault ? [`route ${route.path}: parameter "${name}": foundIn.${operationId}: ${fault}`] : [];
+    }),
+  );
+
+const pointerFault = (pointer: string, { schema }: Parameter, { response }: Route): string | undefined => {
+  if (!pointer.startsWith('/')) return `"${pointer}" must be a JSON Pointer, as in /data/0/id`;
+  const value = valueAt(response?.example, pointerPath(pointer, response?.example));
+  if (value === undefined) return `the example of its response has nothing at ${pointer}`;
+  if (!compileSchema(schema)(value))
+    return `${JSON.stringify(value)} at ${pointer} does not fit the parameter's schema`;
+  return undefined;
+};
 
 const TEMPLATE = /^(\/([A-Za-z0-9._-]+|\{[a-z][a-z0-9_]*\}))+$/;
 const TYPES = ['string', 'integer', 'number', 'boolean'];
 
+const ROUTE: Members = {
+  kind: 'string',
+  path: 'string',
+  operationId: 'string',
+  summary: 'string',
+  handler: 'function',
+  description: 'string?',
+  key: 'boolean?',
+  vintages: 'boolean?',
+  parquet: 'boolean?',
+  columns: 'function?',
+  sharedSeconds: 'number?',
+  limited: 'boolean?',
+  parameters: 'object?',
+  response: 'object',
+  errors: 'list?',
+  check: 'function?',
+};
+const PARAMETERS: Members = { path: 'object?', query: 'object?' };
+const PARAMETER: Members = { description: 'string', schema: 'object', required: 'boolean?', foundIn: 'object?' };
+const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', when: 'string' };
+const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
+const HEADER: Members = { description: 'string', example: 'string' };
+
+/** Headers that a route's handler cannot set: of the framework, of the connection, and of one caller alone. */
+const OWN_HEADERS =
+  /^(access-control-.*|age|allow|cache-control|connection|content-.*|cross-origin-.*|date|etag|keep-alive|last-modified|ratelimit.*|referrer-policy|retry-after|set-cookie|snapshot-version|trailer|transfer-encoding|upgrade|vary|www-authenticate|x-content-type-options|x-request-id)$/i;
+
 /** The names in braces. */
 const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Two templates of one shape match the same paths. */
+/** Reduces templates that match the same paths to the same text. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
 /** Every fault of a route's declaration, each a sentence that names the route. */
 export const routeFaults = (route: Route): string[] => {
   const faults: string[] = [];
   const fault = (text: string) => faults.push(`route ${String(route.path)}: ${text}`);
+  const members = (given: object, wanted: Members, at = '') => {
+    const found = memberFaults(given as Readonly<Record<string, unknown>>, wanted);
+    for (const each of found) fault(`${at}${each}`);
+    return found.length === 0;
+  };
   if (typeof route.path !== 'string' || !TEMPLATE.test(route.path)) {
     fault('path must look like /things/{thing_id}');
     return faults;
   }
   if (route.kind !== 'data' && route.kind !== 'service') fault('kind must be "data" or "service"');
-  if (typeof route.handler !== 'function') fault('handler must be a function');
+  members(route, ROUTE);
+  if (!members(route.parameters ?? {}, PARAMETERS, 'parameters: ')) return faults;
   if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(route.operationId ?? '')) fault('operationId must be an identifier');
   if (!route.summary) fault('summary is missing');
 
@@ -31,25 +87,52 @@ export const routeFaults = (route: Route): string[] => {
   for (const name of inPath) if (!declared.includes(name)) fault(`path parameter "${name}" is not declared`);
   for (const name of declared) if (!inPath.includes(name)) fault(`path parameter "${name}" is not in the path`);
   for (const [name, parameter] of Object.entries({ ...route.parameters?.path, ...route.parameters?.query })) {
-    const problem = parameterFault(parameter);
-    if (problem) fault(`parameter "${name}": ${problem}`);
+    if (!isObject(parameter)) fault(`parameter "${name}" must be an object`);
+    if (!isObject(parameter) || !members(parameter, PARAMETER, `parameter "${name}": `)) continue;
+    for (const problem of parameterFaults(parameter)) fault(`parameter "${name}": ${problem}`);
     if (Object.hasOwn(provided, name)) fault(`parameter "${name}" is one that the framework adds to such routes`);
   }
-  if (!route.response?.schema) fault('response.schema is missing');
-  else {
-    const problem = compileFault(route.response.schema);
-    if (problem) fault(`response.schema: ${problem}`);
+  if (isObject(route.response) && members(route.response, RESPONSE, 'response: ')) {
+    for (const problem of responseFaults(route.response)) fault(problem);
   }
-  for (const kind of route.errors ?? []) {
+  for (const [name, header] of Object.entries(declaredHeaders(route))) {
+    const at = `response header "${name}"`;
+    if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) fault(`${at} must be a name like Link`);
+    else if (OWN_HEADERS.test(name)) fault(`${at} is one that the framework sends`);
+    members(header ?? {}, HEADER, `${at}: `);
+  }
+  if (route.kind === 'data' && route.columns && !listColumns(route)) {
+    fault('columns are of a list: the response must be {data: [...]} of objects, and nothing beside');
+  }
+  if (route.kind === 'data' && route.parquet && !listColumns(route)) {
+    fault('parquet is of a list: the response must be {data: [...]} of objects, and nothing beside');
+  }
+  const typed = parquetColumns(route);
+  for (const column of (typed && listColumns(route)) ?? []) {
+    if (typed?.some(({ name }) => name === column)) continue;
+    fault(`parquet: the schema of "${column}" must have one type: ${TYPES.join(', ')}, or one of them and null`);
+  }
+  for (const kind of Array.isArray(route.errors) ? route.errors : []) {
+    if (!members(kind ?? {}, ERROR, 'errors: ')) continue;
     if (kind.status < 400 || kind.status > 499) fault(`error "${kind.code}" must have a 4xx status`);
   }
   return faults;
 };
 
-const parameterFault = ({ schema, description }: Parameter): string | undefined => {
-  if (!description) return 'description is missing';
-  if (!TYPES.includes(schema?.['type'] as string)) return `schema.type must be one of ${TYPES.join(', ')}`;
-  return compileFault(schema);
+const parameterFaults = ({ schema, description, example }: Parameter): string[] => {
+  if (!description) return ['description is missing'];
+  if (!TYPES.includes(schema['type'] as string)) return [`schema.type must be one of ${TYPES.join(', ')}`];
+  const problem = compileFault(schema);
+  if (problem) return [problem];
+  const unfit = example === undefined ? undefined : misfit(schema, example);
+  return [...(unfit ? [`example: ${unfit}`] : []), ...sampleFaults(schema, 'schema')];
+};
+
+const responseFaults = ({ schema, example }: Route['response']): string[] => {
+  const problem = compileFault(schema);
+  if (problem) return [`response.schema: ${problem}`];
+  const unfit = misfit(schema, example);
+  return [...(unfit ? [`response.example: ${unfit}`] : []), ...sampleFaults(schema, 'response.schema')];
 };
 
 const compileFault = (schema: object): string | undefined => {
@@ -59,4 +142,49 @@ const compileFault = (schema: object): string | undefined => {
   } catch (error) {
     return (error as Error).message;
   }
+};
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
+const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
+const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
+
+/**
+ * Why a value does not fit a schema, or undefined.
+ * @param schema one that compiles
+ */
+const misfit = (schema: object, value: unknown): string | undefined => {
+  const validate = compileSchema(schema);
+  if (validate(value)) return undefined;
+  const [error] = validate.errors!;
+  const extra = error!.params['additionalProperty'] as string | undefined;
+  const message = extra === undefined ? error!.message : `must not have the property "${extra}"`;
+  const shown = JSON.stringify(value) ?? String(value);
+  return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not fit the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
+};
+
+/** The faults of every `default`, `example` and `examples` in a schema, each with the path of the schema around it. */
+export const sampleFaults = (schema: unknown, at: string): string[] => {
+  if (!isObject(schema)) return [];
+  const samples = [
+    ...['default', 'example'].filter((name) => name in schema).map((name) => [name, schema[name]] as const),
+    ...(Array.isArray(schema['examples'])
+      ? schema['examples'].map((each, i) => [`examples[${i}]`, each] as const)
+      : []),
+  ];
+  return [
+    ...samples.flatMap(([name, value]) => {
+      const fault = misfit(schema, value);
+      return fault === undefined ? [] : [`${at}.${name}: ${fault}`];
+    }),
+    ...SCHEMA.flatMap((name) => sampleFaults(schema[name], `${at}.${name}`)),
+    ...SCHEMAS.flatMap((name) =>
+      Array.isArray(schema[name]) ? schema[name].flatMap((each, i) => sampleFaults(each, `${at}.${name}[${i}]`)) : [],
+    ),
+    ...NAMED_SCHEMAS.flatMap((name) =>
+      Object.entries((schema[name] ?? {}) as object).flatMap(([key, each]) =>
+        sampleFaults(each, `${at}.${name}.${key}`),
+      ),
+    ),
+  ];
 };

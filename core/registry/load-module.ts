@@ -3,21 +3,31 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { nearest } from '../nearest.js';
+import { isObject } from '../validation/json.js';
+import { nearest } from '../validation/nearest.js';
+import { type Members, memberFaults } from './check-members.js';
 
 export type ModuleKind = 'adapter' | 'key-store' | 'plugin';
 
-/** What a module of each kind must export, by name and type. */
-const MEMBERS: Readonly<Record<ModuleKind, Readonly<Record<string, 'string' | 'function' | 'object'>>>> = {
+/** What a module of each kind exports. */
+const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   adapter: { name: 'string', version: 'string', capabilities: 'object', options: 'object', create: 'function' },
   'key-store': { name: 'string', options: 'object', create: 'function' },
-  plugin: { name: 'string', version: 'string', description: 'string', routes: 'function' },
-};
-
-const OPTIONAL: Readonly<Record<ModuleKind, readonly string[]>> = {
-  adapter: [],
-  'key-store': [],
-  plugin: ['needs', 'options', 'collections', 'service', 'components', 'middleware', 'mounts', 'observer'],
+  plugin: {
+    name: 'string',
+    version: 'string',
+    description: 'string',
+    routes: 'function',
+    needs: 'list?',
+    options: 'object?',
+    collections: 'list|function?',
+    service: 'object?',
+    components: 'list?',
+    mounts: 'function?',
+    middleware: 'function?',
+    serviceMiddleware: 'function?',
+    observer: 'function?',
+  },
 };
 
 /** Modules that come with the product: by name, each loaded when it is used. */
@@ -39,30 +49,28 @@ export const loadModule = async <T>(
   try {
     loaded = builtin ? await builtin() : await import(pathToFileURL(locate(use, folder, Object.keys(builtins))).href);
   } catch (error) {
-    throw new Error(`${kind} "${use}" cannot be loaded: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${kind} "${use}" cannot be loaded: ${explained(error as Error)}`, { cause: error });
   }
-  const faults = contractFaults(kind, loaded.default);
-  if (faults.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${faults.join('; ')}`);
+  checkModule(kind, use, loaded.default);
   return loaded.default as T;
 };
 
-const contractFaults = (kind: ModuleKind, module: unknown): string[] => {
-  if (typeof module !== 'object' || module === null) return ['its default export is not an object'];
-  const given = module as Record<string, unknown>;
-  const faults: string[] = [];
-  if (given['kind'] !== kind) faults.push(`"kind" must be "${kind}"`);
-  for (const [name, type] of Object.entries(MEMBERS[kind])) {
-    const value = given[name];
-    if (value === undefined) faults.push(`"${name}" is missing`);
-    else if (typeof value !== type) faults.push(`"${name}" must be ${type === 'object' ? 'an' : 'a'} ${type}`);
-  }
-  const known = ['kind', ...Object.keys(MEMBERS[kind]), ...OPTIONAL[kind]];
-  for (const name of Object.keys(given)) {
-    const guess = known.includes(name) ? undefined : nearest(name, known);
-    if (guess && given[guess] === undefined) faults.push(`"${name}" is not known; did you mean "${guess}"?`);
-  }
-  return faults;
+/** @throws Error with a sentence that names the module and what is wrong with it */
+export const checkModule = (kind: ModuleKind, use: string, module: unknown): void => {
+  const faults = isObject(module)
+    ? [
+        ...(module['kind'] === kind ? [] : [`"kind" must be "${kind}"`]),
+        ...memberFaults(module, { kind: 'string?', ...MEMBERS[kind] }),
+      ]
+    : ['its default export is not an object'];
+  if (faults.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${faults.join('; ')}`);
 };
+
+/** With what to do where a module is in a file that Node takes for CommonJS. */
+const explained = ({ name, message }: Error): string =>
+  name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)
+    ? `${message}; name the file .mjs, or set "type": "module" in its package.json`
+    : message;
 
 const locate = (use: string, folder: string, builtins: readonly string[]): string => {
   if (/^\.{0,2}\//.test(use)) {

@@ -1,17 +1,20 @@
 /** Checks all plugins together, and collects their routes, collections and errors. */
+import { METHODS } from 'node:http';
+import { resolve } from 'node:path';
 import type { Middleware } from 'koa';
-import { checkOptions } from '../config/faults.js';
 import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
 import { type Mount, OWN_COMPONENTS, type Plugin, type Route, type StatusComponent } from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
-import { withFrameworkParameters } from '../http/framework-parameters.js';
-import { nearest } from '../nearest.js';
 import { checkCollection, referenceFaults } from '../storage/check-collection.js';
-import { linkFaults } from './check-links.js';
-import { routeFaults, templateShape } from './check-route.js';
+import { checkOptions } from '../validation/faults.js';
+import { isObject } from '../validation/json.js';
+import { nearest } from '../validation/nearest.js';
+import { listFrom, type Members, memberFaults } from './check-members.js';
+import { linkFaults, routeFaults, sampleFaults, templateShape } from './check-route.js';
+import { withFrameworkParameters } from './route-defaults.js';
 
 /** A plugin with its options, and where in the config it is named. */
 export interface LoadedPlugin {
@@ -29,6 +32,7 @@ export interface RegisteredRoute {
 
 export interface RegisteredMount {
   readonly mount: Mount;
+  readonly plugin: Plugin;
   readonly middleware: readonly Middleware[];
 }
 
@@ -40,7 +44,7 @@ export interface RegisteredObserver {
 
 export interface Registry {
   readonly plugins: readonly Plugin[];
-  /** Who the service is: the configuration's word, else a plugin's, else the framework's. */
+  /** Who the service is: by the configuration, else by a plugin, else the framework's default. */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
@@ -57,9 +61,14 @@ const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.vers
 
 /**
  * @param configured what the configuration says of the service
+ * @param resolvePath for paths in options
  * @throws OperatorError that lists every fault, each naming both sides
  */
-export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Partial<ServiceInfo> = {}): Registry => {
+export const registerPlugins = (
+  loaded: readonly LoadedPlugin[],
+  configured: Partial<ServiceInfo> = {},
+  resolvePath: (path: string) => string = (path) => resolve(path),
+): Registry => {
   const faults: string[] = [];
   const names = new Map<string, LoadedPlugin>();
   const routes: RegisteredRoute[] = [];
@@ -101,16 +110,29 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Par
   }
   const service: ServiceInfo = { ...defaultService, ...declaredService, ...configured };
 
-  for (const { plugin, options, at } of names.values()) {
-    for (const need of plugin.needs ?? []) {
-      if (names.has(need)) continue;
-      const guess = nearest(need, [...names.keys()]);
-      faults.push(
-        `${at}: ${label(plugin)} needs plugin "${need}", which the config does not load${guess ? ` (it loads "${guess}")` : ''}`,
-      );
-    }
+  /** What one of a plugin's functions declares; an error in it is a fault of the plugin. */
+  const listOf =
+    ({ plugin, at }: LoadedPlugin) =>
+    <T>(name: string, declare: () => readonly T[] | undefined): readonly T[] => {
+      try {
+        return listFrom(name, declare());
+      } catch (error) {
+        const faulty = error instanceof OperatorError ? error.faults : [];
+        const message = error instanceof Error ? error.message : String(error);
+        faults.push(`${at}: ${label(plugin)}: ${name} failed: ${message}`, ...faulty.map((fault) => `${at}: ${fault}`));
+        return [];
+      }
+    };
 
-    for (const collection of plugin.collections ?? []) {
+  const ownCollections = new Map<Plugin, readonly Collection[]>();
+  for (const entry of names.values()) {
+    const { plugin, options } = entry;
+    const declared = plugin.collections;
+    const own = listOf(entry)('collections', () =>
+      typeof declared === 'function' ? declared(options, { resolvePath }) : declared,
+    );
+    ownCollections.set(plugin, own);
+    for (const collection of own) {
       faults.push(
         ...checkCollection(collection).map((fault) => `${label(plugin)}: collection "${collection.name}": ${fault}`),
       );
@@ -120,31 +142,56 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Par
         faults.push(`${label(plugin)} and ${label(other.owner)} declare collection "${collection.name}" differently`);
       }
     }
+  }
+  const byName = new Map([...collections].map(([name, { collection }]) => [name, collection]));
 
-    let declared: readonly Route[];
-    let middleware: readonly Middleware[];
-    let mounted: readonly Mount[];
-    try {
-      declared = plugin.routes(options, { service, components });
-      mounted = plugin.mounts?.(options) ?? [];
-      middleware = plugin.middleware?.(options) ?? [];
-      serviceMiddleware.push(...(plugin.serviceMiddleware?.(options) ?? []));
-    } catch (error) {
-      faults.push(`${at}: ${label(plugin)} failed to declare its routes: ${(error as Error).message}`);
-      continue;
+  for (const entry of names.values()) {
+    const { plugin, options, at } = entry;
+    const list = listOf(entry);
+    for (const need of plugin.needs ?? []) {
+      if (names.has(need)) continue;
+      const guess = nearest(need, [...names.keys()]);
+      faults.push(
+        `${at}: ${label(plugin)} needs plugin "${need}", which the config does not load${guess ? ` (it loads "${guess}")` : ''}`,
+      );
+    }
+
+    const functions = (name: string, declare: () => readonly Middleware[] | undefined): readonly Middleware[] => {
+      const given = list(name, declare);
+      for (const [index, each] of given.entries()) {
+        if (typeof each === 'function') continue;
+        faults.push(`${label(plugin)}: ${name}[${index}] must be a function, as Koa's middleware are`);
+      }
+      return given;
+    };
+    const declared = list('routes', () =>
+      plugin.routes(options, { service, components, ownCollections: ownCollections.get(plugin)!, collections: byName }),
+    );
+    const mounted = list('mounts', () => plugin.mounts?.(options));
+    const middleware = functions('middleware', () => plugin.middleware?.(options));
+    serviceMiddleware.push(...functions('serviceMiddleware', () => plugin.serviceMiddleware?.(options)));
+    if (plugin.options) {
+      faults.push(...sampleFaults(plugin.options, 'options').map((fault) => `${label(plugin)}: ${fault}`));
     }
     if (plugin.observer) {
       observers.push({ plugin: plugin.name, open: (context) => plugin.observer!(options, context) });
     }
     for (const mount of mounted) {
-      if (!MOUNT_PATH.test(mount.path)) faults.push(`${label(plugin)}: mount ${mount.path}: path must look like /docs`);
+      faults.push(...mountFaults(mount).map((fault) => `${label(plugin)}: mount ${mount?.path}: ${fault}`));
+      if (!isObject(mount)) continue;
       claim(mountOwners, mount.path, plugin, `mount ${mount.path}`);
-      mounts.push({ mount, middleware });
+      mounts.push({ mount, plugin, middleware });
     }
     for (const route of declared) {
-      faults.push(...routeFaults(route).map((fault) => `${label(plugin)}: ${fault}`));
+      if (!isObject(route)) {
+        faults.push(`${label(plugin)}: routes: each must be made by dataRoute or serviceRoute`);
+        continue;
+      }
+      const own = routeFaults(route);
+      faults.push(...own.map((fault) => `${label(plugin)}: ${fault}`));
       claim(routeOwners, templateShape(route.path), plugin, `route ${route.path}`);
       claim(operationOwners, route.operationId, plugin, `operationId "${route.operationId}"`);
+      if (own.length > 0) continue;
       for (const kind of route.errors ?? []) {
         const other = kinds.get(kind.code);
         if (!other) kinds.set(kind.code, { kind, owner: plugin });
@@ -158,8 +205,7 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Par
     }
   }
 
-  const byName = new Map([...collections].map(([name, { collection }]) => [name, collection]));
-  // A schema that is faulty itself cannot judge a value.
+  // References are checked only if all schemas are valid.
   if (faults.length === 0) {
     for (const { collection, owner } of collections.values()) {
       const found = referenceFaults(collection, byName);
@@ -188,6 +234,27 @@ export const registerPlugins = (loaded: readonly LoadedPlugin[], configured: Par
     collections: byName,
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
   };
+};
+
+const MOUNT: Members = {
+  path: 'string',
+  summary: 'string',
+  handler: 'function',
+  methods: 'list?',
+  key: 'boolean?',
+  contentSecurityPolicy: 'string?',
+};
+
+const mountFaults = (mount: Mount): string[] => {
+  if (!isObject(mount)) return ['must be an object with path, summary and handler'];
+  const faults = memberFaults(mount as unknown as Readonly<Record<string, unknown>>, MOUNT);
+  if (faults.length > 0) return faults;
+  return [
+    ...(MOUNT_PATH.test(mount.path) ? [] : ['path must look like /docs']),
+    ...(mount.methods ?? [])
+      .filter((method) => !METHODS.includes(method))
+      .map((method) => `methods: there is no HTTP method "${method}"; Node knows ${METHODS.join(', ')}`),
+  ];
 };
 
 const componentFaults = ({ id, replaces }: StatusComponent): string[] => {

@@ -1,7 +1,7 @@
 /** Finds the faults of collections as their plugins declare them. */
 import type { Collection } from '../contracts/dataset.js';
-import { compileSchema } from '../schema.js';
-import { scalarType } from './scalar-type.js';
+import { compileSchema } from '../validation/compile-schema.js';
+import { scalarType } from './scalars.js';
 
 const NAME = /^[a-z][a-z0-9_]*$/;
 

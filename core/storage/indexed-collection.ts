@@ -1,9 +1,9 @@
-/** A collection in memory: documents in key order, found by binary search in every declared order. */
-import type { Collection, Document } from '../contracts/dataset.js';
-import type { Query, Scalar } from '../contracts/storage.js';
-import { compareScalars } from './compare.js';
-import type { DocumentList } from './document-list.js';
-import { sortedPositions } from './sorted-positions.js';
+/** A dataset in memory: documents in key order, found by binary search in every declared order, and its snapshots. */
+import type { Collection, Document, Manifest } from '../contracts/dataset.js';
+import type { Query, Scalar, Snapshot } from '../contracts/storage.js';
+import { StorageError } from '../errors.js';
+import type { DocumentList } from './packed-documents.js';
+import { compareScalars } from './scalars.js';
 
 /** Documents from `start` to before `end` of an order. */
 interface Span {
@@ -11,14 +11,14 @@ interface Span {
   readonly end: number;
 }
 
-/** Documents that are read at once: so few that whoever reads on in between holds others up for some tenths of a millisecond. */
+/** Documents in a batch: so few that reading one blocks the event loop for tenths of a millisecond. */
 const BATCH = 100;
 
 export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents: DocumentList;
-  /** By order: the documents' positions in it. The order of the key needs none. */
+  /** The documents' positions in each order. The order of the key needs none. */
   readonly #positions = new Map<string, Uint32Array>();
 
   /** @param documents in key order, valid by the collection's schema; kept, not copied */
@@ -55,15 +55,18 @@ export class IndexedCollection {
     equal = {},
     range,
     descending = false,
+    after,
     limit = Number.POSITIVE_INFINITY,
   }: Query): Iterable<readonly Document[]> {
     const positions = this.#positionsIn(order);
     const fixed = order.slice(0, Object.keys(equal).length);
     const values = fixed.map((field) => equal[field] as Scalar);
     const equals = this.#equal(positions, fixed, values);
-    // A field that is not the first free one is not in order as a whole: its bounds only filter.
+    // Only the first free field is sorted in the span; the bounds of another field filter.
     const ordered = range !== undefined && range.field === order[fixed.length];
-    const span = ordered ? this.#within(positions, equals, range) : equals;
+    const matching = ordered ? this.#within(positions, equals, range) : equals;
+    const free = order.slice(fixed.length);
+    const span = after ? this.#behind(positions, matching, comparisonWith(free, after), descending) : matching;
     if (range && !ordered) return filtered(this.#inOrder(positions, span, descending), range, limit);
     const { start, end } = span;
     const limited = descending
@@ -103,16 +106,10 @@ export class IndexedCollection {
 
   /** The span whose documents have these values in the leading fields of the order. */
   #equal(positions: Uint32Array | undefined, fields: readonly string[], values: readonly Scalar[]): Span {
-    const compare = (document: Document): number => {
-      for (let i = 0; i < fields.length; i++) {
-        const order = compareScalars(document[fields[i]!] as Scalar, values[i]!);
-        if (order !== 0) return order;
-      }
-      return 0;
-    };
+    const compare = comparisonWith(fields, values);
     const { length } = this.#documents;
     const start = this.#first(positions, { start: 0, end: length }, (document) => compare(document) >= 0);
-    // The end is near, mostly: steps of double length find it sooner than halving all that is left.
+    // The end is mostly near: steps of double length find it sooner than a binary search over the rest.
     let step = 1;
     while (start + step <= length && compare(this.#at(positions, start + step - 1)) === 0) step *= 2;
     const rest = { start: start + (step >> 1), end: Math.min(length, start + step) };
@@ -133,6 +130,18 @@ export class IndexedCollection {
     return { start, end };
   }
 
+  /** The part of a span that comes behind a place, in the direction of reading. */
+  #behind(
+    positions: Uint32Array | undefined,
+    span: Span,
+    compare: (document: Document) => number,
+    descending: boolean,
+  ): Span {
+    return descending
+      ? { start: span.start, end: this.#first(positions, span, (document) => compare(document) >= 0) }
+      : { start: this.#first(positions, span, (document) => compare(document) > 0), end: span.end };
+  }
+
   #at(positions: Uint32Array | undefined, index: number): Document {
     return this.#documents.at(positions ? positions[index]! : index)!;
   }
@@ -148,6 +157,17 @@ export class IndexedCollection {
     return start;
   }
 }
+
+/** Whether a document comes before, with or after these values of its fields: negative, 0 or positive. */
+const comparisonWith =
+  (fields: readonly string[], values: readonly Scalar[]) =>
+  (document: Document): number => {
+    for (let i = 0; i < fields.length; i++) {
+      const order = compareScalars(document[fields[i]!] as Scalar, values[i]!);
+      if (order !== 0) return order;
+    }
+    return 0;
+  };
 
 function* filtered(
   batches: Iterable<readonly Document[]>,
@@ -165,3 +185,139 @@ function* filtered(
 
 const isWithin = (value: Scalar, { from, to }: NonNullable<Query['range']>): boolean =>
   (from === undefined || compareScalars(value, from) >= 0) && (to === undefined || compareScalars(value, to) <= 0);
+
+export interface IndexedDataset {
+  readonly manifest: Manifest;
+  readonly publishedAt: Date;
+  readonly collections: ReadonlyMap<string, IndexedCollection>;
+}
+
+/**
+ * Outside of the snapshots: each generator function's results have a hidden class of their own, and V8 would recompile
+ * their readers for every version of the data.
+ */
+async function* batchesOf(readable: () => IndexedCollection, query: Query): AsyncGenerator<readonly Document[]> {
+  for (const batch of readable().batches(query)) {
+    readable();
+    yield batch;
+  }
+}
+
+/**
+ * A snapshot of collections in memory.
+ * @param assertOpen throws `closed` once the adapter is closed
+ */
+export const indexedSnapshot = (
+  { manifest, publishedAt, collections }: IndexedDataset,
+  assertOpen: () => void,
+): Snapshot => {
+  const readable = (name: string, signal?: AbortSignal): IndexedCollection => {
+    assertOpen();
+    if (signal?.aborted) throw new StorageError('aborted', `The read of "${name}" was aborted.`);
+    const collection = collections.get(name);
+    if (!collection) throw new StorageError('unknown_collection', `There is no collection "${name}".`);
+    return collection;
+  };
+  return {
+    version: manifest.version,
+    publishedAt,
+    manifest,
+    get: async (name, key, signal) => readable(name, signal).get(key),
+    find: (name, query, signal) => batchesOf(() => readable(name, signal), query),
+    release: () => {},
+  };
+};
+
+/** Documents that are read between two pauses, and positions that are moved: a tenth of a millisecond of work or two. */
+const STEP = 250;
+const POSITIONS = 20_000;
+
+/** Calls `work` for each position below `count`. */
+function* forEach(length: number, work: (at: number) => void): Generator<void, void> {
+  for (let start = 0; start < length; start += POSITIONS) {
+    const end = Math.min(length, start + POSITIONS);
+    for (let at = start; at < end; at++) work(at);
+    yield;
+  }
+}
+
+/**
+ * The leading fields that have to be sorted by. The documents are in key order already, so that a stable sort
+ * by these leaves the remaining ones in order where they are the rest of the key.
+ */
+const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
+  for (let count = 0; count < order.length; count++) {
+    const leading = order.slice(0, count);
+    const rest = key.filter((field) => !leading.includes(field));
+    if (order.slice(count).join() === rest.join()) return leading;
+  }
+  return order;
+};
+
+/** Ranks values in order, from 0; equal values share a rank. */
+class Ranks {
+  readonly #numbers = new Map<Scalar, number>();
+  readonly #numberOf: Uint32Array;
+
+  constructor(length: number) {
+    this.#numberOf = new Uint32Array(length);
+  }
+
+  set(position: number, value: Scalar): void {
+    let number = this.#numbers.get(value);
+    if (number === undefined) {
+      number = this.#numbers.size;
+      this.#numbers.set(value, number);
+    }
+    this.#numberOf[position] = number;
+  }
+
+  /** The positions, which are in some order already, in the order of the ranks: a stable counting sort. */
+  *sort(positions: Uint32Array): Generator<void, Uint32Array> {
+    const numbers = this.#numbers;
+    const numberOf = this.#numberOf;
+    const { length } = positions;
+    const rankOf = new Uint32Array(numbers.size);
+    for (const [rank, value] of [...numbers.keys()].sort(compareScalars).entries()) rankOf[numbers.get(value)!] = rank;
+    const next = new Uint32Array(numbers.size + 1);
+    yield* forEach(length, (at) => {
+      next[rankOf[numberOf[at]!]! + 1]!++;
+    });
+    for (let rank = 0; rank < numbers.size; rank++) next[rank + 1]! += next[rank]!;
+    const sorted = new Uint32Array(length);
+    yield* forEach(length, (at) => {
+      const position = positions[at]!;
+      sorted[next[rankOf[numberOf[position]!]!]!++] = position;
+    });
+    return sorted;
+  }
+}
+
+/**
+ * The positions of `documents` in `order`: a stable counting sort by each field, the last one first. That takes
+ * time in proportion to the documents, plus the sorting of each field's distinct values.
+ * @param documents in key order; read once
+ * @param order its fields must hold scalars
+ * @yields every fraction of a millisecond, so that a caller may let others run
+ */
+function* sortedPositions(
+  documents: DocumentList,
+  key: readonly string[],
+  order: readonly string[],
+): Generator<void, Uint32Array> {
+  const { length } = documents;
+  const ranks = fieldsToSortBy(order, key).map((field) => ({ field, of: new Ranks(length) }));
+  for (let start = 0; start < length; start += STEP) {
+    const batch = documents.slice(start, start + STEP);
+    for (const [i, document] of batch.entries()) {
+      for (const { field, of } of ranks) of.set(start + i, document[field] as Scalar);
+    }
+    yield;
+  }
+  let positions: Uint32Array = new Uint32Array(length);
+  yield* forEach(length, (at) => {
+    positions[at] = at;
+  });
+  for (const { of } of ranks.toReversed()) positions = yield* of.sort(positions);
+  return positions;
+}

@@ -2,11 +2,18 @@
  * Documents kept as the JSON that they came in, and parsed when they are asked for.
  *
  * Parsed documents take as much memory again as their JSON and more, and the garbage collector moves and marks every
- * one of them: with a large dataset, and while a new one is loaded, requests wait for that. Bytes it leaves alone. To
- * parse one takes less than a microsecond, and answers are kept, so that few are parsed twice.
+ * one of them: with a large dataset, and while a new one is loaded, requests wait for that. It ignores bytes. Parsing a
+ * document takes less than a microsecond, and representations are cached, so that few are parsed twice.
  */
 import type { Document } from '../contracts/dataset.js';
-import type { DocumentList } from './document-list.js';
+
+/** Documents by position. An array is such a list. */
+export interface DocumentList {
+  readonly length: number;
+  at(position: number): Document | undefined;
+  /** Those from `start` to before `end`. */
+  slice(start: number, end: number): readonly Document[];
+}
 
 /** Consecutive documents as one JSON array. */
 export interface JsonLines {
@@ -38,8 +45,8 @@ export class PackedDocuments implements DocumentList {
   readonly #pages: Page[] = [];
   #length = 0;
   /**
-   * The document that was read last. A shape of which no object is alive is forgotten when the heap is collected, and
-   * with it all compiled code that knows it: the next version would be loaded by slow code, and that compiled again.
+   * The document that was read last. It keeps the documents' hidden class alive: without any object of it, V8 would
+   * discard the code compiled for it, and load the next version with slow code.
    */
   readonly #last: { document?: Document | undefined } = {};
 
@@ -94,7 +101,7 @@ export class PackedDocuments implements DocumentList {
     return page;
   }
 
-  /** The page that has this position, or would have it. */
+  /** The page of this position. */
   #pageOf(position: number): number {
     let start = 0;
     let end = this.#pages.length;

@@ -46,13 +46,16 @@ const groupOf = (row: Scorable, by: BreakdownKey, names: ReadonlyMap<string, str
   }
 };
 
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
 const figuresOf = (group: string, rows: readonly Scorable[]) => {
   const scores = scoresOf(rows) as Scores;
   const predicted = rows.map((row) => row.decline_probability).filter((value) => typeof value === 'number');
-  const predictedShare = predicted.reduce((sum, value) => sum + value, 0) / predicted.length;
   return {
     group,
     n: scores.n,
+    mean_point: rounded(mean(rows.map(({ point }) => point))),
+    mean_realized: rounded(mean(rows.map(({ realized }) => realized))),
     mae_pp: rounded(scores.mae_pp),
     benchmark_mae_pp: rounded(scores.benchmark_mae_pp),
     bias_pp: rounded(scores.bias_pp),
@@ -64,8 +67,9 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
     always_up_hit_rate: rounded(scores.base_rate_up),
     declines: scores.declines,
     declines_called: scores.declines_called,
+    decline_calls: rows.filter(({ point }) => point < 0).length,
     decline_share: rounded(scores.declines / scores.n),
-    predicted_decline_share: predicted.length === 0 ? null : rounded(predictedShare),
+    predicted_decline_share: predicted.length === 0 ? null : rounded(mean(predicted)),
   };
 };
 

@@ -20,13 +20,13 @@ import { createPanel, macroSeries } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'vintage' | 'kept'> {
-  /** Whether runs are made anew that are there already; those that an earlier vintage published stay. */
+  /** Whether existing runs are made anew, except for runs that an earlier vintage published. */
   readonly recompute?: boolean | undefined;
 }
 
 export interface ForecastDataset {
   readonly made: Runs;
-  /** Numbers of the runs that were there and are not kept. */
+  /** Ids of earlier runs that are replaced. */
   readonly replacedRuns: readonly number[];
   /** The rows of each collection that changes, in key order: markets, runs, forecasts and backtests. */
   readonly replaced: Readonly<Record<string, readonly object[]>>;
@@ -37,8 +37,8 @@ export const isRecord = (run: ForecastRun, vintage: string): boolean =>
   run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * The runs that stay, and their forecasts. Never those that did not complete, and those of version 1.0, which say neither
- * where they come from nor what the benchmark was.
+ * The runs that stay, and their forecasts. Runs that did not complete are replaced, and so are runs of version 1.0,
+ * which record neither their basis nor their benchmark.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

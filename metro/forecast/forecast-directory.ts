@@ -3,8 +3,7 @@ import type { Document } from '../../core/contracts/dataset.js';
 import { openDirectory } from '../../core/dataset/directory.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
-import { contentVersion } from '../content-version.js';
-import { inOneBatch, type Rows } from '../rows.js';
+import { contentVersion, inOneBatch, type Rows } from '../rows.js';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
 export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created'> {

@@ -53,7 +53,7 @@ export const macroSeries = (
 };
 
 /**
- * Arranges the rows of a dataset as a panel. Markets without rows keep their place.
+ * Arranges the rows of a dataset as a panel. A market without rows has its place too.
  * @throws OperatorError naming each row that is not a positive value on a quarter's first day
  */
 export const createPanel = (

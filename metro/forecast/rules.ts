@@ -1,4 +1,6 @@
-/** The rules that turn a forecast into a signal and a risk grade. The API serves their answers as stored. */
+/**
+ * The rules that turn a forecast into a signal and a risk grade when it is made; and the default ones, also in words.
+ */
 import { OperatorError } from '../../core/errors.js';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
@@ -24,7 +26,7 @@ export interface Outlook {
   readonly upper_80: number | null;
 }
 
-/** `hold` is what neither of the other two rules takes; a forecast without bounds never expands. */
+/** The signal is `hold` if neither of the other two rules applies; a forecast without bounds is never `expand`. */
 export const signalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';

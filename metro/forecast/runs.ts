@@ -1,8 +1,8 @@
 /** Runs of a model over a panel, as documents of the dataset: one run per quarter, each from data up to it. */
 import { OperatorError } from '../../core/errors.js';
-import { compareScalars } from '../../core/storage/compare.js';
+import { compareScalars } from '../../core/storage/scalars.js';
 import type { Backtest, Forecast, ForecastRun, Market } from '../collections.js';
-import { periodEnd, quarterIndex, quarterStart } from '../periods.js';
+import { periodEnd, quarterIndex, quarterName, quarterStart } from '../periods.js';
 import { rounded } from '../rounding.js';
 import { backtestOf } from './backtest.js';
 import { createDeclineCalibration } from './decline-calibration.js';
@@ -10,7 +10,6 @@ import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, HORIZON_QUART
 import { type ChosenModel, chooseModel } from './models/index.js';
 import { persistence } from './models/persistence.js';
 import type { Panel } from './panel.js';
-import { quarterName } from './quarter-names.js';
 import { declineProbability, type Rules, riskGradeOf, signalOf, toRunRules } from './rules.js';
 import { macroKnownAt, type Origin, realizedChange, walk } from './walk.js';
 
@@ -44,7 +43,7 @@ interface Making extends RunsInput {
   readonly benchmark: readonly Origin[];
 }
 
-/** Kept and new ones together. Each in key order. */
+/** Earlier and new runs together, and their forecasts, each in key order. */
 export interface Runs {
   /** Numbers of the runs that are new. */
   readonly added: readonly number[];
@@ -93,7 +92,9 @@ interface CalibratedOrigin extends Origin {
   readonly decline: Float64Array;
 }
 
-/** Calibrates the probabilities at each origin by what has come true of the forecasts of four quarters before and more. */
+/**
+ * Calibrates the probabilities at each origin by what has come true of the forecasts of four quarters before and more.
+ */
 const calibrate = (panel: Panel, origins: readonly Origin[]): CalibratedOrigin[] => {
   const calibration = createDeclineCalibration();
   const predictedAt = ({ point, lower, upper }: Origin): Float64Array =>
@@ -191,7 +192,7 @@ const runOf = ({ quarter, coefficients }: Origin, markets: number, input: Making
 /** The quarter of a run's number, as counted by `quarterIndex`. */
 export const quarterOfRun = (id: number): number => quarterIndex(Math.floor(id / 10), id % 10);
 
-/** Kept forecasts as they were made, beside what has come true since. */
+/** Earlier forecasts as they were made, with the changes that have been published since. */
 const withRealized = (forecasts: readonly Forecast[], { panel, vintage }: RunsInput): Forecast[] => {
   const place = new Map(panel.markets.map(({ cbsa }, market) => [cbsa, market]));
   return forecasts.map((row) => {
@@ -202,10 +203,10 @@ const withRealized = (forecasts: readonly Forecast[], { panel, vintage }: RunsIn
 };
 
 /**
- * Walks the model over the whole panel, and keeps the forecasts of the span's quarters that have any and are not kept.
+ * Walks the model over the whole panel, and makes a run of each quarter of the span that has forecasts and no run yet.
  *
- * The run at the newest quarter of the index is what its data says at its time: published. Those before are
- * reconstructions: pseudo-out-of-sample, a run sees only quarters up to its own, but as this vintage has them, with the
+ * The run at the newest quarter of the index is made at its own time: published. Runs of earlier quarters are
+ * reconstructions: pseudo-out-of-sample, a run sees only quarters up to its own, but in this vintage, with the
  * revisions made since. Numbers are rounded before the rules read them, so that a reader gets the same signal and grade
  * from what is served.
  * @throws OperatorError when no quarter of the span has a forecast, or the panel lacks what the model reads

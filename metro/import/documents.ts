@@ -4,8 +4,7 @@ import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from 
 import { periodEnd, quarterStart } from '../periods.js';
 import { rounded } from '../rounding.js';
 import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
-import type { MacroSeries } from './fred.js';
-import { FRED_CATALOG } from './fred-catalog.js';
+import { FRED_CATALOG, type MacroSeries } from './fred.js';
 import { freshness } from './freshness.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
@@ -28,8 +27,13 @@ export const toMarket = (index: MetroIndex): Market => ({
   forecast_12m: null,
 });
 
-export const toHpi = ({ cbsa, quarters, values }: MetroIndex): Hpi[] =>
-  quarters.map((quarter, i) => ({ cbsa, period_start: quarterStart(quarter), value: values[i] as number }));
+export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
+  quarters.map((quarter, i) => ({
+    cbsa,
+    period_start: quarterStart(quarter),
+    value: values[i] as number,
+    ...(typeof errors?.[i] === 'number' && { standard_error: errors[i] }),
+  }));
 
 export const toObservations = ({ id, days, values }: MacroSeries): Observation[] =>
   days.map((day, i) => ({ series_id: id, period_start: day, value: values[i] as number }));

@@ -1,4 +1,4 @@
-/** The faults of imported files: all are counted, the first are kept to be shown. */
+/** The faults of imported files: all are counted, and the first ones are shown. */
 import { OperatorError } from '../../core/errors.js';
 
 /** How many faults are listed. More say little that these do not. */

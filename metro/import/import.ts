@@ -7,9 +7,9 @@ import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { METRO_HPI } from '../collections.js';
-import { contentVersion } from '../content-version.js';
 import { isDay, lookAhead, periodEnd, quarterStart } from '../periods.js';
 import type { Rows } from '../rows.js';
+import { contentVersion } from '../rows.js';
 import { Faults } from './faults.js';
 import { findInputs } from './input.js';
 import { type Merged, merge, type OldDataset } from './merge.js';
@@ -51,7 +51,7 @@ export interface ImportReport {
 }
 
 /** What is in the directory; undefined where there is no dataset yet. */
-const openOld = async (directory: string): Promise<OldDataset | undefined> => {
+export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
   if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
   try {
     const { dataset, manifest } = await openDirectory(directory);
@@ -84,7 +84,7 @@ const defaultVintage = ({ sources }: Merged, { index }: Imported, old: OldDatase
   return [...ends.values()].sort().at(-1) ?? time.toISOString().slice(0, 10);
 };
 
-/** Of all collections: those that are written, and those that stay. */
+/** The version of the content of all collections, the written ones and the unchanged ones. */
 const nameVersion = (
   vintage: string,
   { sources, collections }: Merged,
@@ -138,8 +138,8 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
  * Imports files into a dataset directory: see `merge` for what they replace there. All are read and checked
  * before the first byte is written, and readers see the old version until the new one is whole.
  *
- * @throws OperatorError when a source cannot be read, is of no known format or holds what another one holds; when
- *   there are bad rows that are not to be skipped; when the directory holds synthetic or unreadable data
+ * @throws OperatorError when a source cannot be read, is of no known format or has the data of another one; when
+ *   there are bad rows that are not to be skipped; when the directory has synthetic or unreadable data
  */
 export const importInto = async (options: ImportOptions): Promise<ImportReport> => {
   const { to, vintage: given, skipBadRows = false, time = new Date() } = options;

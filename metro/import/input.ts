@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError } from '../../core/errors.js';
-import { fileErrorReason } from '../../core/file-error.js';
+import { fileErrorReason } from '../../core/files/error-reason.js';
 
 export interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
@@ -20,7 +20,7 @@ export interface Input {
   open(): Promise<Opened>;
 }
 
-/** Milliseconds that a server may stay silent: before it answers, and between two pieces of its answer. */
+/** Milliseconds that a server may stay silent: before its response, and between two pieces of it. */
 const SILENCE_MS = 30_000;
 
 /** `fetch` says why in its error's cause. */
@@ -45,7 +45,7 @@ const openUrl = async (url: string, silenceMs: number): Promise<Opened> => {
   const response = await fetch(url, { signal: controller.signal }).catch(fail);
   if (!response.ok || response.body === null) {
     await response.body?.cancel();
-    return fail(new Error(`the server answered ${response.status} ${response.statusText}`.trim()));
+    return fail(new Error(`the server responded with ${response.status} ${response.statusText}`.trim()));
   }
   const body: AsyncIterable<Uint8Array> = response.body;
   async function* bytes(): AsyncGenerator<Uint8Array> {
@@ -60,7 +60,7 @@ const openUrl = async (url: string, silenceMs: number): Promise<Opened> => {
       clearTimeout(timer);
     }
   }
-  // The length of a compressed answer is not that of its contents.
+  // The length of a compressed response is not that of its contents.
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   return { bytes: bytes(), size: length === null ? undefined : Number(length) };
 };
@@ -82,7 +82,7 @@ const walk = async (directory: string): Promise<string[]> => {
 /**
  * Finds the inputs that are meant by paths of files or directories (searched with all below them, hidden ones
  * left out) and http(s) URLs.
- * @throws OperatorError naming every source that does not exist or holds no file
+ * @throws OperatorError naming every source that does not exist or has no file
  */
 export const findInputs = async (
   sources: readonly string[],

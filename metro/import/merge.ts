@@ -1,7 +1,7 @@
 /** A dataset after an import: what is imported, in the place of what it replaces, beside all that was there. */
 import type { Source } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
-import { compareScalars } from '../../core/storage/compare.js';
+import { compareScalars } from '../../core/storage/scalars.js';
 import {
   backtests,
   collections,
@@ -29,11 +29,11 @@ export interface Merged {
   readonly collections: ReadonlyMap<string, () => Rows>;
   /** Codes of markets that the new index does not have. */
   readonly droppedMarkets: readonly string[];
-  /** Rows by collection of what was computed from the index before, and goes with it. */
+  /** Numbers of dropped rows by collection: they were computed from the index that is replaced. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
-/** The dataset that was there. */
+/** The dataset that is in the directory before the import. */
 export interface OldDataset {
   readonly dataset: Dataset;
   /** The names of all its collections. */
@@ -88,13 +88,13 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
 }
 
 /**
- * Puts what was imported in the place of what it replaces.
+ * Replaces data by imported data.
  *
  * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs stay with their
- *   forecasts, as the record that they are. What else was computed from the index before it (reconstructed runs, their
- *   forecasts, `backtests`) goes with it: beside revised values it would mix two vintages. `forecast` computes it anew.
+ *   forecasts, as a record. Everything else that was computed from the replaced index (reconstructed runs, their
+ *   forecasts, `backtests`) is dropped, since it would mix two vintages. `forecast` computes it anew.
  * - A macro series replaces that series alone, and nothing is computed anew from it.
- * - All else stays.
+ * - Everything else stays.
  *
  * @param old undefined when there was none
  * @param loadedAt RFC 3339, UTC
@@ -119,7 +119,7 @@ export const merge = async (
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
   const written = new Map<string, () => Rows>();
-  // A dataset has every collection, also those that nothing is imported into.
+  // A dataset has every collection, also a collection without imported rows.
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing);
   written.set(series.name, () => inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));

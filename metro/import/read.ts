@@ -1,6 +1,6 @@
 /** Reads all inputs of an import, each as the kind of file that it turns out to be. */
 import { OperatorError } from '../../core/errors.js';
-import { fileErrorReason } from '../../core/file-error.js';
+import { fileErrorReason } from '../../core/files/error-reason.js';
 import { readRows } from './csv.js';
 import type { Faults } from './faults.js';
 import { type MetroIndex, readFhfaMetro } from './fhfa.js';
@@ -38,14 +38,14 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 /**
  * Reads every input. What was found in a directory and is no known format is ignored; what was given by name
  * must be one.
- * @param faults takes every bad row, unknown file and file that holds what another one holds
+ * @param faults takes every bad row, unknown file, and file with the data of another one
  * @throws OperatorError when an input cannot be read
  */
 export const readInputs = async (inputs: readonly Input[], faults: Faults, onRead?: OnRead): Promise<Imported> => {
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** Which file holds the index, and each series. */
+  /** The file of the index, and of each series. */
   const holders = new Map<string, string>();
 
   const claim = (what: string, name: string): boolean => {

@@ -1,10 +1,10 @@
-/** Writes the embedded sample anew, into the package's `dataset/`. */
+/** Writes the embedded sample anew, into the package's `metro/dataset/`. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/package-root.js';
-import { writeSample } from './write-sample.js';
+import { packageRoot } from '../../core/files/package.js';
+import { writeSample } from './sample.js';
 
-const directory = join(packageRoot, 'dataset');
+const directory = join(packageRoot, 'metro/dataset');
 // Files of the version before would stay for its readers.
 await rm(directory, { recursive: true, force: true });
 await writeSample(directory);

@@ -1,6 +1,7 @@
 /** The embedded sample, whole: made-up numbers, and forecasts of them by the real model. */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
-import { compareScalars } from '../../core/storage/compare.js';
+import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { compareScalars } from '../../core/storage/scalars.js';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
 import { defaultRules } from '../forecast/default-rules.js';
 import { defaultForecastOptions } from '../forecast/model.js';
@@ -10,6 +11,13 @@ import { toHpi, toMarket, toObservations, toSource } from '../import/documents.j
 import { quarterStart } from '../periods.js';
 import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
+
+/** Writes the sample as a dataset directory, of the same bytes each time. */
+export const writeSample = async (directory: string): Promise<void> => {
+  const { manifest, collections } = makeSample();
+  const batches = Object.entries(collections).map(([name, rows]) => [name, [rows]] as const);
+  await writeDirectory(directory, manifest, Object.fromEntries(batches));
+};
 
 const VERSION = 'sample-2';
 const CREATED = '2026-10-15T00:00:00Z';

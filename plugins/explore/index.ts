@@ -1,26 +1,32 @@
-/** Explorer at `/explore`: the published numbers as tables and charts, for people. */
-import { createRequire } from 'node:module';
+/** Explorer at `/explore`: the published numbers as a map, charts and tables, for people. */
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { asset, filesIn, pageMount } from '../pages/page-mount.js';
 import { PLUGIN_VERSION } from '../shared.js';
-
-const { resolve } = createRequire(import.meta.url);
 
 export default definePlugin({
   name: 'explore',
   version: PLUGIN_VERSION,
   description: 'A page to look through markets, forecasts, movers, series, the backtest and the status.',
   needs: ['markets', 'forecasts', 'observations', 'signals', 'status'],
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      frameAncestors: {
+        description: 'Origins whose pages may show /explore/embed in a frame: https://example.com. None by default.',
+        type: 'array',
+        items: { type: 'string', pattern: "^(https?://[^\\s;,'*]+|'self')$" },
+      },
+    },
+  },
   routes: () => [],
-  mounts: () => [
+  mounts: ({ frameAncestors = [] }) => [
     pageMount({
       path: '/explore',
       summary: 'Explorer',
-      files: {
-        ...filesIn(asset('explore', 'assets')),
-        'uplot.js': resolve('uplot/dist/uPlot.iife.min.js'),
-        'uplot.css': resolve('uplot/dist/uPlot.min.css'),
-      },
+      files: { ...filesIn(asset('data-views', 'assets')), ...filesIn(asset('explore', 'assets')) },
+      values: { embeds: frameAncestors.join(', ') },
+      framedBy: { 'embed.html': frameAncestors },
     }),
   ],
 });

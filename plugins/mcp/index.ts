@@ -1,16 +1,11 @@
 /** The endpoints as tools for AI assistants, at `/mcp`: Model Context Protocol, with the API's keys and limits. */
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
-import { packageVersion } from '../../core/package-root.js';
-import { answer } from './http.js';
+import { packageVersion } from '../../core/files/package.js';
+import { checkBrowser, respond } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
-interface McpOptions {
-  readonly path: string;
-  readonly maxAnswerBytes: number;
-}
-
-export default definePlugin<McpOptions>({
+export default definePlugin({
   name: 'mcp',
   version: packageVersion,
   description: 'The endpoints as read-only tools for AI assistants (Model Context Protocol).',
@@ -20,21 +15,35 @@ export default definePlugin<McpOptions>({
     properties: {
       path: {
         type: 'string',
-        description: 'Where it answers, from the origin.',
+        description: 'The path of the endpoint, from the origin.',
         pattern: '^(/[A-Za-z0-9._~-]+)+$',
         examples: ['/mcp'],
         default: '/mcp',
       },
       maxAnswerBytes: {
         type: 'integer',
-        description: 'Longest answer of a tool; longer ones become errors that ask for a narrower call.',
+        description: 'Longest result of a tool in bytes; longer ones become errors that ask for a narrower call.',
         minimum: 100,
         default: MAX_ANSWER_BYTES,
+      },
+      allowedOrigins: {
+        type: 'array',
+        description:
+          'Origins of the web pages that may call the tools, besides those of this machine. Programs send no Origin and are not concerned.',
+        items: { type: 'string', pattern: '^[a-z][a-z0-9+.-]*://[^/\\s]+$', examples: ['https://assistant.example'] },
+        default: [],
+      },
+      allowedHosts: {
+        type: ['array', 'null'],
+        description: 'Names in the Host header under which the tools are served, without ports; null: any.',
+        items: { type: 'string', pattern: '^[^/\\sA-Z]+$', examples: ['api.example.com'] },
+        minItems: 1,
+        default: null,
       },
     },
   },
   routes: () => [],
-  mounts({ path, maxAnswerBytes }) {
+  mounts({ path, maxAnswerBytes, ...browsers }) {
     let tools: Tools | undefined;
     return [
       {
@@ -44,8 +53,9 @@ export default definePlugin<McpOptions>({
         key: true,
         async handler(ctx, mount) {
           if (ctx.path !== path) throw new ApiError(errors.route_not_found);
+          checkBrowser(ctx, browsers);
           tools ??= toolsOf(mount.routes, maxAnswerBytes);
-          await answer(ctx, tools, mount);
+          await respond(ctx, tools, mount);
         },
       },
     ];

@@ -1,13 +1,13 @@
-/** A Model Context Protocol server over the tools of a service. It keeps nothing between two calls. */
+/** A Model Context Protocol server over the tools of a service. It keeps no state between two calls. */
 import type { Server as McpServer } from '@modelcontextprotocol/server';
 import type { MountContext } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/package-root.js';
-import { Server } from './sdk.js';
-import type { Tools } from './tools.js';
+import { packageVersion } from '../../core/files/package.js';
+import { loadStdio, Server } from './sdk.js';
+import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
-const INSTRUCTIONS = "Read-only tools, one for each endpoint of the API; each answers with the endpoint's JSON.";
+const INSTRUCTIONS = "Read-only tools, one for each endpoint of the API; the result is the endpoint's JSON.";
 
-/** @param mount who the service is, and its answers to the requests that the tools are */
+/** @param mount who the service is, and the function that makes the requests of the tools */
 export const mcpServer = (tools: Tools, { service, request }: Pick<MountContext, 'service' | 'request'>): McpServer => {
   const server = new Server(
     { name: service.name, version: packageVersion },
@@ -16,4 +16,14 @@ export const mcpServer = (tools: Tools, { service, request }: Pick<MountContext,
   server.setRequestHandler('tools/list', () => ({ tools: tools.list }));
   server.setRequestHandler('tools/call', ({ params }) => tools.call(request, params.name, params.arguments));
   return server;
+};
+
+/**
+ * Serves the tools over standard input and output, for an assistant that starts the process itself, until `close`.
+ * Standard output belongs to the protocol from now on.
+ */
+export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
+  const { serveStdio } = await loadStdio();
+  const tools = toolsOf(context.routes, MAX_ANSWER_BYTES);
+  return serveStdio(() => mcpServer(tools, context));
 };

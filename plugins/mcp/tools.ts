@@ -2,12 +2,12 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { MountContext, Parameter, Route } from '../../core/contracts/plugin.js';
 import type { ErrorDetail } from '../../core/errors.js';
-import { nearest } from '../../core/nearest.js';
+import { nearest } from '../../core/validation/nearest.js';
 import { ProtocolError, ProtocolErrorCode } from './sdk.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Answers a request for a target: see `MountContext.request`. */
+/** Sends a GET to a route of this service, given its path and query, and resolves with status and body. */
 export type Ask = MountContext['request'];
 
 export interface Tools {
@@ -19,15 +19,15 @@ export interface Tools {
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** What models can take in one answer, unless the options say otherwise. */
+/** The most bytes of a result, unless the options say otherwise: what a model can read at a time is little. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** The tools' own schemas say what the document says; a model that reads it pays for it in tokens. */
-const LEFT_OUT = 'getOpenApi';
+/** The OpenAPI document is no tool: the tools' schemas say the same, and reading it would cost a model tokens. */
+const OPENAPI_OPERATION = 'getOpenApi';
 
-/** @param maxAnswerBytes longer answers become errors that ask for a narrower call: models read few bytes */
+/** @param maxAnswerBytes longer results become errors that ask for a narrower call */
 export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools => {
-  const served = routes.filter(({ operationId }) => operationId !== LEFT_OUT);
+  const served = routes.filter(({ operationId }) => operationId !== OPENAPI_OPERATION);
   const byName = new Map(served.map((route) => [toolName(route), route]));
   return {
     list: served.map(describe),
@@ -39,9 +39,9 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}"; ${advice}`);
       }
       const missing = Object.entries(route.parameters?.path ?? {}).filter(([argument]) => !isGiven(given[argument]));
-      if (missing.length > 0) return refusal(missing.map(requirement).join('\n'));
+      if (missing.length > 0) return refusal(missing.map(missingArgument).join('\n'));
       const { status, body } = await ask(targetOf(route, given));
-      if (status !== 200) return refusal(sentences(body));
+      if (status !== 200) return refusal(errorText(body));
       const bytes = Buffer.byteLength(body);
       return bytes > maxAnswerBytes ? refusal(tooLong(route, bytes, maxAnswerBytes)) : { content: text(body) };
     },
@@ -86,10 +86,10 @@ const property = ({ schema, description, example }: Parameter) => ({
 /** Models send null, and empty text, for what they leave out. */
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
 
-const requirement = ([name, { description, example }]: [string, Parameter]): string =>
+const missingArgument = ([name, { description, example }]: [string, Parameter]): string =>
   `The argument "${name}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
-/** Arguments that the route does not have go with it: its own refusal names the nearest right one. */
+/** Unknown arguments are sent in the query on purpose: the API's error then suggests the nearest valid parameter. */
 const targetOf = ({ path, parameters }: Route, given: Arguments): string => {
   const inPath = parameters?.path ?? {};
   const asText = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
@@ -99,15 +99,15 @@ const targetOf = ({ path, parameters }: Route, given: Arguments): string => {
   return search === '' ? target : `${target}?${search}`;
 };
 
-/** The API's sentence, and the faults beyond the one that it tells. */
-const sentences = (body: string): string => {
+/** The API's error as text. Its sentence names a single fault already, so faults are listed only where there are more. */
+const errorText = (body: string): string => {
   const { error, code, details = [] } = JSON.parse(body) as { error: string; code: string; details?: ErrorDetail[] };
   const faults = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];
   return [`${error} (${code})`, ...faults].join('\n');
 };
 
-const tooLong = ({ parameters }: Route, bytes: number, most: number): string => {
+const tooLong = ({ parameters }: Route, bytes: number, maxBytes: number): string => {
   const names = Object.keys(parameters?.query ?? {}).map((name) => `"${name}"`);
   const advice = names.length > 0 ? `Narrow it by ${names.join(' or ')}.` : 'Ask for a single item instead.';
-  return `The answer has ${bytes} bytes, more than the ${most} that are sent to models. ${advice}`;
+  return `The result has ${bytes} bytes, more than the ${maxBytes} that are sent to models. ${advice}`;
 };

@@ -1,8 +1,7 @@
 /** A span of every request for a tracing back end: OpenTelemetry, over OTLP/HTTP with JSON. */
 import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/package-root.js';
+import { packageVersion } from '../../core/files/package.js';
 import { explainMissing } from '../optional-package.js';
-import type { TraceOptions } from './trace-observer.js';
 
 /** The official SDK is installed by those who want this plugin. */
 const { traceObserver } = await import('./trace-observer.js').catch(
@@ -14,7 +13,7 @@ const { traceObserver } = await import('./trace-observer.js').catch(
   ),
 );
 
-export default definePlugin<TraceOptions>({
+export default definePlugin({
   name: 'opentelemetry',
   version: packageVersion,
   description: 'A span of every request, exported over OTLP/HTTP (OpenTelemetry).',

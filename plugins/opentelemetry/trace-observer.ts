@@ -1,6 +1,14 @@
 /** Makes a span of each finished request, and hands them over in batches. */
 import { randomUUID } from 'node:crypto';
-import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -9,13 +17,12 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { ObserverContext, RequestObserver, TraceParent } from '../../core/contracts/observer.js';
-import { packageVersion } from '../../core/package-root.js';
-import { within } from '../../core/within.js';
-import { attributesOf, isFailure, spanName } from './attributes.js';
+import type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from '../../core/contracts/observer.js';
+import { packageVersion } from '../../core/files/package.js';
+import { withTimeout } from '../../core/scheduling/with-timeout.js';
 import { reportingExporter } from './reporting-exporter.js';
 
-export interface TraceOptions {
+interface TraceOptions {
   readonly url?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName?: string;
@@ -63,7 +70,7 @@ export const traceObserver = (options: TraceOptions, { logger, service }: Observ
       if (isFailure(request)) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(startedAt + durationMs);
     },
-    close: () => within(provider.shutdown(), FLUSH_MS),
+    close: () => withTimeout(provider.shutdown(), FLUSH_MS),
   };
 };
 
@@ -72,4 +79,40 @@ const contextOf = (parent: TraceParent | null): Context => {
   const { traceId, parentId, sampled } = parent;
   const traceFlags = sampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parentId, traceFlags, isRemote: true });
+};
+
+/** The methods of RFC 9110, PATCH and QUERY: others are as many as an attacker likes. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(
+  'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
+);
+
+/** `host[:port]`, the host of IPv6 in brackets. */
+const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
+
+/** A failure of the server's; one of the caller's is none. */
+const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
+
+const spanName = ({ method, route }: FinishedRequest): string =>
+  [KNOWN_METHODS.has(method) ? method : 'HTTP', route].filter(Boolean).join(' ');
+
+/** The query, the caller's address and its user agent are left out, as they are from the log. */
+const attributesOf = (request: FinishedRequest): Attributes => {
+  const { id, method, route, path, host, httpVersion, status, key, snapshot, cached } = request;
+  const known = KNOWN_METHODS.has(method);
+  const [, address, port] = HOST.exec(host ?? '') ?? [];
+  return {
+    'http.request.method': known ? method : '_OTHER',
+    ...(known ? {} : { 'http.request.method_original': method }),
+    ...(route === null ? {} : { 'http.route': route }),
+    'http.response.status_code': status,
+    'http.response.header.x-request-id': [id],
+    'url.path': path,
+    'url.scheme': 'http',
+    ...(address ? { 'server.address': address } : {}),
+    ...(port ? { 'server.port': Number(port) } : {}),
+    'network.protocol.version': httpVersion,
+    ...(isFailure(request) ? { 'error.type': String(status) } : {}),
+    ...(key === null ? {} : { 'metro_forecast.key.id': key }),
+    ...(snapshot === null ? {} : { 'metro_forecast.snapshot.version': snapshot, 'metro_forecast.cache.hit': cached }),
+  };
 };

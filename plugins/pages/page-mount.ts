@@ -4,12 +4,12 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
+import { packageRoot } from '../../core/files/package.js';
 import { Representation } from '../../core/http/representation.js';
-import { packageRoot } from '../../core/package-root.js';
 import { fillTemplate } from './template.js';
 
 /** Scripts, styles and calls of the page's own origin; nothing inline, no eval, no markup made from text. */
-export const PAGE_POLICY = [
+const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -17,15 +17,19 @@ export const PAGE_POLICY = [
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
-  "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
-].join('; ');
+];
+
+/** @param ancestors the origins whose pages may show this one inside of theirs */
+export const pagePolicy = (ancestors: readonly string[] = []): string =>
+  [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.md': 'text/markdown; charset=utf-8',
 };
@@ -40,8 +44,15 @@ export interface Page {
   readonly path: string;
   /** For the log, and the words of links to it. */
   readonly summary: string;
-  /** Files by their name below the path, beside those that all pages share. `index.html` is the page, a template. */
+  /**
+   * Files by their name below the path, beside those that all pages share. HTML files are templates: `index.html` is at
+   * the path itself, others are below it by their name without `.html`.
+   */
   readonly files: Readonly<Record<string, string>>;
+  /** What else its templates say, by the name in braces. */
+  readonly values?: Readonly<Record<string, string>>;
+  /** Origins whose pages may frame a page, by its name. */
+  readonly framedBy?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** An absolute path of a file that comes with the package. */
@@ -57,7 +68,7 @@ const sharedFiles = filesIn(asset('pages', 'assets'));
  * A mount that serves a page. Files are read at once, so that a missing one stops the start.
  * @throws Error of `node:fs` for a file that cannot be read
  */
-export const pageMount = ({ path, summary, files }: Page): Mount => {
+export const pageMount = ({ path, summary, files, values = {}, framedBy = {} }: Page): Mount => {
   const contents = new Map(
     Object.entries({ ...sharedFiles, ...files }).map(([name, file]) => [
       name,
@@ -74,8 +85,9 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
     const content = contents.get(name);
     if (!content) throw new ApiError(errors.route_not_found, `There is no such file. The page is at ${path}.`);
     const { bytes, modified, type } = content;
-    const page = () => fillTemplate(bytes.toString(), `${path}/${version}`, [...contents.keys()], context);
-    const body = name === 'index.html' ? Buffer.from(page()) : bytes;
+    const about = { path, title: summary, folder: `${path}/${version}`, files: [...contents.keys()] };
+    const page = () => fillTemplate(bytes.toString(), about, context, values);
+    const body = name.endsWith('.html') ? Buffer.from(page()) : bytes;
     const representation = new Representation(body, type, { lastModified: modified, head: '' });
     served.set(name, representation);
     return representation;
@@ -83,13 +95,15 @@ export const pageMount = ({ path, summary, files }: Page): Mount => {
   return {
     path,
     summary,
-    contentSecurityPolicy: PAGE_POLICY,
+    contentSecurityPolicy: pagePolicy(),
     handler(ctx, context) {
-      // While replicas are replaced, a page of one release may ask another's files: those are answered, not kept.
+      // During a rolling release, a page may request files of another release: they are sent, but not to be cached.
       const [, asked, rest] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
-      const name = rest || 'index.html';
+      const name = contents.has(`${rest}.html`) ? `${rest}.html` : rest || 'index.html';
       const representation = representationOf(name, context);
-      ctx.set('Cache-Control', asked === version && name !== 'index.html' ? KEPT : CHECKED);
+      const framers = framedBy[name];
+      if (framers) ctx.set('Content-Security-Policy', pagePolicy(framers));
+      ctx.set('Cache-Control', asked === version && !name.endsWith('.html') ? KEPT : CHECKED);
       ctx.body = representation;
     },
   };

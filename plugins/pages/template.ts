@@ -1,5 +1,5 @@
 /** Fills the service's own facts into a page: where the API is, and what other pages there are. */
-import type { MountContext } from '../../core/contracts/plugin.js';
+import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -12,11 +12,21 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
 /** Only a mount with a policy of its own shows a page: others speak protocols. */
-const linksTo = (path: string, { mounts }: MountContext): string =>
-  mounts
-    .filter((mount) => mount.contentSecurityPolicy !== undefined && !path.startsWith(`${mount.path}/`))
-    .map((mount) => `<li><a href="${escapeHtml(mount.path)}">${escapeHtml(mount.summary)}</a></li>`)
-    .join('');
+const pagesOf = ({ mounts }: MountContext): Mount[] =>
+  mounts.filter((mount) => mount.contentSecurityPolicy !== undefined);
+
+const listOf = (pages: readonly Mount[]): string =>
+  pages.map((page) => `<li><a href="${escapeHtml(page.path)}">${escapeHtml(page.summary)}</a></li>`).join('');
+
+/** Pages below another one are its guides: that page lists them, and the others link to that page alone. */
+const linkLists = (path: string, context: MountContext): { links: string; guides: string } => {
+  const pages = pagesOf(context);
+  const isGuide = ({ path }: Mount) => pages.some((page) => path.startsWith(`${page.path}/`));
+  return {
+    links: listOf(pages.filter((page) => page.path !== path && !isGuide(page))),
+    guides: listOf(pages.filter(isGuide)),
+  };
+};
 
 /** The modules that the page's own ones import, told at once: else each waits for the one that names it. */
 const preloads = (html: string, path: string, files: readonly string[]): string =>
@@ -26,17 +36,27 @@ const preloads = (html: string, path: string, files: readonly string[]): string 
     .join('');
 
 /**
- * @param html with `{{service}}`, `{{base}}`, `{{path}}`, `{{preloads}}` and `{{links}}` (list items) where they are to stand
- * @param path where its files are, below the mount's own
- * @param files names of all files of the page
+ * @param html with `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}`, `{{mount}}`, `{{path}}` (of its files),
+ * `{{preloads}}`, `{{links}}` and `{{guides}}` (list items) where they are to stand
+ * @param page where the page is mounted, its title, the address of its files and their names
+ * @param more of what else stands in braces
  */
-export const fillTemplate = (html: string, path: string, files: readonly string[], context: MountContext): string => {
+export const fillTemplate = (
+  html: string,
+  page: { readonly path: string; readonly title: string; readonly folder: string; readonly files: readonly string[] },
+  context: MountContext,
+  more: Readonly<Record<string, string>> = {},
+): string => {
   const values: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, escapeHtml(value)])),
     service: escapeHtml(context.service.name),
+    owner: escapeHtml(context.service.title),
+    title: escapeHtml(page.title),
     base: escapeHtml(context.basePath),
-    path: escapeHtml(path),
-    preloads: preloads(html, path, files),
-    links: linksTo(path, context),
+    mount: escapeHtml(page.path),
+    path: escapeHtml(page.folder),
+    preloads: preloads(html, page.folder, page.files),
+    ...linkLists(page.path, context),
   };
   return html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
 };

@@ -2,7 +2,7 @@
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { assertFits } from '../../adapters/json/capacity.js';
+import { assertFits } from '../../adapters/json/load.js';
 import { StorageError } from '../../core/errors.js';
 import { lines, manifestOf, rows, writeByHand } from '../core/dataset/weather.js';
 import { eachInstance, eventually, expectServed, writeVersion } from './json-instance.js';

@@ -1,12 +1,12 @@
 /** Every wait for MongoDB ends, and its errors say what was waited for. */
 import { expect } from 'chai';
+import { MongoAudit } from '../../adapters/mongo/audit.js';
 import { bounded, toStorageError } from '../../adapters/mongo/bounded.js';
 import { Catalog } from '../../adapters/mongo/catalog.js';
 import type { Connection } from '../../adapters/mongo/connection.js';
-import { expireReplicas, Holds, heldIds } from '../../adapters/mongo/holds.js';
-import { readAudit } from '../../adapters/mongo/key-audit.js';
 import { readUse, writeUse } from '../../adapters/mongo/key-use.js';
 import { sweep } from '../../adapters/mongo/sweep.js';
+import { expireReplicas, lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
 import { failsWith } from '../../conformance/expect.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { StorageError } from '../../core/errors.js';
@@ -102,11 +102,12 @@ describe('an operation of the MongoDB adapter that fails says which one it was',
     ['move the pointer', () => catalog().commit('me', publication, null)],
     ['move the pointer', () => catalog().activate(publication, null)],
     ['remove a version', () => catalog().remove(1)],
-    ['read the holds', () => heldIds(connection)],
+    ['read the holds', () => lockedIds(connection)],
     ['make an index', () => expireReplicas(connection)],
-    ['write the holds', () => new Holds(connection, systemClock, 1000).keep([1], async () => undefined)],
+    ['write the holds', () => new VersionLocks(connection, systemClock, 1000).keep([1], async () => undefined)],
     ['list the collections', () => sweep(connection, catalog())],
-    ['read the audit', () => readAudit(connection)],
+    ['read the audit', () => new MongoAudit(connection, 'audit').list()],
+    ['write the audit', () => new MongoAudit(connection, 'audit').around({ time: '', by: '' }, async () => true)],
     ['note the use of keys', () => writeUse(connection, new Map([['key', 1]]))],
     ['read the use of keys', () => readUse(connection)],
   ];

@@ -9,16 +9,16 @@ import { connectionTo, openDatabase, type TestDatabase } from './mongo-database.
 
 describe('Connection of the MongoDB adapter', () => {
   for (const uri of ['mongodb://127.0.0.1:1/prices', 'mongodb://127.0.0.1:1/prices?w=1']) {
-    it(`writes for a majority, and reads answers from the same database: ${uri}`, () => {
-      const { db, answers } = connectionTo({ uri });
+    it(`writes for a majority, and reads from the same database: ${uri}`, () => {
+      const { db, readDb } = connectionTo({ uri });
       expect(db.writeConcern).to.deep.include({ w: 'majority' });
-      expect([db.databaseName, answers.databaseName]).to.deep.equal(['prices', 'prices']);
-      for (const database of [db, answers]) expect(database.readPreference?.mode).to.equal('primary');
+      expect([db.databaseName, readDb.databaseName]).to.deep.equal(['prices', 'prices']);
+      for (const database of [db, readDb]) expect(database.readPreference?.mode).to.equal('primary');
     });
   }
 
-  it('gives reads of answers no write concern, which would make each of them slower', () => {
-    expect(connectionTo({ uri: 'mongodb://127.0.0.1:1' }).answers.writeConcern).to.equal(undefined);
+  it('gives the reads of requests no write concern, which would make each of them slower', () => {
+    expect(connectionTo({ uri: 'mongodb://127.0.0.1:1' }).readDb.writeConcern).to.equal(undefined);
   });
 });
 
@@ -47,7 +47,7 @@ describe('Connection.first() of the MongoDB adapter', () => {
     const uri = `mongodb://127.0.0.1:${proxy.port}/${db.databaseName}?directConnection=true`;
     connection = connectionTo({ uri, operationMs: 10_000 });
     await connection.connect();
-    prices = connection.answers.collection('prices');
+    prices = connection.readDb.collection('prices');
   });
 
   after(async () => {

@@ -44,12 +44,21 @@ describe('the layout in MongoDB', () => {
       options: { ...plain, sort: { 'd.date': -1 }, limit: 3 },
     });
     const filterOf = (query: object) => planFind({ order: ['date'], ...query }, 9).filter;
-    expect(filterOf({ equal: { name: null, cbsa: '1' } })).to.deep.equal({ 'd.name': null, 'd.cbsa': '1' });
+    expect(filterOf({ order: ['name', 'cbsa'], equal: { name: '', cbsa: '1' } })).to.deep.equal({
+      'd.name': { $eq: '' },
+      'd.cbsa': { $eq: '1' },
+    });
     expect(filterOf({ range: { field: 'date', from: 'a', to: 'b' } })).to.deep.equal({
       'd.date': { $gte: 'a', $lte: 'b' },
     });
     expect(filterOf({ range: { field: 'date', from: 0 } })).to.deep.equal({ 'd.date': { $gte: 0 } });
     expect(filterOf({ range: { field: 'date', to: '' } })).to.deep.equal({ 'd.date': { $lte: '' } });
+    expect(filterOf({ range: { field: 'date', from: 0 }, after: [0] })).to.deep.equal({
+      'd.date': { $gte: 0, $gt: 0 },
+    });
+    expect(filterOf({ order: ['name', 'cbsa'], descending: true, after: ['a', '1'] })).to.deep.equal({
+      $or: [{ 'd.name': { $lt: 'a' } }, { 'd.name': { $eq: 'a' }, 'd.cbsa': { $lt: '1' } }],
+    });
   });
 
   const databaseOf = (uri: string, database?: string): string =>

@@ -18,7 +18,7 @@ describe('Poller', () => {
     });
     await delay(20);
     expect(runs).to.equal(0);
-    await poller.kick();
+    await poller.poll();
     await eventually('it has run three times', () => runs >= 3, 2000);
   });
 
@@ -27,8 +27,8 @@ describe('Poller', () => {
     poller = new Poller(NEVER, async () => {
       runs++;
     });
-    await poller.kick();
-    await poller.kick();
+    await poller.poll();
+    await poller.poll();
     await delay(20);
     expect(runs).to.equal(2);
   });
@@ -41,9 +41,9 @@ describe('Poller', () => {
       await gates[runs++]!.passed;
       running--;
     });
-    const first = poller.kick();
+    const first = poller.poll();
     let after = 0;
-    const others = [poller.kick(), poller.kick()].map((kicked) => kicked.then(() => after++));
+    const others = [poller.poll(), poller.poll()].map((polled) => polled.then(() => after++));
     gates[0]!.open();
     await first;
     expect(after).to.equal(0);
@@ -51,7 +51,7 @@ describe('Poller', () => {
     await Promise.all(others);
     expect({ runs, most, after }).to.deep.equal({ runs: 2, most: 1, after: 2 });
     gates[2]!.open();
-    await poller.kick();
+    await poller.poll();
     expect(runs).to.equal(3);
   });
 
@@ -63,14 +63,14 @@ describe('Poller', () => {
       await passed;
       ended++;
     });
-    void poller.kick();
-    const next = poller.kick();
+    void poller.poll();
+    const next = poller.poll();
     const stopped = poller.stop();
     open();
     await stopped;
     expect(ended).to.equal(1);
     await next;
-    await poller.kick();
+    await poller.poll();
     await delay(20);
     expect(begun).to.equal(1);
   });

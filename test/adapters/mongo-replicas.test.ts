@@ -288,9 +288,13 @@ describe('replicas on MongoDB', () => {
       return [key, ...orders].flatMap((order) =>
         [...order.keys(), order.length].flatMap((length) => {
           const equal = valuesOf(row, order.slice(0, length));
+          const after = order.slice(length).map((field) => row[field] as Scalar);
           const ranges = order.slice(length).map((field) => ({ field, from: row[field] as Scalar }));
           return [undefined, ...ranges].flatMap((range) =>
-            [false, true].map((descending) => ({ order, equal, descending, ...(range && { range }) })),
+            [false, true].flatMap((descending) => {
+              const query = { order, equal, descending, ...(range && { range }) };
+              return after.length > 0 ? [query, { ...query, after }] : [query];
+            }),
           );
         }),
       );
@@ -301,7 +305,7 @@ describe('replicas on MongoDB', () => {
       ...[plan.inputStage ?? [], plan.inputStages ?? []].flat().flatMap(stagesOf),
     ];
 
-    it('use one index each: no collection scan and no sort, for every order, prefix, range and direction', async () => {
+    it('use one index each: no collection scan and no sort, for every order, prefix, range, direction and place', async () => {
       await useShared();
       await (await replicas.open()).adapter.publish(datasetOf());
       const [id] = await replicas.storedIds();

@@ -3,8 +3,8 @@ import { expect } from 'chai';
 import json from '../../adapters/json/index.js';
 import memory from '../../adapters/memory.js';
 import mongo from '../../adapters/mongo/index.js';
-import { checkOptions } from '../../core/config/faults.js';
-import { packageVersion } from '../../core/package-root.js';
+import { packageVersion } from '../../core/files/package.js';
+import { checkOptions } from '../../core/validation/faults.js';
 
 const faults = (schema: Parameters<typeof checkOptions>[1], value: unknown) => checkOptions('options', schema, value);
 

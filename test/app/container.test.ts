@@ -10,8 +10,8 @@ import { loadConfig } from '../../app/load-config.js';
 import { loadModules } from '../../app/load-modules.js';
 import { type ServiceName, type Services, services } from '../../app/services.js';
 import { OperatorError } from '../../core/errors.js';
+import { packageRoot } from '../../core/files/package.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
-import { packageRoot } from '../../core/package-root.js';
 import { keptLogger } from '../support/kept-logger.js';
 import { redisForTests, uniqueName } from '../support/services.js';
 import { startTestApp } from '../support/test-app.js';
@@ -152,7 +152,7 @@ describe('the lifecycle of services', () => {
     const config = await embedded();
     const modules = await loadModules(config);
     const made = createContainer({ config, modules }, { logger: silent });
-    const names = ['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'keyRing'] as const;
+    const names = ['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'authenticator'] as const;
     const overrides = Object.fromEntries(
       names.map((name) => [name, recorded(name, resolve(made, name), faults[name])]),
     );
@@ -162,16 +162,20 @@ describe('the lifecycle of services', () => {
   it('stores open before their users, and close after them, in the reverse order of making', async () => {
     const { config, overrides } = await build();
     const app = await createApp(config, overrides);
-    expect(order.filter((each) => each.endsWith('open'))).to.have.members(['adapter open', 'keyStore open']);
+    expect(order.filter((each) => each.endsWith('open'))).to.have.members([
+      'adapter open',
+      'keyStore open',
+      'authenticator open',
+    ]);
     await app.close();
     await app.close();
     const closed = order.filter((each) => each.endsWith('close')).map((each) => each.split(' ')[0]!);
     expect(new Set(closed).size).to.equal(closed.length);
     const first = (user: string, used: string) => expect(closed.indexOf(user)).to.be.below(closed.indexOf(used));
     first('snapshots', 'adapter');
-    first('keyRing', 'keyStore');
+    first('authenticator', 'keyStore');
     first('limiter', 'keyStore');
-    expect(closed).to.have.members(['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'keyRing']);
+    expect(closed).to.have.members(['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'authenticator']);
   });
 
   it('one that fails to open closes those before it', async () => {

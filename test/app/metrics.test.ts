@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { request } from '../support/http-client.js';
 import { exchange } from '../support/raw-http.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
@@ -98,7 +98,7 @@ describe('metrics', () => {
   describe('in config/observability', () => {
     /** Of Prometheus itself. */
     const OWN = new Set(['up']);
-    const FUNCTIONS = /\b(?:sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;
+    const FUNCTIONS = /\b(?:absent|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;
     const namesIn = (expression: string): string[] => {
       const bare = expression
         .replace(/\[[^\]]*\]/g, '')

@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { commandArgs } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { askAll, LoadClient } from '../support/load-client.js';
+import { freePort } from '../support/server-process.js';
 
 interface Service {
   readonly process: ChildProcess;
@@ -40,8 +41,7 @@ const pidsThatSaid = ({ output }: Service, message: string): number[] => {
   return [...new Set(lines.map((line) => JSON.parse(line).pid as number))];
 };
 
-describe('workers', function () {
-  this.timeout(20_000);
+describe('workers', () => {
   const running: Service[] = [];
   const run = (env: Readonly<Record<string, string>> = {}) => {
     const service = spawnService(env);
@@ -61,6 +61,17 @@ describe('workers', function () {
       if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');
       await exited;
     }
+  });
+
+  it('without Redis count usage and quotas together, and each tells it whole', async () => {
+    const { url, key } = await started({ METRO__AUTH__TIERS: '{"enterprise":{"requestsPerDay":40}}' });
+    const ask = (path: string) =>
+      request(`${url}${path}`, { headers: { Authorization: `Bearer ${key}`, Connection: 'close' } });
+    const answers = await Promise.all(Array.from({ length: 39 }, () => ask('/markets/99999')));
+    expect(answers.every(({ status }) => status === 404)).to.equal(true);
+    const { json } = await ask('/usage');
+    expect(json.data[0]).to.include({ requests: 40, refused: 0 });
+    expect((await ask('/usage')).json.code).to.equal('quota_exceeded');
   });
 
   it('answer on one port, share one limit to the request and one demo key, and end together with 0', async () => {
@@ -95,6 +106,9 @@ describe('workers', function () {
     const left = await remaining();
     for (const pid of await listening(2)) process.kill(pid, 'SIGKILL');
     await listening(4);
+    const ends = service.output.stderr.split('\n').filter((line) => line.includes('a worker ended'));
+    expect(ends).to.have.length(2);
+    for (const line of ends) expect(line.match(/"pid":/g)).to.have.length(1);
     expect(await remaining()).to.equal(left - 1);
     expect(service.process.exitCode).to.equal(null);
     service.process.kill('SIGINT');
@@ -126,9 +140,26 @@ describe('workers', function () {
     expect(await until(refused)).to.equal(true);
   });
 
-  it('do not go with metrics, which the start says', async () => {
-    const service = run({ METRO__METRICS__PORT: '9099' });
-    expect(await service.exited).to.deep.equal([1, null]);
-    expect(service.output.stderr).to.contain('server.workers: 2 is not allowed with metrics');
+  it('tell their metrics on one page, each series with the number of its worker, also of one that replaced another', async () => {
+    const port = await freePort();
+    const service = await started({ METRO__METRICS__PORT: String(port), METRO__SERVER__DRAIN_DELAY_MS: '0' });
+    const counted = async (): Promise<Map<string, number>> => {
+      const { text } = await request(`http://127.0.0.1:${port}/metrics`);
+      expect(text.match(/^# TYPE limiter_decisions_total /gm)).to.have.length(1);
+      const found = text.matchAll(/^limiter_decisions_total\{worker="(\d)",decision="allowed"\} (\d+)$/gm);
+      return new Map([...found].map(([, worker, count]) => [worker!, Number(count)]));
+    };
+    const sum = (counts: Map<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
+    const client = new LoadClient(service.url, service.key, 16);
+    await askAll(client, Array<string>(100).fill('/markets/26420'), 16);
+    client.close();
+    const before = await counted();
+    expect([[...before.keys()], sum(before)]).to.deep.equal([['1', '2'], 100]);
+    const [first] = pidsThatSaid(service, 'listening');
+    process.kill(first!, 'SIGKILL');
+    await until(() => pidsThatSaid(service, 'listening')[2]);
+    const after = await counted();
+    expect([...after.keys()]).to.deep.equal(['1', '2']);
+    expect(sum(after)).to.be.at.most(100);
   });
 });

@@ -9,8 +9,8 @@ import type { Command } from 'commander';
 import { register as registerConfig } from '../../cli/config.js';
 import { register as registerDoctor } from '../../cli/doctor.js';
 import { register as registerKeys } from '../../cli/keys.js';
-import { createKey } from '../../core/keys/key-format.js';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
+import { createKey } from '../../core/keys/key.js';
 import { commandArgs } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { misplaceKeys } from '../support/misplaced-keys.js';
@@ -49,9 +49,7 @@ const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
   return { child, output, find };
 };
 
-describe('a key, valid or not', function () {
-  this.timeout(30_000);
-
+describe('a key, valid or not', () => {
   it('sent in any place is in no log line at any level, no metric, no header and no body', async () => {
     const { child, output, find } = serve({});
     try {
@@ -87,7 +85,7 @@ describe('a key, valid or not', function () {
     await writeFile(
       config,
       JSON.stringify({
-        adapter: { use: 'json', options: { path: join(packageRoot, 'dataset') } },
+        adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } },
         plugins: ['markets', 'status'],
         auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
       }),
@@ -116,7 +114,12 @@ describe('a key, valid or not', function () {
       await once(child, 'close');
 
       const files = (await readdir(folder)).filter((name) => name.startsWith('keys.json'));
-      expect(files).to.have.members(['keys.json', 'keys.json.audit.ndjson', 'keys.json.used.json']);
+      expect(files).to.have.members([
+        'keys.json',
+        'keys.json.audit.ndjson',
+        'keys.json.audit.ndjson.head',
+        'keys.json.used.json',
+      ]);
       const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
       const shown = [
         await command(registerConfig, ['config', '--json']),

@@ -9,7 +9,7 @@ import { register } from '../../cli/config.js';
 import { configSchema } from '../../core/config/schema.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError } from '../../core/errors.js';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import * as fixture from '../support/fixture.js';
 import { runCommand } from '../support/run-command.js';
 
@@ -104,7 +104,16 @@ describe('metro-forecast init', () => {
 
   it('names all plugins beside a dataset that has every collection', async () => {
     const { plugins, stdout } = await pluginsFor('all', fixture.documents);
-    expect(plugins).to.deep.equal(['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore']);
+    expect(plugins).to.deep.equal([
+      'markets',
+      'forecasts',
+      'observations',
+      'signals',
+      'vintages',
+      'status',
+      'docs',
+      'explore',
+    ]);
     expect(stdout).to.not.include('write a plugin').and.not.include('import SOURCE');
   });
 
@@ -117,7 +126,7 @@ describe('metro-forecast init', () => {
   it('names what fits any dataset beside one of other collections, and says what is left to do', async () => {
     const { plugins, stdout } = await pluginsFor('books', { books: [{ isbn: '1' }] });
     expect(plugins).to.deep.equal(['status', 'docs']);
-    expect(stdout).to.include('write a plugin for books').and.include('"service"');
+    expect(stdout).to.include('for books name "tables"').and.include('"service"');
   });
 
   it('is not taken in by a collection of the same name with other rows', async () => {

@@ -1,14 +1,15 @@
 /** `metro-forecast doctor`. */
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { checkNode } from '../../cli/doctor/node-version.js';
+import { checkNode } from '../../cli/doctor/checks.js';
 import { register } from '../../cli/doctor.js';
 import { register as registerKeys } from '../../cli/keys.js';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { runCommand } from '../support/run-command.js';
 import { freePort } from '../support/server-process.js';
 import { redisForTests } from '../support/services.js';
@@ -31,7 +32,7 @@ describe('metro-forecast doctor', () => {
     folder = await mkdtemp(join(tmpdir(), 'doctor-'));
     config = join(folder, 'config.json');
     server = { host: '127.0.0.1', port: await freePort() };
-    await cp(join(packageRoot, 'dataset'), join(folder, 'dataset'), { recursive: true });
+    await cp(join(packageRoot, 'metro/dataset'), join(folder, 'dataset'), { recursive: true });
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -158,7 +159,39 @@ describe('metro-forecast doctor', () => {
     await configure({ redis: { url: `redis://127.0.0.1:${await freePort()}` } });
     const { exitCode, found } = await examine();
     expect([exitCode, found['redis']!.state]).to.deep.equal([1, 'failed']);
+    expect(found['redis']!.message).to.contain('ECONNREFUSED');
     expect(found['redis']!.advice!.join()).to.contain('each replica counts for itself');
+  });
+
+  it('a port of metrics that something else has fails, and one that is the API’s too', async () => {
+    const taken = createServer((socket) => socket.end()).listen(0, server.host);
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    await configure({ metrics: { port } });
+    const { found } = await examine();
+    taken.close();
+    expect(found['metrics port']).to.include({ state: 'failed' });
+    expect(found['metrics port']!.message).to.contain(`port ${port} is taken; set metrics.port`);
+    await configure({ metrics: { port: server.port } });
+    expect((await examine()).found['configuration']!.advice![0]).to.contain('it must not be server.port');
+  });
+
+  it('a stranger’s service on the port fails, though its health is ok', async () => {
+    const stranger = createHttpServer((_request, response) => response.end('{"status":"ok"}')).listen(
+      server.port,
+      server.host,
+    );
+    await once(stranger, 'listening');
+    await configure();
+    const { found } = await examine();
+    stranger.close();
+    expect(found['port']!.state).to.equal('failed');
+  });
+
+  it('an address that is missing is told with the variable that gives it', async () => {
+    await configure({ adapter: 'mongo', redis: {} });
+    const advice = (await examine()).found['configuration']!.advice!.join();
+    expect(advice).to.contain('MONGODB_URI').and.to.contain('REDIS_URL');
   });
 
   it('a port that something else has fails; one that our service has is fine', async () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { commandArgs } from '../support/command-process.js';
 import { request as requestOnce } from '../support/http-client.js';
 
@@ -62,8 +62,7 @@ const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> =>
   agent.destroy();
 };
 
-describe('SIGTERM', function () {
-  this.timeout(30_000);
+describe('SIGTERM', () => {
   const running: Service[] = [];
   const run = async (env: Readonly<Record<string, string>> = {}) => {
     const service = await start(env);

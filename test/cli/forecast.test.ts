@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { openDirectory } from '../../core/dataset/directory.js';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { modelVersion } from '../../metro/forecast/model.js';
 import { findModel, models } from '../../metro/forecast/models/index.js';
 
@@ -23,13 +23,12 @@ const run = async (...args: string[]): Promise<{ code: number; stdout: string; s
   }
 };
 
-describe('metro-forecast forecast', function () {
-  this.timeout(30_000);
+describe('metro-forecast forecast', () => {
   let directory: string;
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'metro-cli-forecast-'));
-    await cp(join(packageRoot, 'dataset'), directory, { recursive: true });
+    await cp(join(packageRoot, 'metro/dataset'), directory, { recursive: true });
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
@@ -65,7 +64,7 @@ describe('metro-forecast forecast', function () {
 
   it('DIR --model with a mistyped name suggests the nearest, without a stack trace', async () => {
     const { code, stdout, stderr } = await run(directory, '--model', 'pooled-momentun', '--runs', 'x');
-    expect([code, stdout]).to.deep.equal([1, '']);
+    expect([code, stdout]).to.deep.equal([2, '']);
     expect(stderr).to.equal(
       'Nothing was forecast:\n' +
         '  - --runs: "x" is not a whole number from 1 on\n' +

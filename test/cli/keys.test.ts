@@ -3,11 +3,16 @@ import { createHmac } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { register } from '../../cli/keys.js';
 import { OperatorError } from '../../core/errors.js';
-import { createKey, hashKey, isKey } from '../../core/keys/key-format.js';
+import { createKey, hashKey, isKey } from '../../core/keys/key.js';
+import { RedisLimiter } from '../../core/limiter/redis-limiter.js';
+import { connectRedis, type RedisConnection } from '../../core/redis/connection.js';
+import { keptLogger } from '../support/kept-logger.js';
 import { runCommand } from '../support/run-command.js';
+import { redisForTests, uniqueName } from '../support/services.js';
 
 describe('metro-forecast keys', () => {
   let folder: string;
@@ -69,6 +74,37 @@ describe('metro-forecast keys', () => {
     const { created: third } = JSON.parse((await done('rotate', created.id, '--json')).stdout);
     expect(third.shares_limit_of).to.equal(first.id);
     expect(JSON.parse((await done('list', '--json')).stdout).length).to.equal(3);
+  });
+
+  it('limit changes all keys that share one limit, whichever of them is named', async () => {
+    const first = await create('--name', 'L', '--limit', '50');
+    const other = await create('--name', 'M', '--limit', '50');
+    const { created: second } = JSON.parse((await done('rotate', first.id, '--json')).stdout);
+    const { created: third } = JSON.parse((await done('rotate', second.id, '--json')).stdout);
+    const limits = async () => {
+      const listed: { id: string; limit_per_minute: number }[] = JSON.parse((await done('list', '--json')).stdout);
+      return [first, second, third, other].map(({ id }) => listed.find((key) => key.id === id)?.limit_per_minute);
+    };
+    await done('limit', third.id, '7');
+    expect(await limits()).to.deep.equal([7, 7, 7, 50]);
+    await done('limit', first.id, '9');
+    expect(await limits()).to.deep.equal([9, 9, 9, 50]);
+    await done('limit', other.id, 'default');
+    expect(await limits()).to.deep.equal([9, 9, 9, null]);
+  });
+
+  it('rotate refuses a key that has a successor, naming it, and says when the next one ends', async () => {
+    const { id } = await create('--name', 'R');
+    const { created } = JSON.parse((await done('rotate', id, '--json', '--overlap', '2d')).stdout);
+    expect(await refused('rotate', id)).to.include(`its successor is ${created.id}`);
+    await done('revoke', created.id);
+    expect((await done('rotate', id)).stderr).to.match(/Its successor is key_\w+, which ends \S+Z as it was to; keep/);
+  });
+
+  it('limit refuses a key that may send nothing', async () => {
+    const { id } = await create('--name', 'L');
+    await done('revoke', id);
+    expect(await refused('limit', id, '50')).to.include(`${id} is revoked, so it may send nothing`);
   });
 
   it('rotate refuses keys that have ended, unknown ones, and an overlap that is none', async () => {
@@ -196,9 +232,10 @@ describe('metro-forecast keys', () => {
     await done('revoke', id);
     const { stdout } = await done('audit');
     const [head, ...lines] = stdout.trimEnd().split('\n');
-    expect(head).to.match(/^TIME +KEY +ACTION +BY +CHANGES$/);
+    expect(head).to.match(/^TIME +KEY +ACTION +BY +FROM +CHANGES$/);
     const told = lines.map((line) => line.replace(/^\S+Z +/, '').replace(/ +/g, ' '));
-    const by = userInfo().username;
+    const { host } = JSON.parse((await done('audit', '--json')).stdout)[0];
+    const by = `${userInfo().username} ${host}`;
     const [revoked] = JSON.parse((await done('list', '--json')).stdout);
     expect(told.map((line) => line.replace(/ created_at "\S+Z"/, ''))).to.deep.equal([
       `${id} create ${by} name "Team A", tier "enterprise", limit_per_minute 600,`,
@@ -208,6 +245,27 @@ describe('metro-forecast keys', () => {
       `${id} revoke ${by} revoked_at null -> "${revoked.revoked_at}"`,
     ]);
     expect(stdout).to.not.include(key).and.not.include(hashKey(key)).and.not.include(created.key);
+  });
+
+  it('audit --verify tells the newest hash, and exits with 1 where a line or a key was changed by hand', async () => {
+    const { id } = await create('--name', 'A');
+    await done('limit', id, '5');
+    const [, { hash }] = JSON.parse((await done('audit', '--json')).stdout);
+    const { stdout } = await done('audit', '--verify');
+    expect(stdout).to.equal(`The audit of keys is whole: 2 chained entries. The newest has the hash ${hash}.\n`);
+    await done('limit', id, '6');
+    await done('audit', '--verify', '--expect', hash);
+    const other = '0'.repeat(64);
+    expect(await refused('audit', '--expect', other)).to.include(`no entry has the hash ${other}`);
+    const path = join(folder, 'keys.json.audit.ndjson');
+    const content = await readFile(path, 'utf8');
+    await writeFile(path, content.replace('"to":5', '"to":4'));
+    expect(await refused('audit', '--verify')).to.include('line 2 is not as it was written');
+    await writeFile(path, content);
+    const keys = join(folder, 'keys.json');
+    await writeFile(keys, (await readFile(keys, 'utf8')).replace('"limit_per_minute":6', '"limit_per_minute":60'));
+    expect(await refused('audit', '--verify')).to.include(`no entry tells of ${id} (limit_per_minute)`);
+    expect(await refused('audit', id, '--verify')).to.include('leave the id out');
   });
 
   it('audit ID lists the changes of one key, also as JSON, and of one that is no longer there', async () => {
@@ -285,5 +343,73 @@ describe('metro-forecast keys', () => {
   it('refuses a key file that is broken, with the reason', async () => {
     await writeFile(join(folder, 'keys.json'), '{"format": 1}');
     expect(await refused('list')).to.include('keys: is missing; it must be a list');
+  });
+});
+
+describe('metro-forecast keys usage', () => {
+  let folder: string;
+  let redis: RedisConnection;
+  let limiter: RedisLimiter;
+
+  const write = (name: string, more: object) =>
+    writeFile(
+      join(folder, name),
+      JSON.stringify({
+        adapter: { use: 'memory' },
+        plugins: ['status'],
+        auth: { tiers: { free: { requestsPerDay: 5 } }, keys: { use: 'file', options: { path: 'keys.json' } } },
+        ...more,
+      }),
+    );
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cli-usage-'));
+    const { url } = await redisForTests();
+    const keyPrefix = `${uniqueName('usage')}:`;
+    await write('own.json', { redis: { url, keyPrefix } });
+    await write('alone.json', {});
+    await write('uncounted.json', { auth: { keys: { use: 'file', options: { path: 'keys.json' } } } });
+    redis = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
+    await redis.opened;
+    limiter = new RedisLimiter({ redis, replicas: 1, countsUsage: true, logger: keptLogger() });
+  });
+  after(async () => {
+    await limiter.close();
+    redis.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const keys = (name: string, ...args: string[]) =>
+    runCommand(register, ['keys', ...args, '--config', join(folder, name)], {});
+  const create = async () => JSON.parse((await keys('own.json', 'create', '--json', '--name', 'Team A')).stdout);
+  const ask = async (subject: string, times: number) => {
+    for (let i = 0; i < times; i++) await limiter.take(subject, 60, { perDay: 5, perMonth: null });
+  };
+
+  it('tells what each key has sent today and this month, and of one key each day', async () => {
+    const used = await create();
+    const idle = await create();
+    expect(used.tier).to.equal('free');
+    await ask(`key:${used.id}`, 7);
+    await delay(1100);
+    const today = new Date().toISOString().slice(0, 10);
+    const { stdout } = await keys('own.json', 'usage');
+    expect(stdout).to.match(/^ID +NAME +TIER +TODAY +THIS MONTH\n/);
+    expect(stdout).to.match(new RegExp(`${used.id} +Team A +free +5 +5\n`));
+    expect(stdout).to.match(new RegExp(`${idle.id} +Team A +free +0 +0\n`));
+    expect((await keys('own.json', 'usage', used.id)).stdout).to.match(
+      new RegExp(`^DATE +REQUESTS +REFUSED\n${today} +5 +2\n$`),
+    );
+    const { stdout: json } = await keys('own.json', 'usage', used.id, '--json');
+    expect(JSON.parse(json)).to.deep.equal([
+      { id: used.id, name: 'Team A', tier: 'free', data: [{ date: today, requests: 5, refused: 2 }] },
+    ]);
+  });
+
+  it('says where usage is when Redis does not have it', async () => {
+    await create();
+    expect(String((await keys('alone.json', 'usage')).error)).to.include('GET /usage');
+    expect(String((await keys('uncounted.json', 'usage')).error)).to.include('auth.tiers');
+    expect(String((await keys('own.json', 'usage', 'key_none')).error)).to.include('There is no key');
   });
 });

@@ -1,10 +1,13 @@
 /** What all commands have in common: help, suggestions, exit codes, and how failures are told. */
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Command } from 'commander';
-import { createProgram } from '../../cli/main.js';
-import { packageRoot } from '../../core/package-root.js';
+import { commandsIn, createProgram } from '../../cli/main.js';
+import { packageRoot, packageVersion } from '../../core/files/package.js';
 import { commandArgs } from '../support/command-process.js';
 
 interface Ended {
@@ -89,5 +92,48 @@ describe('the command line', () => {
     expect(error).to.match(/has 2 faults:$/);
     expect(faults).to.have.length(2);
     expect(faults.join()).to.contain('server.port').and.to.contain('limits.replicas');
+  });
+
+  it('the faults of modules are told together with all others', async () => {
+    const { stderr } = await run(['config', '--json'], {
+      METRO__SERVER__PORT: 'x',
+      METRO__ADAPTER: 'jsno',
+      METRO__PLUGINS: '["markts"]',
+    });
+    const { faults } = JSON.parse(stderr);
+    expect(faults).to.have.length(3);
+    expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
+  });
+
+  for (const args of [
+    ['keys', 'create', '--name', 'a', '--limit', '0'],
+    ['keys', 'create', '--name', ''],
+    ['keys', 'create', '--name', 'a', '--expires', 'soon'],
+    ['keys', 'create', '--name', 'a', '--tier', 'none'],
+    ['forecast', '.', '--runs', '0'],
+    ['new', 'plugin', 'No Name'],
+  ]) {
+    it(`${args.join(' ')} is a bad value, with exit code 2`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'main-'));
+      const env = { METRO__AUTH__KEYS: JSON.stringify({ use: 'file', options: { path: join(folder, 'keys.json') } }) };
+      const { code, stdout, stderr } = await run(args, env);
+      await rm(folder, { recursive: true });
+      expect([code, stdout]).to.deep.equal([2, '']);
+      expect(stderr).to.not.contain('Unexpected');
+    });
+  }
+
+  it('a reader that closes the output early ends no command, and sees no stack', async () => {
+    const line = [process.execPath, ...commandArgs(['config', '--schema'])].join(' ');
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${line} | head -1`], {
+      cwd: packageRoot,
+    });
+    expect([stdout, stderr]).to.deep.equal(['{\n', '']);
+  });
+
+  it('--version loads no command', async () => {
+    expect((await run(['--version'])).stdout).to.equal(`${packageVersion}\n`);
+    expect(commandsIn(['node', 'metro-forecast', '--version'])).to.deep.equal([]);
+    expect(commandsIn(['node', 'metro-forecast', '--help'])).to.include('start');
   });
 });

@@ -1,4 +1,139 @@
-/** An overload of a minute. */
-import { describeOverload } from './overload.js';
+/** Three times as many requests as the service can answer, by arrival rate. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { packageRoot } from '../../core/files/package.js';
+import { commandArgs } from '../support/command-process.js';
+import { request } from '../support/http-client.js';
+import { LoadClient } from '../support/load-client.js';
+import { type Arrival, OpenLoop } from '../support/open-loop.js';
 
-describeOverload({ seconds: 60, measuringSeconds: 2 });
+const RECOVERY_SECONDS = 2;
+const PROBE_EVERY_MS = 50;
+const DAY_MS = 86_400_000;
+
+const KEPT = ['/markets', '/markets/26420', '/markets/26420/history', '/movers', '/signals', '/series'];
+
+/** Every other answer is kept ready; for the others the whole index is read from some day on. */
+const mixed = (basePath: string): (() => string) => {
+  let count = 0;
+  return () => {
+    const half = count++ >> 1;
+    if (count % 2 > 0) return `${basePath}${KEPT[half % KEPT.length]}`;
+    const since = new Date(Date.UTC(2010, 0, 1) + (half % 5000) * DAY_MS).toISOString().slice(0, 10);
+    return `${basePath}/observations?series_id=metro_hpi&since=${since}`;
+  };
+};
+
+/** How long the requests beyond the capacity go on. */
+const SECONDS = 60;
+/** How long the capacity and the times without an overload are measured. */
+const MEASURING_SECONDS = 2;
+
+const start = async (): Promise<{ child: ChildProcess; key: string; url: string }> => {
+  const child = spawn(process.execPath, commandArgs(['start']), {
+    cwd: packageRoot,
+    env: {
+      PATH: process.env['PATH'],
+      PORT: '0',
+      METRO__LOG__LEVEL: 'silent',
+      METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
+      // Room for what is asked again at once, and not for the days.
+      METRO__HTTP__CACHE_BYTES: '1000000',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  for await (const chunk of child.stdout) {
+    output += chunk;
+    const [, key, url] = /Bearer (mfk_\w+)" (\S+)\/markets/.exec(output) ?? [];
+    if (key && url) return { child, key, url };
+  }
+  throw new Error(`It did not start: ${output}`);
+};
+
+/** Asks for /health, on a kept connection or on a new one each time, until `stop`, which resolves with the times. */
+const probe = (ask: () => Promise<{ readonly status: number }>): { stop(): Promise<number[]> } => {
+  const times: number[] = [];
+  let over = false;
+  const asking = (async () => {
+    while (!over) {
+      const since = performance.now();
+      expect((await ask()).status).to.equal(200);
+      times.push(performance.now() - since);
+      await delay(PROBE_EVERY_MS);
+    }
+  })();
+  return {
+    async stop() {
+      over = true;
+      await asking;
+      return times;
+    },
+  };
+};
+
+const p99 = (arrivals: readonly Arrival[]): number =>
+  arrivals.map(({ ms }) => ms).sort((a, b) => a - b)[Math.ceil(arrivals.length * 0.99) - 1] ?? Number.NaN;
+
+const ms = (value: number): string => `${value.toFixed(1)} ms`;
+
+describe('three times the capacity', function () {
+  this.timeout(4 * SECONDS * 1000 + 60_000);
+
+  it('is refused by 503 with Retry-After beyond the capacity, while /health answers, and is forgotten at once', async () => {
+    const { child, key, url } = await start();
+    try {
+      const { port, pathname } = new URL(url);
+      const loop = new OpenLoop(Number(port), mixed(pathname), key);
+      // As a load balancer does it: all connections are there before, and kept.
+      await loop.capacity(500, MEASURING_SECONDS / 2);
+      await delay(RECOVERY_SECONDS * 1000);
+      await loop.capacity(16, MEASURING_SECONDS / 2);
+      const capacity = await loop.capacity(16, MEASURING_SECONDS);
+      const unloaded = await loop.run(capacity / 5, MEASURING_SECONDS);
+      let rate = capacity * 3;
+      const client = new LoadClient(url, key, 1);
+      await client.get('/health');
+      const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
+      let since = performance.now();
+      let loaded = await loop.run(rate, SECONDS);
+      // A machine that was busier while the capacity was measured can answer three times of it.
+      for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
+        rate *= 2;
+        since = performance.now();
+        loaded = await loop.run(rate, SECONDS);
+      }
+      const drained = performance.now() - since - SECONDS * 1000;
+      const [kept, fresh] = (await Promise.all(probes.map((each) => each.stop()))) as [number[], number[]];
+      const after = await loop.run(capacity / 5, RECOVERY_SECONDS);
+      const later = await loop.run(capacity / 5, 1);
+      loop.close();
+      client.close();
+
+      const admitted = loaded.filter(({ status }) => status === 200);
+      const refused = loaded.filter(({ status }) => status === 503);
+      const [quiet, busy] = [p99(unloaded), p99(admitted)];
+      const lastRefused = after.findLastIndex(({ status }) => status !== 200);
+      const recovery = drained + ((lastRefused + 1) / after.length) * RECOVERY_SECONDS * 1000;
+      const perSecond = (arrivals: readonly Arrival[]) => `${(arrivals.length / SECONDS).toFixed(0)}/s`;
+      for (const line of [
+        `capacity ${capacity.toFixed(0)}/s, offered ${rate.toFixed(0)}/s for ${SECONDS} s`,
+        `admitted ${perSecond(admitted)}, refused ${perSecond(refused)}, recovered in ${ms(recovery)}`,
+        `p99 ${ms(quiet)} at a fifth of the capacity, ${ms(busy)} admitted: ${(busy / quiet).toFixed(1)} x`,
+        `p99 ${ms(p99(refused))} of 503s`,
+        `/health ${ms(Math.max(...kept))} at most on a kept connection, ${ms(Math.max(...fresh))} on new ones`,
+      ]) {
+        console.log(`      ${line}`);
+      }
+      expect(admitted.length + refused.length).to.equal(loaded.length);
+      expect(refused.length).to.be.above(0);
+      expect(refused.every(({ retryAfter }) => retryAfter)).to.equal(true);
+      expect(new Set(later.map(({ status }) => status))).to.deep.equal(new Set([200]));
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  });
+});

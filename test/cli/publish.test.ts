@@ -7,6 +7,7 @@ import { MongoClient } from 'mongodb';
 import { register as registerPublish } from '../../cli/publish.js';
 import { register as registerSnapshots } from '../../cli/snapshots.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
+import { packageRoot } from '../../core/files/package.js';
 import { importInto } from '../../metro/import/import.js';
 import { type CommandRun, runCommand } from '../support/run-command.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
@@ -90,11 +91,46 @@ describe('metro-forecast publish and snapshots', () => {
     expect((await done('snapshots')).stderr).to.include('Nothing has been published yet; "publish DIR" does.');
   });
 
-  it('publish DIR a second time is a conflict that names the version', async () => {
+  it('publish DIR a second time succeeds, and says that nothing has changed', async () => {
     const { version } = await json('publish', data);
-    const { error } = await run('publish', data);
-    expect(error).to.be.instanceOf(StorageError);
-    expect(error?.message).to.include(`Version ${version} has been published already`);
+    expect((await done('publish', data)).stdout).to.equal(
+      `Version ${version} is current already, to the last row: nothing has changed.\n`,
+    );
+    expect(await json('publish', data)).to.deep.equal({ version, rows: {}, changed: false });
+    expect(await json('snapshots')).to.have.length(1);
+  });
+
+  it('publish DIR refuses other content of a version, and one that somebody has gone back from', async () => {
+    const first = await json('publish', data);
+    const other = join(folder, 'other');
+    await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,102.00,-\n');
+    await importInto({ sources: [join(folder, 'hpi.csv')], to: other });
+    const manifest = JSON.parse(await readFile(join(other, 'manifest.json'), 'utf8'));
+    await writeFile(join(other, 'manifest.json'), JSON.stringify({ ...manifest, version: first.version }));
+    expect((await run('publish', other)).error).to.be.instanceOf(StorageError);
+    const second = await another('second', '2124-01-01T00:00:00Z');
+    await done('publish', second);
+    await done('snapshots', 'activate', first.version);
+    const message = await refused('publish', second);
+    expect(message).to.contain(`Version second has been published before, and ${first.version} is current.`);
+    expect(message).to.contain('snapshots activate second');
+  });
+
+  it('publish DIR says what it waits for, where a publisher was killed', async () => {
+    await json('publish', data);
+    const client = new MongoClient(uri);
+    const lock = { owner: 'killed', expires: new Date(Date.now() + 600) };
+    await client.db(database).collection('catalog').updateOne({}, { $set: { lock } });
+    await client.close();
+    const { stderr } = await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    expect(stderr).to.contain(`its lock expires at ${lock.expires.toISOString()}`);
+  });
+
+  it('publish DIR never overwrites the sample of the package', async () => {
+    await writeConfig({ use: 'json', options: { path: join(packageRoot, 'metro/dataset') } });
+    expect(await refused('publish', data))
+      .to.contain('the sample of the package')
+      .and.to.contain('metro-forecast init');
   });
 
   it('publish and snapshots refuse adapters that cannot, or that forget, naming them', async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { commandArgs } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 
@@ -80,18 +80,27 @@ describe('metro-forecast start', () => {
     expect(keys[0]).to.not.equal(keys[1]);
   });
 
+  it('names the pages, and where they are', async () => {
+    const started = run([], { PORT: '0' });
+    const [, explorer] = await printed(started, /^Explorer: (\S+)$/m);
+    expect(started.output().stdout).to.match(/^API reference: \S+\/docs$/m);
+    const { status, headers } = await request(`${explorer}`);
+    expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
+  });
+
   it('makes no demo key with a config of one’s own', async () => {
     const config = join(folder, 'config.json');
     await writeFile(
       config,
       JSON.stringify({
         server: { port: 0 },
-        adapter: { use: 'json', options: { path: join(packageRoot, 'dataset') } },
+        adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } },
         plugins: ['markets', 'status'],
       }),
     );
     const started = run(['--config', config], {});
     const [, url] = await printed(started, /Listening on (\S+)/);
+    expect(started.output().stdout).to.not.contain('/explore');
     expect((await request(`${url}/health`)).status).to.equal(200);
     expect((await request(`${url}/markets`)).status).to.equal(401);
     expect(started.output().stdout).to.not.contain('mfk_');
@@ -131,4 +140,84 @@ describe('metro-forecast start', () => {
         .and.not.match(/^\s+at /m);
     });
   }
+
+  const lines = (text: string): Record<string, unknown>[] =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  const configure = async (name: string, more: object = {}): Promise<string> => {
+    const path = join(folder, name);
+    const adapter = { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } };
+    const keys = { use: 'file', options: { path: join(folder, 'no-keys.json') } };
+    await writeFile(
+      path,
+      JSON.stringify({ server: { port: 0 }, adapter, plugins: ['markets', 'status'], auth: { keys }, ...more }),
+    );
+    return path;
+  };
+
+  it('once the log has begun, a failure is its last line, in its format', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const started = run([], { PORT: String(port) });
+    await started.exited;
+    taken.close();
+    expect(lines(started.output().stderr).at(-1))
+      .to.include({ level: 60 })
+      .and.to.have.property('msg')
+      .that.contains('is taken');
+  });
+
+  it('the last line says that it has stopped; a start without any key says that nobody can call', async () => {
+    const started = run(['--config', await configure('stopped.json')], {});
+    await printed(started, /Listening on/);
+    started.process.kill('SIGTERM');
+    await started.exited;
+    const log = lines(started.output().stderr);
+    expect(log.map(({ msg }) => msg).join()).to.contain('no key is in force');
+    expect(log.at(-1)).to.include({ msg: 'stopped' }).and.to.have.property('ms').that.is.a('number');
+  });
+
+  it('SIGHUP takes over limit and log level, names what needs a restart, and changes nothing for faults', async () => {
+    const path = await configure('hup.json');
+    const started = run(['--config', path], {});
+    const [, url] = await printed(started, /Listening on (\S+)/);
+    const logged = async (text: string) => {
+      while (!started.output().stderr.includes(text)) await new Promise((next) => setTimeout(next, 20));
+    };
+    await configure('hup.json', {
+      limits: { requestsPerMinute: 7 },
+      log: { level: 'warn' },
+      server: { port: 0, maxHeaders: 50 },
+    });
+    started.process.kill('SIGHUP');
+    await logged('some changes wait for a restart');
+    const { changed, afterRestart } = lines(started.output().stderr).at(-1)!;
+    expect([changed, afterRestart]).to.deep.equal([['limits.requestsPerMinute', 'log.level'], ['server.maxHeaders']]);
+    const { headers } = await request(`${url}/markets`);
+    expect(headers['ratelimit-policy']).to.contain('q=7');
+    expect(started.output().stderr).to.not.contain('/markets');
+    await configure('hup.json', { limits: { requestsPerMinute: 'many' } });
+    started.process.kill('SIGHUP');
+    await logged('the configuration was not read again');
+    expect((await request(`${url}/markets`)).headers['ratelimit-policy']).to.contain('q=7');
+  });
+
+  it('logs of the caller’s address what log.addresses says', async () => {
+    for (const [addresses, shown] of [
+      ['none', undefined],
+      ['network', '127.0.0.0/24'],
+      ['full', '127.0.0.1'],
+    ] as const) {
+      const started = run(['--config', await configure(`${addresses}.json`, { log: { addresses } })], {});
+      const [, url] = await printed(started, /Listening on (\S+)/);
+      await request(`${url}/status`);
+      started.process.kill('SIGINT');
+      await started.exited;
+      const line = lines(started.output().stderr).find(({ msg }) => msg === 'request');
+      expect(line?.['address']).to.equal(shown);
+    }
+  });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { ApiError, type CachedAnswer, createClient, type Market } from '../../client/index.js';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { runProcess } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';

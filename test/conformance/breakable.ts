@@ -62,12 +62,21 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
   };
 };
 
-/** A fault of the snapshots, those of `asOf()` apart. */
-export const inSnapshot =
-  (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
-  (adapter) => ({
-    snapshot() {
-      const snapshot = adapter.snapshot();
-      return { ...snapshot, ...change(snapshot, adapter) };
-    },
-  });
+type Change = (snapshot: Snapshot) => Partial<Snapshot>;
+
+/** A fault of the snapshots, those of `asOf()` apart, with what it keeps for each adapter. */
+export const inSnapshots =
+  (start: (adapter: StorageAdapter) => Change): Fault =>
+  (adapter) => {
+    const change = start(adapter);
+    return {
+      snapshot() {
+        const snapshot = adapter.snapshot();
+        return { ...snapshot, ...change(snapshot) };
+      },
+    };
+  };
+
+/** The same, of one that keeps nothing. */
+export const inSnapshot = (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
+  inSnapshots((adapter) => (snapshot) => change(snapshot, adapter));

@@ -7,6 +7,13 @@ import { itFailsByItsRules } from './it-fails-by-its-rules.js';
 import { runSuite } from './run-suite.js';
 
 describe('the conformance suite', () => {
+  it('passes an adapter over memory without a fault, and skips nothing but what needs a durable store', async () => {
+    const { failed, skipped, passed } = await runSuite(targetOf('memory'));
+    expect([...failed]).to.deep.equal([]);
+    expect(skipped).to.equal(16);
+    expect(passed).to.be.greaterThan(150);
+  }).timeout(180_000);
+
   it('passes an adapter over SQLite without a fault, and skips nothing', async () => {
     const { failed, skipped, passed } = await runSuite(targetOf('sqlite', { sqlite: {} }));
     expect([...failed]).to.deep.equal([]);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describeAdapter } from '../../conformance/index.js';
 import type { AdapterContext, AdapterModule, Dataset, StorageAdapter } from '../../core/contracts/storage.js';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { snippetsOf } from '../support/snippets.js';
 
 const { code } = snippetsOf('README.md').find((snippet) => snippet.code.includes("kind: 'adapter'"))!;

@@ -9,9 +9,8 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 import sqlite from 'node-sqlite3-wasm';
 import type { Collection, Document, Manifest } from '../../core/contracts/dataset.js';
 import type { AdapterContext, Query, Scalar, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
-import { readable } from '../../core/dataset/readable.js';
 import { StorageError } from '../../core/errors.js';
-import { momentAfter, publicationTime } from '../../core/storage/publication-time.js';
+import { momentAfter, publicationTime, readable } from '../../core/storage/publishing.js';
 
 export interface Version {
   readonly version: string;
@@ -42,6 +41,8 @@ export interface Dialect {
   equal(field: string): string;
   from(field: string): string;
   to(field: string): string;
+  /** Behind a place, which is given as a value for each of the fields. */
+  behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
   /** The query that is asked, of what core has asked. */
   query(query: Query): Query;
@@ -69,6 +70,8 @@ const right: Dialect = {
   equal: (field) => `"${field}" = ?`,
   from: (field) => `"${field}" >= ?`,
   to: (field) => `"${field}" <= ?`,
+  behind: (fields, descending) =>
+    `(${fields.map((field) => `"${field}"`)}) ${descending ? '<' : '>'} (${fields.map(() => '?')})`,
   orderBy: (order, descending) => order.map((field) => `"${field}"${descending ? ' DESC' : ''}`).join(', '),
   query: (query) => query,
   page: ({ limit = Number.POSITIVE_INFINITY }, read) => Math.min(PAGE, limit - read),
@@ -288,7 +291,7 @@ class SqliteAdapter implements StorageAdapter {
   }
 
   #page({ db }: Open, name: string, query: Query, size: number, offset: number): Document[] {
-    const { equal = {}, range, order, descending = false } = query;
+    const { equal = {}, range, order, descending = false, after } = query;
     const dialect = this.#dialect;
     const conditions = ['TRUE', ...Object.keys(equal).map(dialect.equal)];
     const values = Object.entries(equal).map(([field, value]) => dialect.stored(value, field));
@@ -297,6 +300,11 @@ class SqliteAdapter implements StorageAdapter {
       if (range === undefined || value === undefined) continue;
       conditions.push(dialect[bound](range.field));
       values.push(dialect.stored(value, range.field));
+    }
+    if (after) {
+      const free = order.slice(order.length - after.length);
+      conditions.push(dialect.behind(free, descending));
+      values.push(...free.map((field, i) => dialect.stored(after[i]!, field)));
     }
     const sql =
       `SELECT "its json" FROM "${name}" WHERE ${conditions.join(' AND ')} ` +

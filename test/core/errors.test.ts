@@ -25,11 +25,12 @@ describe('the table of errors', () => {
     expect(Object.fromEntries(statuses)).to.deep.equal({
       400: ['missing_parameter', 'invalid_parameter', 'unknown_parameter'],
       401: ['missing_api_key', 'invalid_api_key'],
+      403: ['not_in_tier'],
       404: ['route_not_found', 'snapshot_not_found'],
       405: ['method_not_allowed'],
       406: ['not_acceptable'],
       414: ['uri_too_long'],
-      429: ['rate_limited'],
+      429: ['rate_limited', 'quota_exceeded'],
       431: ['headers_too_large'],
       500: ['internal_error'],
       503: ['service_unavailable'],

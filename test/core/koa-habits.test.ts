@@ -640,6 +640,9 @@ describe('Koa habits', () => {
         [0, '127.0.0.1'],
         [1, '198.51.100.7'],
         [2, '192.0.2.1'],
+        [['127.0.0.0/8', '198.51.100.0/24'], '192.0.2.1'],
+        [['127.0.0.1'], '198.51.100.7'],
+        [['198.51.100.0/24'], '127.0.0.1'],
       ] as const) {
         const other = await startMiddlewareApp({ server: { port: 0, trustProxy } });
         other.use({
@@ -650,6 +653,28 @@ describe('Koa habits', () => {
           ],
         });
         expect((await other.get('/things', { headers })).json).to.deep.equal({ ip });
+        await other.close();
+      }
+    });
+
+    it('ctx.host is what a trusted proxy says, and nobody else', async () => {
+      for (const [trustProxy, host] of [
+        [0, 'own.test'],
+        [1, 'other.test'],
+        [['127.0.0.0/8'], 'other.test'],
+        [['10.0.0.0/8'], 'own.test'],
+      ] as const) {
+        const other = await startMiddlewareApp({ server: { port: 0, trustProxy } });
+        other.use({
+          around: [
+            (ctx) => {
+              ctx.body = { host: ctx.host };
+            },
+          ],
+        });
+        const headers = { Host: 'own.test', 'X-Forwarded-Host': 'other.test' };
+        const { body } = await other.app.inject({ url: '/api/v1/things', headers, remoteAddress: '127.0.0.1' });
+        expect(JSON.parse(body)).to.deep.equal({ host });
         await other.close();
       }
     });

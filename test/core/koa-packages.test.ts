@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import Router from '@koa/router';
 import { expect } from 'chai';
 import type { Middleware } from 'koa';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { request, type TestRequest, type TestResponse } from '../support/http-client.js';
 import { type Chosen, type MiddlewareApp, startMiddlewareApp } from '../support/middleware-app.js';
 

@@ -10,12 +10,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { freePort } from '../support/server-process.js';
 import { snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
-const command = join(packageRoot, 'bin/metro-forecast.js');
+const command = join(packageRoot, 'cli/metro-forecast.js');
 
 /** The command keeps its name wherever a reader is to type it. */
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
@@ -67,7 +67,8 @@ describe('the library catalogue of docs/own-csv.md', () => {
     }
     await mkdir(join(folder, 'node_modules'));
     await symlink(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
-    await run(process.execPath, ['make-dataset.js'], { cwd: folder });
+    const importing = snippetsOf('docs/own-csv.md').find(({ code }) => code.includes('import-csv'))!.code;
+    await run(process.execPath, [command, ...importing.trim().split(' ').slice(2)], { cwd: folder });
     const config = JSON.parse(snippetsOf('docs/own-csv.md').find(({ info }) => info === 'api.json')!.code);
     port = await freePort();
     const metrics = { port: await freePort() };
@@ -108,17 +109,23 @@ describe('the library catalogue of docs/own-csv.md', () => {
     expect(await get('/', { Accept: 'text/html' })).to.include('<title>Library catalogue</title>');
   });
 
-  it('says none of the words on its front page, its reference, and every file of it', async () => {
+  it('says none of the words on its front page, its reference, its tables, and every file of them', async () => {
     const json = await get('/', { Accept: 'application/json' });
     const pages = [json, await get('/', { Accept: 'text/html' })];
     for (const { href } of bodyOf(json).links) pages.push(await get(href));
-    const reference = await get('/docs');
-    const files = [...reference.matchAll(/(?:href|src)="(\/docs\/[^"]+)"/g)].map(([, file]) => file!);
-    expect(files.length).to.be.greaterThan(5);
-    for (const file of files) {
-      const response = await get(file);
-      expect(response, file).to.match(/^HTTP\/1\.1 200 /);
-      pages.push(response);
+    for (const path of ['/docs', '/tables']) {
+      const page = await get(path);
+      const files = [...page.matchAll(/(?:href|src)="([^"]+\/v-[^"]+)"/g)].map(([, file]) => file!);
+      expect(files.length).to.be.greaterThan(5);
+      for (const file of files) {
+        const response = await get(file);
+        expect(response, file).to.match(/^HTTP\/1\.1 200 /);
+        // Each module that a file imports is among those that the page names.
+        for (const [, module] of response.matchAll(/from '\.\/([^']+)'/g)) {
+          expect(files, file).to.include(file.replace(/[^/]+$/, module!));
+        }
+        pages.push(response);
+      }
     }
     for (const page of pages) expect(found(page)).to.equal(undefined);
   });
@@ -133,18 +140,20 @@ describe('the library catalogue of docs/own-csv.md', () => {
       [200, () => get('/api/v1/books', bearer(), 'HEAD')],
       [204, () => get('/api/v1/books', {}, 'OPTIONS')],
       [304, () => get('/api/v1/books', { ...bearer(), 'If-None-Match': '*' })],
-      [400, () => get('/api/v1/books?since=x', bearer())],
-      [400, () => get('/api/v1/books?sinse=1', bearer())],
-      [400, () => get('/api/v1/books?since=%', bearer())],
+      [400, () => get('/api/v1/books?published_from=x', bearer())],
+      [400, () => get('/api/v1/books?publisched=1', bearer())],
+      [400, () => get('/api/v1/books?published=%', bearer())],
       [400, () => send('nonsense\r\n\r\n')],
+      [400, () => get('/api/v1/books?isbn_from=1&published_from=1', bearer())],
       [401, () => get('/api/v1/books')],
       [401, () => get('/api/v1/books', { Authorization: 'Bearer lib_wrong' })],
       [404, () => get('/nowhere')],
+      [404, () => get('/api/v1/books/0', bearer())],
       [404, () => get('/explore')],
       [404, () => get('/docs/nowhere')],
       [405, () => get('/api/v1/books', bearer(), 'POST')],
       [406, () => get('/api/v1/books', { ...bearer(), Accept: 'image/png' })],
-      [414, () => get(`/api/v1/books?since=${'1'.repeat(9000)}`, bearer())],
+      [414, () => get(`/api/v1/books?published=${'1'.repeat(9000)}`, bearer())],
       [431, () => get('/', { 'X-Long': 'x'.repeat(30_000) })],
     ];
     for (const [status, ask] of cases) {
@@ -166,8 +175,8 @@ describe('the library catalogue of docs/own-csv.md', () => {
     const responses = [
       await post('initialize', client),
       await post('tools/list', {}),
-      await post('tools/call', { name: 'list_books', arguments: { since: 1850 } }),
-      await post('tools/call', { name: 'list_books', arguments: { since: 'x' } }),
+      await post('tools/call', { name: 'list_books', arguments: { published_from: 1850 } }),
+      await post('tools/call', { name: 'list_books', arguments: { published_from: 'x' } }),
       await post('tools/call', { name: 'list_bocks', arguments: {} }),
       await get('/mcp', {}, 'POST', '{}'),
     ];

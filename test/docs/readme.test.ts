@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { type App, createApp } from '../../app/create-app.js';
 import { loadConfig } from '../../app/load-config.js';
+import { packageRoot } from '../../core/files/package.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
-import { packageRoot } from '../../core/package-root.js';
 import { commandArgs } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
@@ -53,7 +53,7 @@ describe('README.md', () => {
       get: (target: string) => request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } }),
     };
   };
-  const sample = { use: 'json', options: { path: join(packageRoot, 'dataset') } };
+  const sample = { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } };
 
   it('shows a curl line with the answer that it gets', async () => {
     const { url, key } = await serve({ adapter: sample, plugins: ['markets'] });
@@ -65,7 +65,7 @@ describe('README.md', () => {
   });
 
   it('lists every endpoint, and none that is not', async () => {
-    const plugins = ['markets', 'forecasts', 'observations', 'signals', 'status'];
+    const plugins = ['markets', 'forecasts', 'observations', 'signals', 'vintages', 'status'];
     const { get } = await serve({ adapter: sample, plugins });
     const documented = [...text.matchAll(/^\| `(\/[^`?]*)/gm)].map(([, path]) => path);
     expect(documented).to.have.members(Object.keys((await get('/openapi.json')).json.paths));
@@ -77,6 +77,7 @@ describe('README.md', () => {
       const value = (100 * 1.01 ** i).toFixed(2);
       return `"Houston-Pasadena-The Woodlands, TX",26420,${2005 + Math.floor(i / 4)},${(i % 4) + 1},${value},( 2.62)`;
     });
+    const newer = rows.pop()!;
     await writeFile(join(folder, 'hpi_at_metro.csv'), `${rows.join('\r\n')}\r\n`);
     await writeFile(join(folder, 'HSN1F.csv'), 'observation_date,HSN1F\n2024-10-01,627\n2024-11-01,674\n');
     const lines = snippet('sh', 'metro-forecast import').trim().split('\n');
@@ -93,6 +94,30 @@ describe('README.md', () => {
     open.push(app);
     const { status, body } = await app.local.request('/markets/26420');
     expect([status, JSON.parse(body).name]).to.deep.equal([200, 'Houston-Pasadena-The Woodlands, TX']);
+
+    // A newer quarter, while requests go on: none of them sees a version without its forecasts.
+    await writeFile(join(folder, 'hpi_at_metro.csv'), `${[...rows, newer].join('\r\n')}\r\n`);
+    const seen = new Set<string>();
+    let done = false;
+    const watching = (async () => {
+      while (!done) {
+        seen.add((await app.local.request('/forecasts')).body);
+        await new Promise((next) => setTimeout(next, 20));
+      }
+    })();
+    const { code } = snippets.find((each) => each.language === 'sh' && each.code.includes('publish next'))!;
+    const command = [process.execPath, ...commandArgs([])].join(' ');
+    await promisify(execFile)(
+      'sh',
+      ['-ec', code.replaceAll('npx metro-forecast', command).replaceAll('$PWD', folder)],
+      {
+        cwd: folder,
+      },
+    );
+    while (seen.size < 2) await new Promise((next) => setTimeout(next, 20));
+    done = true;
+    await watching;
+    for (const body of seen) expect(body).to.contain('"26420"');
   });
 
   it('shows a configuration that loads', async () => {

@@ -2,10 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { RedisCache } from '../../core/cache/redis-cache.js';
-import type { Decision } from '../../core/contracts/limiter.js';
+import { type Decision, WINDOW_MS } from '../../core/contracts/limiter.js';
+import { systemClock } from '../../core/contracts/runtime.js';
 import { RedisLimiter } from '../../core/limiter/redis-limiter.js';
-import { connectRedis, type RedisConnection } from '../../core/redis.js';
-import type { RedisConfig } from '../../core/redis-config.js';
+import type { RedisConfig } from '../../core/redis/config.js';
+import { connectRedis, type RedisConnection } from '../../core/redis/connection.js';
 import { keptLogger } from '../support/kept-logger.js';
 import { bucketsOf, countedIn, keyOf } from '../support/limiter-window.js';
 import {
@@ -26,8 +27,12 @@ const connect = async (config: Omit<RedisConfig, 'keyPrefix' | 'timeoutMs' | 'co
   return redis;
 };
 
+/** One that has run for a minute, so that it has its whole share. */
 const createLimiter = (redis: RedisConnection) => {
-  const limiter = new RedisLimiter({ redis, replicas: 2, logger: keptLogger() });
+  let aheadMs = 0;
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
+  const limiter = new RedisLimiter({ redis, replicas: 2, clock, logger: keptLogger() });
+  aheadMs = WINDOW_MS;
   closers.push(() => void limiter.close());
   return limiter;
 };
@@ -108,7 +113,7 @@ describe('on a Redis Cluster of three', () => {
   });
 
   it('the cache builds once for all', async () => {
-    const connections = [await connectCluster(), await connectCluster()];
+    const connections = [await connectCluster(5000), await connectCluster(5000)];
     let builds = 0;
     const caches = connections.map((redis) => new RedisCache({ redis, logger: keptLogger() }));
     const values = await Promise.all(caches.map((cache) => cache.getOrBuild('status', 60, async () => `${++builds}`)));
@@ -120,7 +125,7 @@ describe('on a Redis Cluster of three', () => {
   });
 
   it('a slot that moves under load: nothing is refused, nothing is counted twice, and nobody falls back', async () => {
-    const limiters = [createLimiter(await connectCluster()), createLimiter(await connectCluster())];
+    const limiters = [createLimiter(await connectCluster(5000)), createLimiter(await connectCluster(5000))];
     const subject = 'key:moving';
     const { key, slot } = await placeOf(subject);
     const owner = nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3));

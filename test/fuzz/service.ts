@@ -6,8 +6,8 @@ import { writeTemplate } from '../../cli/template.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import { openDirectory } from '../../core/dataset/directory.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { packageRoot } from '../../core/files/package.js';
 import { formatKeyFile } from '../../core/keys/key-file.js';
-import { packageRoot } from '../../core/package-root.js';
 import type { Market } from '../../metro/collections.js';
 import { commandArgs, runProcess } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
@@ -47,7 +47,7 @@ const installPlugins = async (folder: string): Promise<void> => {
 /** The embedded sample, with what the plugins read. */
 const writeDataset = async (folder: string): Promise<string> => {
   const directory = join(folder, 'dataset');
-  await cp(join(packageRoot, 'dataset'), directory, { recursive: true });
+  await cp(join(packageRoot, 'metro/dataset'), directory, { recursive: true });
   const { manifest } = await openDirectory(directory);
   const markets = await rowsOf<Market>(directory, 'markets');
   const permits = markets.flatMap(({ cbsa }) => PERMIT_MONTHS.map((month, i) => ({ cbsa, month, units: 10 + i })));
@@ -74,7 +74,7 @@ export const startFuzzedService = async (adapter: AdapterName): Promise<FuzzedSe
     const { key, record } = newKey();
     await writeFile(join(folder, 'keys.json'), formatKeyFile([record]));
     const config = join(folder, 'config.json');
-    const ours = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
+    const ours = ['markets', 'forecasts', 'observations', 'signals', 'vintages', 'status', 'docs', 'explore'];
     const sections = {
       adapter: await adapterConfig(adapter),
       plugins: [...ours, 'metro-forecast-permits', `./${WRITTEN_PLUGIN}/index.js`],

@@ -2,20 +2,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { DirectoryManifest } from '../../core/dataset/manifest.js';
-import { manifestFaults } from '../../core/dataset/read-manifest.js';
+import { type DirectoryManifest, manifestFaults } from '../../core/dataset/manifest.js';
 import { schemaFiles } from '../../core/dataset/schema-files.js';
-import { packageRoot } from '../../core/package-root.js';
-import { compileSchema } from '../../core/schema.js';
+import { packageRoot } from '../../core/files/package.js';
+import { compileSchema } from '../../core/validation/compile-schema.js';
 import { collections } from '../../metro/collections.js';
 
-const dataset = join(packageRoot, 'dataset');
+const dataset = join(packageRoot, 'metro/dataset');
 const folder = join(packageRoot, 'docs', 'schemas');
 const read = (path: string) => readFileSync(path, 'utf8');
 const schemaOf = (name: string) => JSON.parse(read(join(folder, `${name}.schema.json`)));
 
 describe('docs/schemas', () => {
-  it('are those of the declared collections (node dist/metro/write-schemas.js && npm run format)', () => {
+  it('are those of the declared collections (`npm run schemas` writes them)', () => {
     const generated = schemaFiles(collections);
     expect(readdirSync(folder).sort()).to.deep.equal(Object.keys(generated).sort());
     for (const [name, schema] of Object.entries(generated)) {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { createApp } from '../../app/create-app.js';
 import { loadConfig } from '../../app/load-config.js';
+import { metroService } from '../../metro/service.js';
 import { request } from '../support/http-client.js';
 import { startTestApp } from '../support/test-app.js';
 
@@ -10,9 +11,9 @@ const plugins = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
 describe('the Metro Forecast API', () => {
   it('is named in its document and its realm without a setting', async () => {
-    const service = await startTestApp({ config: { plugins, auth: { keys: 'memory' } } });
+    const service = await startTestApp({ config: { plugins: [...plugins, 'vintages'], auth: { keys: 'memory' } } });
     try {
-      const { description, ...info } = (await service.get('/openapi.json')).json.info;
+      const { description, 'x-changes': changes, ...info } = (await service.get('/openapi.json')).json.info;
       expect(info).to.deep.equal({
         title: 'Metro Forecast API',
         version: '1.0.0',
@@ -20,12 +21,30 @@ describe('the Metro Forecast API', () => {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'The operator of this service' },
       });
+      // Where all plugins are there, none of what has changed is left out, nor are its endpoints.
+      expect(changes).to.deep.equal(metroService.changes);
       // The text of version 1.0.0 of the package.
       expect(createHash('sha256').update(description).digest('hex')).to.equal(
         'abf97aec767aa0feec1d810f4d300424a7a0b09da236c413298ec59128f77bbf',
       );
       const { headers } = await request(`${service.url}/markets`);
       expect(headers['www-authenticate']).to.equal('Bearer realm="Metro Forecast API"');
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('leaves what has changed in endpoints that it lacks out of its document', async () => {
+    const service = await startTestApp({ config: { plugins: ['markets'], auth: { keys: 'memory' } } });
+    try {
+      const { paths, info } = (await service.get('/openapi.json')).json;
+      const served = Object.values<{ get: { operationId: string } }>(paths).map(({ get }) => get.operationId);
+      const named = info['x-changes'].flatMap(({ operations = [] }: { operations?: string[] }) => operations);
+      expect(named).to.include.members(['listMarkets', 'listAreas', 'getMarketHistory']);
+      expect(served).to.include.members(named);
+      expect(info['x-changes'].map(({ summary }: { summary: string }) => summary)).to.not.include(
+        'The backtest has `base_rate_up`, `declines` and `declines_called`.',
+      );
     } finally {
       await service.close();
     }

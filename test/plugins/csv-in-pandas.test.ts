@@ -1,7 +1,7 @@
 /** Every list, as CSV, loads in pandas as it is: with the types of its schema, and the values of its JSON. */
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { HOUSTON } from '../support/fixture.js';
 import { needPandas } from '../support/pandas.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
@@ -57,7 +57,7 @@ describe('CSV in pandas', function () {
 
   for (const [what, config] of [
     ['the fixture, with its nulls', {}],
-    ['the embedded sample', { adapter: { use: 'json', options: { path: join(packageRoot, 'dataset') } } }],
+    ['the embedded sample', { adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } } }],
   ] as const) {
     it(`has the types and values of every list of ${what}`, async function () {
       const python = await needPandas(this);

@@ -135,6 +135,8 @@ describe('plugin forecasts', () => {
       {
         group: 'B',
         n: 1,
+        mean_point: 7.5,
+        mean_realized: -2,
         mae_pp: 9.5,
         benchmark_mae_pp: 1,
         bias_pp: -9.5,
@@ -147,12 +149,15 @@ describe('plugin forecasts', () => {
         always_up_hit_rate: 0,
         declines: 1,
         declines_called: 0,
+        decline_calls: 0,
         decline_share: 1,
         predicted_decline_share: 0.1,
       },
       {
         group: 'C',
         n: 1,
+        mean_point: 3.1,
+        mean_realized: 4.5,
         mae_pp: 1.4,
         benchmark_mae_pp: 3,
         bias_pp: 1.4,
@@ -164,6 +169,7 @@ describe('plugin forecasts', () => {
         always_up_hit_rate: 1,
         declines: 0,
         declines_called: 0,
+        decline_calls: 0,
         decline_share: 0,
         predicted_decline_share: 0.2,
       },
@@ -178,6 +184,15 @@ describe('plugin forecasts', () => {
       expect(data.reduce((sum: number, { n }: { n: number }) => sum + n, 0)).to.equal(2);
     });
   }
+
+  it('GET /forecast-backtest/breakdown?since= and until= leave out other targets', async () => {
+    const rows = async (query: string) =>
+      (await service.get(`/forecast-backtest/breakdown?by=year&${query}`)).json.data;
+    const [{ n }] = await rows('since=2025-01-01&until=2025-12-31');
+    expect(n).to.equal(2);
+    expect(await rows('until=2024-12-31')).to.deep.equal([]);
+    expect(await rows('since=2026-01-01')).to.deep.equal([]);
+  });
 
   it('GET /forecast-backtest/breakdown without what to group by, or by anything else, is a 400', async () => {
     expect((await service.get('/forecast-backtest/breakdown')).json.code).to.equal('missing_parameter');

@@ -26,6 +26,9 @@ describe('GET /', () => {
       expect(headers['vary']).to.include('Accept');
       expect(json).to.deep.include({ title: 'A & <B>', version: '1.0.0', summary: 'All of it.' });
       expect(json.links.map(({ rel, href }: { rel: string; href: string }) => [rel, href])).to.deep.equal([
+        ['service-doc', '/docs/calling'],
+        ['service-doc', '/docs/vintages'],
+        ['service-doc', '/docs/csv'],
         ['service-doc', '/docs/methodology'],
         ['service-doc', '/docs'],
         ['service-doc', '/explore'],

@@ -1,6 +1,6 @@
 /** The endpoints of the markets group, through real HTTP. */
 import { expect } from 'chai';
-import { ATLANTA, collections, HOUSTON, TUCSON } from '../support/fixture.js';
+import { ATLANTA, collections, documents, HOUSTON, TUCSON } from '../support/fixture.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 describe('plugin markets', () => {
@@ -113,8 +113,31 @@ describe('plugin markets', () => {
     expect([missing.status, missing.json.code]).to.deep.equal([404, 'area_not_found']);
   });
 
+  it('GET /markets/{cbsa}/history?fields= has the standard errors, null where there is none', async () => {
+    const [, ...others] = collections.hpi;
+    const hpi = [{ ...collections.hpi[0]!, standard_error: 2.62 }, ...others].map((row) => ({ ...row }));
+    const other = await startTestApp({ collections: { ...documents, hpi } });
+    try {
+      const history = `/markets/${ATLANTA}/history`;
+      const { text } = await other.get(history);
+      expect(text).to.equal((await service.get(history)).text);
+      const { json } = await other.get(`${history}?fields=standard_error,value&until=2025-04-01`);
+      expect(json.data).to.deep.equal([
+        { value: 200, standard_error: 2.62 },
+        { value: 202.5, standard_error: null },
+      ]);
+      const csv = await other.get(`${history}?fields=period_start,standard_error&until=2025-04-01&format=csv`);
+      expect(csv.text).to.equal('period_start,standard_error\r\n2025-01-01,2.62\r\n2025-04-01,\r\n');
+      expect((await other.get(`${history}?format=csv`)).text.split('\r\n')[0]).to.equal('period_start,value');
+      const wrong = await other.get(`${history}?fields=error`);
+      expect([wrong.status, wrong.json.details[0].name]).to.deep.equal([400, 'fields']);
+    } finally {
+      await other.close();
+    }
+  });
+
   for (const [target, advice] of [
-    ['/markets?limit=5', 'It has: state, signal, risk_score, sort, format, as_of.'],
+    ['/markets?page=5', 'It has: state, signal, risk_score, sort, fields, limit, after, format, as_of.'],
     ['/markets/12060?limit=5', 'It has: as_of.'],
   ] as const) {
     it(`GET ${target} is a 400 unknown_parameter`, async () => {

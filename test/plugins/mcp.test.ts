@@ -70,6 +70,7 @@ describe('the plugin mcp', () => {
         'list_series',
         'list_signals',
         'get_status',
+        'get_ready',
         'get_health',
       ]);
       const document = (await app.get('/openapi.json')).json;
@@ -133,7 +134,7 @@ describe('the plugin mcp', () => {
       const long = await call(client, 'list_observations', { series_id: 'metro_hpi' });
       expect(long.isError).to.equal(true);
       expect(long.text).to.match(
-        /^The answer has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "until" or "cbsa"/,
+        /^The result has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "until" or "cbsa"/,
       );
       expect((await call(client, 'get_market', { cbsa: fixture.HOUSTON })).isError).to.equal(false);
     } finally {
@@ -191,6 +192,58 @@ describe('the plugin mcp', () => {
     expect([below.status, below.json.code]).to.deep.equal([404, 'route_not_found']);
   });
 
+  it('refuses batches, of which each message would be a request, without calling any tool', async () => {
+    for (const batch of [new Array(100).fill(LIST_MARKETS), [LIST_MARKETS], ' \n[', [[]]]) {
+      const { status, json, text } = await post(app, app.key, batch);
+      expect([status, json.error.code, json.id]).to.deep.equal([400, -32600, null]);
+      expect(json.error.message).to.match(/^Batches are not taken: send each message in a POST of its own/);
+      expect(text.length).to.be.below(300);
+    }
+  });
+
+  it('refuses a message that nests deeply, and reads brackets in texts as texts', async () => {
+    const nested = (depth: number) =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_markets","arguments":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
+    for (const message of [nested(31), nested(30_000), '{"a":'.repeat(5000), `{"a":${'[{"b":'.repeat(5000)}`]) {
+      const { status, json } = await post(app, app.key, message);
+      expect([status, json.error.code]).to.deep.equal([400, -32600]);
+      expect(json.error.message).to.match(/more than 32 levels/);
+    }
+    const since = performance.now();
+    expect((await post(app, app.key, `"${'\\"'.repeat(32_000)}`)).status).to.equal(400);
+    expect(performance.now() - since).to.be.below(1000);
+    const brackets = { name: 'get_market', arguments: { cbsa: '\\"[{'.repeat(100) } };
+    expect((await post(app, app.key, { ...LIST_MARKETS, params: brackets })).status).to.equal(200);
+  });
+
+  it('is not called by pages of other origins, nor under names that are not allowed', async () => {
+    const from = async ({ origin, key }: TestApp, headers: Record<string, string>) =>
+      (await post({ origin }, key, LIST_MARKETS, '/mcp', headers)).status;
+    const strict = await startTestApp({
+      config: {
+        plugins: [
+          ...PLUGINS,
+          { use: 'mcp', options: { allowedOrigins: ['https://assistant.test'], allowedHosts: ['127.0.0.1'] } },
+        ],
+      },
+    });
+    try {
+      for (const origin of ['http://rebound.test', 'https://assistant.test', 'null', 'http://localhost.rebound.test']) {
+        expect(await from(app, { Origin: origin }), origin).to.equal(403);
+      }
+      for (const origin of ['http://localhost:6274', 'http://127.0.0.1', 'https://[::1]:8443']) {
+        expect(await from(app, { Origin: origin }), origin).to.equal(200);
+      }
+      expect(await from(app, { Host: 'any.test' })).to.equal(200);
+      expect(await from(strict, {})).to.equal(200);
+      expect(await from(strict, { Origin: 'https://assistant.test' })).to.equal(200);
+      expect(await from(strict, { Origin: 'https://assistant.test:8443' })).to.equal(403);
+      expect(await from(strict, { Host: 'rebound.test' })).to.equal(403);
+    } finally {
+      await strict.close();
+    }
+  });
+
   it('refuses a body that is too large, or is none of the protocol', async () => {
     const large = await post(app, app.key, { ...LIST_MARKETS, params: { name: 'x'.repeat(100_000) } });
     expect(large.status).to.equal(413);
@@ -230,7 +283,13 @@ const LIST_MARKETS = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { na
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
 /** A request of the protocol by hand. */
-const post = ({ origin }: Pick<TestApp, 'origin'>, key: string | undefined, message: unknown, path = '/mcp') =>
+const post = (
+  { origin }: Pick<TestApp, 'origin'>,
+  key: string | undefined,
+  message: unknown,
+  path = '/mcp',
+  more: Record<string, string> = {},
+) =>
   request(`${origin}${path}`, {
     method: 'POST',
     headers: {
@@ -238,6 +297,7 @@ const post = ({ origin }: Pick<TestApp, 'origin'>, key: string | undefined, mess
       'Content-Type': 'application/json',
       Accept: 'application/json, text/event-stream',
       'MCP-Protocol-Version': '2025-06-18',
+      ...more,
     },
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { defaultRules } from '../../metro/forecast/default-rules.js';
 import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
 import { request } from '../support/http-client.js';
@@ -29,7 +29,7 @@ describe('the methodology in Chromium', () => {
 
   before(async function () {
     this.timeout(60_000);
-    const adapter = { use: 'json', options: { path: join(packageRoot, 'dataset') } };
+    const adapter = { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } };
     const plugins = ['docs', 'markets', 'forecasts', 'signals', 'observations', 'status'];
     app = await startTestApp({ config: { adapter, plugins, server: BROWSED } });
     browser = await openBrowser(this, { origin: app.origin });
@@ -40,8 +40,10 @@ describe('the methodology in Chromium', () => {
   });
 
   it('GET /docs/methodology is its own page also where /docs was mounted first', async () => {
-    expect((await request(`${app.origin}/docs/methodology`)).text).to.include('<title>Methodology</title>');
-    expect((await request(`${app.origin}/docs`)).text).to.include('<title>API reference</title>');
+    expect((await request(`${app.origin}/docs/methodology`)).text).to.include(
+      '<title>Methodology – Metro Forecast API</title>',
+    );
+    expect((await request(`${app.origin}/docs`)).text).to.include('<title>Metro Forecast API – API reference</title>');
   });
 
   it('shows the whole text at once, and no figures before it has a key', async () => {
@@ -58,7 +60,7 @@ describe('the methodology in Chromium', () => {
     const { page } = browser;
     await page.getByLabel('API key').fill(app.key);
     await page.getByRole('button', { name: 'Use this key' }).click();
-    for (const name of ['coefficients', 'rules', 'grades', 'years', 'period'])
+    for (const name of ['coefficients', 'rules', 'grades', 'signals', 'years', 'period', 'record'])
       await page.waitForSelector(`[data-figures="${name}"] table`);
     const cells = (name: string) => page.locator(`[data-figures="${name}"] tbody tr`).allTextContents();
 
@@ -77,7 +79,33 @@ describe('the methodology in Chromium', () => {
     expect(await page.locator('form.key-form').count()).to.equal(0);
   });
 
+  for (const name of ['calling', 'vintages', 'csv']) {
+    it(`GET /docs/${name} sets its document whole: code, tables, and links to what is there`, async () => {
+      const { page } = browser;
+      await page.setViewportSize({ width: 390, height: 900 });
+      await page.goto(`${app.origin}/docs/${name}`);
+      await page.waitForSelector('main h1');
+      const written = await readFile(join(packageRoot, `docs/${name}.md`), 'utf8');
+      const blocks = [...written.matchAll(/^```.*\n([\s\S]*?)\n```$/gm)].map(([, code]) => code);
+      expect(blocks).to.have.length.above(0);
+      expect(await page.locator('main pre').allTextContents()).to.deep.equal(blocks);
+      const shown = await page.locator('main :is(p, li, td, th, h2)').allTextContents();
+      for (const text of shown) expect(text).to.not.match(/\]\(|\*\*|^\||^#/);
+      expect(await page.locator('.guides [aria-current]').getAttribute('href')).to.equal(`/docs/${name}`);
+      for (const link of await page.locator('a[href^="/docs"]').all()) {
+        const target = await link.getAttribute('href');
+        // The part after # stays in the browser.
+        expect((await request(`${app.origin}${target!.replace(/#.*/, '')}`)).status, target!).to.equal(200);
+      }
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);
+      expect(await accessibilityFaults(page)).to.deep.equal([]);
+      await page.setViewportSize({ width: 1280, height: 900 });
+    });
+  }
+
   it('is accessible, and complains about nothing', async () => {
+    await browser.page.goto(`${app.origin}/docs/methodology`);
+    await browser.page.waitForSelector('[data-figures="years"] table');
     expect(await accessibilityFaults(browser.page)).to.deep.equal([]);
     expect(browser.complaints).to.deep.equal([]);
   });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
-import { packageRoot, packageVersion } from '../../core/package-root.js';
+import { packageRoot, packageVersion } from '../../core/files/package.js';
 import { commandArgs } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
@@ -34,8 +34,7 @@ const faulty = definePlugin({
   ],
 });
 
-describe('the plugin opentelemetry', function () {
-  this.timeout(30_000);
+describe('the plugin opentelemetry', () => {
   let receiver: OtlpReceiver;
   let app: TestApp | undefined;
 

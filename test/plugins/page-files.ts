@@ -4,6 +4,15 @@ import { expect } from 'chai';
 import { request } from '../support/http-client.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
+/** Texts of the page's charts that are cut by their chart's edge or cover each other, as an expression for the browser. */
+export const LABEL_FAULTS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
+        const frame = plot.getBoundingClientRect();
+        const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
+        const outside = labels.filter(({ at }) => at.left < frame.left - 0.5 || at.right > frame.right + 0.5 || at.bottom > frame.bottom + 0.5);
+        const over = labels.filter((a, i) => labels.some((b, j) => j > i && a.at.left < b.at.right && b.at.left < a.at.right && a.at.top + 2 < b.at.bottom && b.at.top + 2 < a.at.bottom));
+        return [...outside, ...over].map(({ is }) => is);
+      })`;
+
 /** @param path of the mount. @param plugins that it needs beside itself */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
@@ -51,7 +60,9 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
         expect(status, target).to.equal(200);
         expect(headers['cache-control'], target).to.contain('immutable');
         expect(headers['content-type'], target).to.match(
-          { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg/ }[target.split('.').at(-1)!]!,
+          { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg/, md: /^text\/markdown/ }[
+            target.split('.').at(-1)!
+          ]!,
         );
         for (const [, module] of text.matchAll(/^(?:import .*|\}) from '\.\/([^']+)'/gm)) {
           // Named by the page too, so that no module waits for another.

@@ -201,6 +201,19 @@ describe('plugin status', () => {
     }
   });
 
+  it('GET /ready answers while storage cannot be read, and is a 503 while the process drains', async () => {
+    const away = await startTestApp();
+    try {
+      resolve(away.app.container, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));
+      const ready = await request(`${away.url}/ready`);
+      expect([ready.status, ready.json]).to.deep.equal([200, { status: 'ok' }]);
+      away.app.drain();
+      expect((await request(`${away.url}/ready`)).status).to.equal(503);
+    } finally {
+      await away.close();
+    }
+  });
+
   it('GET /health is a 503 while storage cannot be read', async () => {
     const away = await startTestApp();
     try {

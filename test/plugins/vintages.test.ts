@@ -1,9 +1,9 @@
 /** `as_of` through real HTTP: each vintage's own answers, on the adapters that keep versions; the others say so. */
 import { expect } from 'chai';
 import { resolve } from '../../app/container.js';
-import { memoryDataset } from '../../core/dataset/memory-dataset.js';
 import { datasetVersion } from '../support/dataset-version.js';
 import { ATLANTA, HOUSTON } from '../support/fixture.js';
+import { memoryDataset } from '../support/memory-dataset.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 

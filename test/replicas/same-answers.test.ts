@@ -4,7 +4,7 @@ import { MongoClient } from 'mongodb';
 import { resolve } from '../../app/container.js';
 import type { Clock } from '../../core/contracts/runtime.js';
 import { openDirectory } from '../../core/dataset/directory.js';
-import { createKey } from '../../core/keys/key-format.js';
+import { createKey } from '../../core/keys/key.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { request, type TestRequest, type TestResponse } from '../support/http-client.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
@@ -17,7 +17,7 @@ const LIMITS = ['1', '2', '5', '50', '0', '51', '-1', '1.5', 'x', '', '05', '1e1
 const SINCES = ['2025-09-01', '2025-09-02', '2099-01-01', '0001-01-01', '2025-02-30', '2025-9-1', 'x', ''];
 const SERIES = ['UNRATE', 'metro_hpi', 'EMPTY', 'unrate', 'NOPE', '', 'a%20b', '%F0%9F%8F%A0'];
 const LISTS = ['/markets', '/movers', '/forecast-backtest', '/forecasts', '/forecast-runs', '/series', '/signals'];
-const OTHERS = ['/status', '/health', '/openapi.json'];
+const OTHERS = ['/status', '/health', '/ready', '/openapi.json'];
 
 /** In other forms. Of `as_of` only what no store can answer: whether there are earlier versions is up to the store. */
 const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
@@ -72,6 +72,17 @@ const entries: readonly Entry[] = [
     .concat('/forecast-history', '/forecast-track')
     .flatMap((list) => SPANS.map((span) => `${list}?${span}`)),
   ...SPANS.map((span) => `/observations?series_id=metro_hpi&${span}`),
+  ...['limit=1', 'limit=1&format=ndjson', 'fields=name,cbsa&format=csv', 'fields=nam', 'limit=0', 'after=x'].flatMap(
+    (page) => ['/markets', '/forecasts', '/signals', '/movers'].map((list) => `${list}?${page}`),
+  ),
+  ...['level', 'change', 'log', 'yoy', 'real', 'pct'].flatMap((units) => [
+    `/observations?series_id=metro_hpi,UNRATE&cbsa=12060,26420&units=${units}`,
+    `/observations?series_id=UNRATE&units=${units}&format=csv`,
+  ]),
+  '/markets/12060/history?fields=value,standard_error&format=csv',
+  '/markets/12060/history?fields=error',
+  '/vintages',
+  '/vintages?limit=1',
   '/observations',
   '/observations?since=2025-09-01',
   '/observations?series_id=UNRATE&series_id=metro_hpi',

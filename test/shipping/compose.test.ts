@@ -1,4 +1,5 @@
 /** The Compose file is valid, and agrees with the configuration and the proxy that it names. */
+import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
 import { loadConfig } from '../../app/load-config.js';
@@ -42,6 +43,23 @@ describe('compose.yaml', () => {
     expect(upstreams).to.have.members(replicas.map(([name]) => name));
     for (const { ports = [] } of Object.values<Parsed>(services))
       for (const port of ports) expect(port).to.match(/^127\.0\.0\.1:/);
+  });
+
+  it('has Prometheus scrape every replica and read the alerts, and Grafana read what it mounts', () => {
+    const { scrape_configs, rule_files }: Parsed = load(read('config/observability/prometheus.yaml'));
+    const names = replicas.map(([name]) => `${name}:9464`);
+    expect(scrape_configs[0].static_configs[0].targets).to.have.members(names);
+    const mounted = (service: Parsed): [from: string, to: string][] =>
+      service.volumes.map((volume: string) => volume.split(':')).filter(([from]: string[]) => from!.startsWith('./'));
+    for (const [from] of [...mounted(services.prometheus), ...mounted(services.grafana)])
+      expect(existsSync(at(from)), from).to.equal(true);
+    const targets = mounted(services.prometheus).map(([, to]) => to);
+    expect(targets).to.include.members(rule_files.map((name: string) => `/etc/prometheus/${name}`));
+    const { providers }: Parsed = load(read('config/observability/grafana/dashboards/files.yaml'));
+    const dashboards = mounted(services.grafana).map(([, to]) => to);
+    expect(dashboards.some((to) => to.startsWith(`${providers[0].options.path}/`))).to.equal(true);
+    const { datasources }: Parsed = load(read('config/observability/grafana/datasources/prometheus.yaml'));
+    expect(services).to.include.keys(new URL(datasources[0].url).hostname);
   });
 
   it('names a version of every image that it does not build', () => {

@@ -1,8 +1,14 @@
 /** The image is well formed, complete, and starts what the package has. */
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { validate } from 'dockerfile-utils';
 import { loadConfig } from '../../app/load-config.js';
+import { peerDependencies } from '../../core/files/package.js';
 import { at, read } from '../support/shipped-files.js';
 
 /** The instructions of a Dockerfile, continued lines joined, as [name, rest]. */
@@ -18,7 +24,12 @@ const last = (name: string): string | undefined => final.findLast(([each]) => ea
 /** What the final stage takes from the tree that was built, as paths of the repository. */
 const copied = final
   .filter(([name]) => name === 'COPY')
-  .flatMap(([, rest]) => rest.split(/\s+/).slice(1, -1))
+  .flatMap(([, rest]) =>
+    rest
+      .split(/\s+/)
+      .filter((word) => !word.startsWith('--'))
+      .slice(0, -1),
+  )
   .map((path) => path.replace('/app/', ''));
 
 describe('Dockerfile', () => {
@@ -34,10 +45,13 @@ describe('Dockerfile', () => {
   it('copies what exists, and all that the package has', () => {
     const built = ['node_modules', 'dist'];
     expect(copied.filter((path) => !built.includes(path) && !existsSync(at(path)))).to.deep.equal([]);
-    const published = (JSON.parse(read('package.json')).files as string[])
-      .filter((path) => !path.startsWith('!'))
-      .map((path) => path.split('/')[0]);
-    expect(copied).to.include.members([...new Set(published), 'package.json', 'node_modules']);
+    const published = (JSON.parse(read('package.json')).files as string[]).filter((path) => !path.startsWith('!'));
+    // What people read, and an image does not.
+    const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'bench/results', 'compose.yaml'];
+    const missing = [...published, 'package.json', 'node_modules'].filter(
+      (path) => !pages.includes(path) && !copied.some((each) => path === each || path.startsWith(`${each}/`)),
+    );
+    expect(missing).to.deep.equal([]);
     expect(
       read('.dockerignore')
         .split('\n')
@@ -48,10 +62,31 @@ describe('Dockerfile', () => {
 
   it('runs the command line, as a user that is not root, with a check of its health', async () => {
     expect(last('USER')).to.equal('node');
-    expect(JSON.parse(last('ENTRYPOINT')!)).to.deep.equal(['node', 'bin/metro-forecast.js']);
-    expect(existsSync(at('bin/metro-forecast.js'))).to.equal(true);
+    expect(JSON.parse(last('ENTRYPOINT')!)).to.deep.equal(['node', 'cli/metro-forecast.js']);
+    expect(existsSync(at('cli/metro-forecast.js'))).to.equal(true);
     const { config } = await loadConfig({ env: {} });
     expect(last('EXPOSE')).to.equal(`${config.server.port}`);
-    expect(last('HEALTHCHECK')).to.contain(`|| ${config.server.port}}${config.server.basePath}/health`);
+    expect(last('HEALTHCHECK')).to.match(/CMD \["node", "cli\/metro-forecast.js", "ready"\]$/);
+  });
+
+  it('listens for more than its own loopback, and has a place to write to beside a root that it cannot', () => {
+    expect(last('ENV')!.split(' ')).to.include('HOST=0.0.0.0');
+    expect(final.find(([name, rest]) => name === 'RUN' && rest === 'install -d -o node -g node /data')).to.not.equal(
+      undefined,
+    );
+    expect(last('VOLUME')).to.equal('/data');
+  });
+
+  it('has the packages of every plugin among those that it keeps, and packages of tests not', async () => {
+    const [, script] = /node -e "([^"]+)"/.exec(all('RUN').find((each) => each.includes('npm prune --omit=dev'))!)!;
+    const folder = await mkdtemp(join(tmpdir(), 'dockerfile-'));
+    await copyFile(at('package.json'), join(folder, 'package.json'));
+    await promisify(execFile)(process.execPath, ['-e', script!], { cwd: folder });
+    const { dependencies, devDependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    await rm(folder, { recursive: true });
+    const names = Object.keys(peerDependencies).filter((name) => name !== 'fast-check');
+    expect(dependencies).to.include.keys(names).and.not.have.property('fast-check');
+    expect(Object.keys(devDependencies).filter((name) => name in dependencies)).to.deep.equal([]);
+    expect(devDependencies).to.have.property('mocha');
   });
 });

@@ -108,3 +108,28 @@ export const nginx = once(async () => {
     throw missing('nginx', cause);
   });
 });
+
+/**
+ * A program that is tried where it can be had and no server of the tests: on the PATH, in the cache, or out of its
+ * package of Debian, which is unpacked and not installed.
+ * @param name of the program
+ * @param debian the package that holds it
+ */
+export const findTool = async (name: string, debian = name): Promise<string> => {
+  const cached = join(cacheFolder, name);
+  const found = onPath(name) ?? (existsSync(cached) ? cached : undefined);
+  if (found) return found;
+  if (!onPath('apt-get')) throw new Error(`There is no ${name}, and no apt-get to fetch it with.`);
+  say(`Fetching ${name} with apt-get, for the tests ...`);
+  await mkdir(cacheFolder, { recursive: true });
+  const folder = await mkdtemp(join(cacheFolder, 'download-'));
+  try {
+    await run('apt-get', ['download', '-q', debian], { cwd: folder });
+    const [file] = await readdir(folder);
+    await run('dpkg-deb', ['-x', file!, 'root'], { cwd: folder });
+    await rename(join(folder, 'root/usr/bin', name), cached);
+    return cached;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};

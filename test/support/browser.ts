@@ -88,16 +88,14 @@ const listen = (page: Page, origin: string): string[] => {
   return complaints;
 };
 
-/** The serious and critical findings of axe on what the page shows, each as a sentence. */
+/** What axe finds on what the page shows, of all levels, each as a sentence. */
 export const accessibilityFaults = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe());
   return page.evaluate(async () => {
     // biome-ignore lint/suspicious/noExplicitAny: defined by the script above, in the browser
     const { violations } = await (globalThis as any).axe.run({ resultTypes: ['violations'] });
-    return violations
-      .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }: { id: string; nodes: { target: string[]; failureSummary: string }[] }) =>
-        [id, ...nodes.map(({ target, failureSummary }) => `${target.join(' ')}: ${failureSummary}`)].join('\n'),
-      );
+    return violations.map(({ id, nodes }: { id: string; nodes: { target: string[]; failureSummary: string }[] }) =>
+      [id, ...nodes.map(({ target, failureSummary }) => `${target.join(' ')}: ${failureSummary}`)].join('\n'),
+    );
   });
 };

@@ -18,11 +18,11 @@ describe('readCoverage()', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'coverage-test-'));
     const program = `
-      import { nearest } from ${JSON.stringify(join(compiled, 'core/nearest.js'))};
-      import { BoundedMap } from ${JSON.stringify(join(compiled, 'core/bounded-map.js'))};
+      import { nearest } from ${JSON.stringify(join(compiled, 'core/validation/nearest.js'))};
+      import { LruMap } from ${JSON.stringify(join(compiled, 'core/cache/lru-map.js'))};
       nearest('prot', ['port', 'zzzzz']);
       nearest('zz', []);
-      new BoundedMap(1).clear();`;
+      new LruMap(1).clear();`;
     const env = { ...process.env, NODE_V8_COVERAGE: folder };
     await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
     // Of a process that was killed.
@@ -32,18 +32,18 @@ describe('readCoverage()', () => {
   after(() => rm(folder, { recursive: true, force: true }));
 
   it('misses no line of a file that ran whole', () => {
-    expect(of('core/nearest.ts').missed).to.deep.equal([]);
-    expect(of('core/nearest.ts').lines).to.be.greaterThan(3);
+    expect(of('core/validation/nearest.ts').missed).to.deep.equal([]);
+    expect(of('core/validation/nearest.ts').lines).to.be.greaterThan(3);
   });
 
   it('misses the lines of the functions that were not called', () => {
-    const { lines, missed } = of('core/bounded-map.ts');
+    const { lines, missed } = of('core/cache/lru-map.ts');
     expect(missed).to.have.length.within(8, lines - 5);
     for (const [at, line] of missed.entries()) expect(line).to.be.greaterThan(missed[at - 1] ?? 7);
   });
 
   it('misses every line of a file that nobody loaded', () => {
-    const { lines, missed } = of('core/breaker.ts');
+    const { lines, missed } = of('core/redis/breaker.ts');
     expect(missed).to.have.length(lines);
   });
 

@@ -1,6 +1,6 @@
 /** Keys for tests, with records as a store keeps them. */
 import type { KeyRecord } from '../../core/contracts/keys.js';
-import { newKey as makeKey } from '../../core/keys/new-key.js';
+import { newKey as makeKey } from '../../core/keys/key.js';
 
 const MADE = Date.parse('2026-01-01T00:00:00Z');
 

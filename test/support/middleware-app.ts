@@ -1,7 +1,7 @@
 /** A service whose plugin has middleware that each test chooses: its own, around the whole service, and in a mount. */
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
-import { collection, dataRoute, definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
+import { dataRoute, definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import { ApiError, defineError } from '../../core/errors.js';
 import * as metro from '../../metro/collections.js';
 import mcp from '../../plugins/mcp/index.js';
@@ -56,7 +56,7 @@ export const startMiddlewareApp = async (config: Readonly<Record<string, unknown
     name: 'things',
     version: '1.0.0',
     description: 'Has middleware.',
-    collections: [collection(metro.markets)],
+    collections: [metro.markets],
     middleware: () => [(ctx, next) => compose([...chosen.own])(ctx, next)],
     serviceMiddleware: () => [(ctx, next) => compose([...chosen.around])(ctx, next)],
     routes: () => [
@@ -67,7 +67,7 @@ export const startMiddlewareApp = async (config: Readonly<Record<string, unknown
         response: { description: 'All.', schema: rows, example: { data: [] } },
         handler: async () => ({ data: THINGS }),
       }),
-      dataRoute<{ id: number }>({
+      dataRoute({
         path: '/things/{id}',
         operationId: 'getThing',
         summary: 'A thing',

@@ -1,7 +1,7 @@
 /** nginx with the configuration that is shipped, its addresses and folder replaced by those of a test. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { nginx } from './binaries.js';
 import { request } from './http-client.js';
 import { type Server, startServer } from './server-process.js';

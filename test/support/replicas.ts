@@ -5,7 +5,7 @@ import { createContainer, resolve } from '../../app/container.js';
 import { loadConfig } from '../../app/load-config.js';
 import { loadModules } from '../../app/load-modules.js';
 import { openDirectory } from '../../core/dataset/directory.js';
-import { packageRoot } from '../../core/package-root.js';
+import { packageRoot } from '../../core/files/package.js';
 import { commandArgs, runProcess } from './command-process.js';
 import { request } from './http-client.js';
 import { newKey } from './key-record.js';

@@ -1,7 +1,7 @@
 /** The search for secrets, by secrets that were put there. */
 import { createHash } from 'node:crypto';
 import { assert } from 'chai';
-import { createKey } from '../../core/keys/key-format.js';
+import { createKey } from '../../core/keys/key.js';
 import { findSecrets } from './secret-forms.js';
 
 describe('findSecrets()', () => {

@@ -61,11 +61,12 @@ export const startTestApp = async ({
     const written = {
       server: { port: 0 },
       adapter: { use: 'json', options: { path: 'dataset', pollMs: 50 } },
-      plugins: ['markets', 'forecasts', 'observations', 'signals', 'status'],
+      plugins: ['markets', 'forecasts', 'observations', 'signals', 'vintages', 'status'],
       auth: { realm: 'metro-forecast', keys: { use: 'memory' } },
       limits: { requestsPerMinute: 100_000 },
       log: { level: 'silent' },
       ...config,
+      http: { responseCheck: 'refuse', ...(config['http'] as object | undefined) },
     };
     await writeFile(path, JSON.stringify(written));
     const keys = new MemoryKeyStore();

@@ -1,11 +1,14 @@
-/** The index in logs as models read it: gaps inside a series are closed, its ends are not extended. */
+/**
+ * The logarithm of each market's index, quarter by quarter, as models read it. Quarters missing between two values are
+ * interpolated; those before the first and after the last stay missing.
+ */
 
 export interface LogHistory {
   /** Quarters seen so far. */
   readonly length: number;
-  /** Values seen so far, by market; interpolated ones do not count. */
-  readonly values: Int32Array;
-  /** Takes the next quarter. A value after a gap fills the gap in, linearly in logs. */
+  /** How many values each market has had so far, without interpolated ones. */
+  readonly counts: Int32Array;
+  /** Takes the levels of the next quarter, `NaN` where there is none. A value after a gap fills it, linearly in logs. */
   push(levels: Float64Array): void;
   /** 100 x the log of the index, by market, at the quarter of this number; `NaN` outside a market's series. */
   at(quarter: number): Float64Array;
@@ -13,8 +16,8 @@ export interface LogHistory {
 
 export const createLogHistory = (markets: number): LogHistory => {
   const logs: Float64Array[] = [];
-  const values = new Int32Array(markets);
-  const newest = new Int32Array(markets).fill(-1);
+  const counts = new Int32Array(markets);
+  const newestQuarter = new Int32Array(markets).fill(-1);
 
   const closeGap = (market: number, from: number, to: number): void => {
     const start = at(from)[market] as number;
@@ -24,7 +27,7 @@ export const createLogHistory = (markets: number): LogHistory => {
   const at = (quarter: number): Float64Array => logs[quarter] as Float64Array;
 
   return {
-    values,
+    counts,
     at,
     get length() {
       return logs.length;
@@ -33,10 +36,10 @@ export const createLogHistory = (markets: number): LogHistory => {
       const now = logs.push(levels.map((level) => 100 * Math.log(level))) - 1;
       for (let market = 0; market < markets; market++) {
         if (Number.isNaN(levels[market])) continue;
-        const before = newest[market] as number;
+        const before = newestQuarter[market] as number;
         if (before >= 0 && before < now - 1) closeGap(market, before, now);
-        newest[market] = now;
-        values[market] = (values[market] as number) + 1;
+        newestQuarter[market] = now;
+        counts[market] = (counts[market] as number) + 1;
       }
     },
   };

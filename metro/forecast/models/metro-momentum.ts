@@ -128,7 +128,7 @@ export const metroMomentum: ForecastModel = {
       const long = growthOver(LONG_QUARTERS);
       const rows = new Float64Array(markets.length * WIDTH).fill(Number.NaN);
       for (let market = 0; market < markets.length; market++) {
-        if ((history.values[market] as number) < minValues) continue;
+        if ((history.counts[market] as number) < minValues) continue;
         const run = Number.isNaN(long[market]) ? 0 : (long[market] as number);
         const share = run / LONG_QUARTERS;
         const [g4, v] = [year[market] as number, neighbours[market] as number];

@@ -25,7 +25,7 @@ export const persistence: ForecastModel = {
       const current = history.at(now);
       const before = history.at(now - HORIZON_QUARTERS);
       return current.map((log, market) =>
-        (history.values[market] as number) < minValues
+        (history.counts[market] as number) < minValues
           ? Number.NaN
           : 100 * Math.expm1((log - (before[market] as number)) / 100),
       );

@@ -35,7 +35,7 @@ export const pooledMomentum: ForecastModel = {
     const seen: Float64Array[] = [];
     const row = new Float64Array(4);
 
-    /** Fills `row` with a market's regressors at a quarter; answers whether it has all of them. */
+    /** Fills `row` with a market's regressors at a quarter; returns whether the market has all of them. */
     const regressors = (market: number, quarter: number, growth: GroupGrowth): boolean => {
       const log = history.at(quarter)[market] as number;
       row[0] = 1;
@@ -53,7 +53,7 @@ export const pooledMomentum: ForecastModel = {
       if (origin) outcomes.push(levels.map((level, market) => percentChange(origin[market], level)));
 
       const points = new Float64Array(markets.length).fill(Number.NaN);
-      const enough = history.values.map((count) => (count >= minValues ? 1 : 0));
+      const enough = history.counts.map((count) => (count >= minValues ? 1 : 0));
       const fit = createLeastSquares(row.length);
       for (let quarter = 4; quarter < outcomes.length; quarter++) {
         const outcome = outcomes[quarter] as Float64Array;

@@ -10,7 +10,7 @@ const PRIOR_ERRORS = 20;
 const RECENT_ORIGINS = 8;
 /**
  * Quarters of a panel before its first forecasts count: what a model that has seen little gets wrong says
- * little about it later. Fifteen years hold at least one cycle of house prices.
+ * little about it later. Fifteen years have at least one cycle of house prices.
  */
 const WARM_UP_QUARTERS = 60;
 

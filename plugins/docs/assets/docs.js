@@ -1,91 +1,72 @@
-/** The reference page: the OpenAPI document, endpoint by endpoint, in the order of its tags. */
-import { getJson, getKey, setKey } from './api.js';
+/** The reference: the OpenAPI document part by part, with contents, search, and a link to every place. */
+import { getJson } from './api.js';
+import { contentsOf, followReading, startDrawer } from './contents.js';
 import { find, h } from './dom.js';
-import { keyForm } from './key-form.js';
+import { inline } from './markdown.js';
+import { modelOf } from './model.js';
 import { operationSection } from './operation.js';
+import { authentication, changesPart, errorsPart, headersPart, introduction } from './overview.js';
 import { problemView } from './problems.js';
-import { inline, prose } from './prose.js';
+import { startSearch } from './search.js';
 
-/** @typedef {Record<string, any>} Any */
-/** @typedef {{ name: string, description: string, operations: { path: string, operation: Any }[] }} Group */
+/** @typedef {import('./model.js').Model} Model */
 
-/** @param {Any} document @returns {Group[]} */
-const groupsOf = (document) => {
-  const described = new Map(
-    (document['tags'] ?? []).map((/** @type {Any} */ tag) => [tag['name'], tag['description'] ?? '']),
+/** @param {Model} model */
+const partsOf = (model) => {
+  const { groups, operations, errors, changes } = model;
+  const paths = new Map(operations.map(({ id, path }) => [id, path]));
+  const everywhere = new Set(
+    errors.filter((error) => error.operations.length === operations.length).map(({ code }) => code),
   );
-  /** @type {Map<string, Group>} */
-  const groups = new Map();
-  for (const name of described.keys()) groups.set(name, { name, description: described.get(name), operations: [] });
-  for (const [path, item] of Object.entries(document['paths'])) {
-    const operation = /** @type {Any} */ (item)['get'];
-    if (!operation) continue;
-    const name = operation['tags']?.[0] ?? 'other';
-    /** @type {Group} */
-    const group = groups.get(name) ?? { name, description: '', operations: [] };
-    group.operations.push({ path, operation });
-    groups.set(name, group);
-  }
-  return [...groups.values()].filter(({ operations }) => operations.length > 0);
+  /** @type {Set<string>} */
+  const listed = new Set();
+  const context = { everywhere, listed, pathOf: (/** @type {string} */ id) => paths.get(id) ?? id };
+  return [
+    introduction(model),
+    authentication(),
+    ...groups.flatMap(({ name, description, operations }) => [
+      h('div', { class: 'group-head' }, h('h2', {}, name), h('p', {}, ...inline(description))),
+      ...operations.map((operation) => operationSection(operation, context)),
+    ]),
+    errorsPart(model),
+    headersPart(model),
+    ...(changes.length > 0 ? [changesPart(model)] : []),
+  ];
 };
 
-/** @param {readonly Group[]} groups */
-const contents = (groups) =>
-  groups.map(({ name, operations }) =>
-    h(
-      'div',
-      {},
-      h('p', { class: 'group' }, name),
-      h(
-        'ul',
-        {},
-        ...operations.map(({ path, operation }) => h('li', {}, h('a', { href: `#${operation['operationId']}` }, path))),
-      ),
-    ),
-  );
-
-/** The form while there is no key; then only that there is one. */
-const keyPlace = () => {
-  const place = h('div');
-  const show = () => {
-    find('#forget').hidden = getKey() === '';
-    place.replaceChildren(
-      getKey() === ''
-        ? keyForm({ heading: 'Enter your API key to try the endpoints' })
-        : h('p', { class: 'muted', role: 'status' }, 'Requests from this page carry your key.'),
-    );
-  };
-  addEventListener('keychange', show);
-  show();
-  return place;
+/** Goes to the place that the address names, opens what it is in, and marks it. */
+const aim = () => {
+  const place = decodeURIComponent(location.hash.slice(1));
+  const target = place === '' ? null : document.getElementById(place);
+  for (const marked of document.querySelectorAll('.aimed')) marked.classList.remove('aimed');
+  if (!target) return;
+  for (let around = target.closest('details'); around; around = around.parentElement?.closest('details') ?? null) {
+    around.open = true;
+  }
+  if (target.matches('.entry')) target.classList.add('aimed');
+  target.scrollIntoView({ behavior: 'instant' });
 };
 
 const show = async () => {
   const main = find('#main');
   try {
-    const document_ = await getJson('/openapi.json', { key: false });
-    const { title, version, summary, description } = document_.info;
-    const groups = groupsOf(document_);
-    document.title = `${title} – reference`;
-    find('#contents').replaceChildren(...contents(groups));
-    main.replaceChildren(
-      h('h1', {}, `${title} `, h('span', { class: 'muted' }, version)),
-      ...(summary ? [h('p', {}, ...inline(summary))] : []),
-      ...prose(description),
-      keyPlace(),
-      ...groups.flatMap(({ name, description, operations }) => [
-        h('h2', { class: 'group' }, name),
-        ...prose(description),
-        ...operations.map(({ path, operation }) => operationSection(document_, path, operation)),
-      ]),
-    );
+    const model = modelOf(await getJson('/openapi.json', { key: false }));
+    document.title = `${model.title} – reference`;
+    find('#parts').replaceChildren(...contentsOf(model));
+    main.replaceChildren(...partsOf(model));
     // The browser looked for the address's part before it was there.
-    const part = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
-    part?.scrollIntoView();
+    aim();
+    addEventListener('hashchange', aim);
+    followReading();
+    startSearch(model, aim);
   } catch (error) {
     main.replaceChildren(problemView(error, () => void show()));
   }
 };
 
-find('#forget').addEventListener('click', () => setKey(''));
+// On paper nothing can be opened.
+addEventListener('beforeprint', () => {
+  for (const details of document.querySelectorAll('main .text details')) details.setAttribute('open', '');
+});
+startDrawer();
 void show();

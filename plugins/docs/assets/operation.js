@@ -1,94 +1,166 @@
-/** One endpoint: what it takes, what it answers, and a form to try it. */
-import { basePath } from './api.js';
+/** One endpoint: its parameters, its response, its errors by name, and its samples. */
 import { h } from './dom.js';
-import { inline, prose } from './prose.js';
-import { limitsOf, resolve, schemaList, typeOf } from './schema.js';
+import { inline, prose } from './markdown.js';
+import { linkTo, nameLink, placeOf, section } from './parts.js';
 import { tryIt } from './try-it.js';
 
-/** @typedef {Record<string, any>} Any */
+/** @typedef {import('./model.js').Field} Field */
+/** @typedef {import('./model.js').Operation} Operation */
+/** @typedef {import('./model.js').Parameter} Parameter */
 
-/** @param {string} summary of the endpoint @param {readonly Any[]} parameters */
-const parameterTable = (summary, parameters) =>
+/**
+ * @param {string} place
+ * @param {{ name: string, type: string, limits: string, description: string }} about
+ * @param {{ mark: string, children?: readonly Field[], open?: boolean }} more
+ */
+const entry = (place, { name, type, limits, description }, { mark, children = [], open = false }) =>
   h(
-    'div',
-    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Parameters of: ${summary}` },
+    'li',
+    { id: place, class: 'entry' },
     h(
-      'table',
-      { class: 'parameters' },
-      h(
-        'thead',
-        {},
-        h('tr', {}, ...['Parameter', 'In', 'Type', 'Meaning'].map((name) => h('th', { scope: 'col' }, name))),
-      ),
-      h(
-        'tbody',
-        {},
-        ...parameters.map(({ name, in: place, required, schema = {}, description = '' }) =>
-          h(
-            'tr',
-            {},
-            h('th', { scope: 'row' }, h('code', {}, name), required ? ' (required)' : ''),
-            h('td', {}, place),
-            h('td', {}, [typeOf(schema), limitsOf(schema)].filter(Boolean).join('; ')),
-            h('td', {}, ...inline(description)),
+      'div',
+      { class: 'title' },
+      nameLink(place, h('code', {}, name)),
+      h('span', { class: 'type' }, type, ...(limits ? [', ', ...inline(limits)] : [])),
+      mark === '' ? null : h('span', { class: mark === 'required' ? 'needed' : 'type' }, mark),
+    ),
+    description ? h('p', {}, ...inline(description)) : null,
+    children.length === 0
+      ? null
+      : h(
+          'details',
+          { open },
+          h('summary', {}, `${children.length} ${children.length === 1 ? 'field' : 'fields'} of `, h('code', {}, name)),
+          fieldList(place, children),
+        ),
+  );
+
+/**
+ * @param {string} place
+ * @param {readonly Field[]} fields
+ * @param {Set<string>} [listed] types whose fields the page lists above: those are opened only there
+ * @returns {HTMLElement}
+ */
+export const fieldList = (place, fields, listed) =>
+  h(
+    'ul',
+    { class: 'entries' },
+    ...fields.map((field) => {
+      // An envelope with one field is opened: nobody asks for it itself.
+      const rows = field.type.replace(/^array of /, '');
+      const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
+      if (open) listed.add(rows);
+      return entry(`${place}/${field.name}`, field, {
+        mark: field.required ? '' : 'may be absent',
+        children: field.children,
+        open,
+      });
+    }),
+  );
+
+/** @param {string} id @param {string} title @param {readonly Parameter[]} parameters */
+const parameterList = (id, title, parameters) =>
+  parameters.length === 0
+    ? []
+    : [
+        h('h4', {}, title),
+        h(
+          'ul',
+          { class: 'entries' },
+          ...parameters.map((parameter) =>
+            entry(placeOf(id, 'parameters', parameter.name), parameter, { mark: parameter.required ? 'required' : '' }),
           ),
         ),
+      ];
+
+/** @param {Operation} operation @param {Set<string>} listed */
+const responseFields = ({ id, type, fields }, listed) => {
+  if (fields.length === 0) return [];
+  const again = listed.has(type);
+  // An envelope is no type of its own.
+  if (type !== 'object') listed.add(type);
+  const list = fieldList(placeOf(id, 'fields'), fields, listed);
+  if (!again) return [list];
+  const title = [`${fields.length} fields of `, h('code', {}, type)];
+  return [h('details', {}, h('summary', {}, ...title), list)];
+};
+
+/** @param {Operation} operation @param {ReadonlySet<string>} everywhere codes of errors that every endpoint can respond with */
+const errorLinks = ({ errors }, everywhere) => {
+  const own = errors.filter(({ code }) => !everywhere.has(code));
+  return [
+    h('h4', {}, 'Errors'),
+    h(
+      'p',
+      { class: 'chips' },
+      ...own.map(({ status, code }) =>
+        h('a', { href: linkTo(placeOf('errors', code)) }, h('span', {}, status), ` ${code}`),
+      ),
+      h(
+        'a',
+        { href: linkTo(placeOf('errors')) },
+        own.length === 0 ? 'those of every endpoint' : 'and those of every endpoint',
       ),
     ),
-  );
-
-/** @param {unknown} value */
-const exampleText = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
-
-/** @param {Any} document @param {Any} content */
-const contentParts = (document, content) =>
-  Object.entries(content).flatMap(([type, { schema = {}, example, examples }]) => [
-    h('p', {}, h('code', {}, type)),
-    schemaList(document, schema) ?? h('p', {}, ...inline(resolve(document, schema)['description'] ?? typeOf(schema))),
-    ...[example, ...Object.values(examples ?? {}).map((one) => /** @type {Any} */ (one)['value'])]
-      .filter((one) => one !== undefined)
-      .map((one) => h('pre', { tabindex: '0' }, h('code', {}, exampleText(one)))),
-  ]);
-
-/** @param {Any} document @param {string} status @param {Any} given */
-const responseDetails = (document, status, given) => {
-  const response = resolve(document, given);
-  const headers = Object.keys(response['headers'] ?? {});
-  return h(
-    'details',
-    {},
-    h('summary', {}, h('strong', {}, status), ' ', ...inline(response['description'] ?? '')),
-    headers.length > 0 ? h('p', { class: 'muted' }, `Headers: ${headers.join(', ')}`) : null,
-    ...contentParts(document, response['content'] ?? {}),
-  );
+  ];
 };
 
 /**
- * @param {Any} document
- * @param {string} path
- * @param {Any} operation
+ * @param {Operation} operation
+ * @param {{ everywhere: ReadonlySet<string>, listed: Set<string>, pathOf: (id: string) => string }} context
  */
-export const operationSection = (document, path, operation) => {
-  const { operationId, summary, description, responses } = operation;
-  const parameters = (operation['parameters'] ?? []).map((/** @type {Any} */ one) => resolve(document, one));
-  const needsKey = (operation['security'] ?? document['security'] ?? []).some(
-    (/** @type {object} */ one) => Object.keys(one).length > 0,
-  );
-  return h(
-    'section',
-    { class: 'operation', 'aria-labelledby': operationId },
-    h('h3', { id: operationId, tabindex: '-1' }, summary),
-    h(
-      'p',
-      {},
-      h('code', { class: 'route' }, `GET ${basePath}${path}`),
-      needsKey ? null : h('span', { class: 'muted' }, ' – no key needed'),
-    ),
-    ...prose(description),
-    parameters.length > 0 ? parameterTable(summary, parameters) : null,
-    h('h4', {}, 'Try it'),
-    tryIt(path, { operationId, parameters, needsKey }),
-    h('h4', {}, 'Responses'),
-    ...Object.entries(responses).map(([status, response]) => responseDetails(document, status, response)),
+export const operationSection = (operation, { everywhere, listed, pathOf }) => {
+  const { id, path, summary, description, parameters, answer, contents, headers, next, needsKey } = operation;
+  return section(
+    { place: placeOf(id), title: summary, level: 'h3', id },
+    [
+      h(
+        'p',
+        { class: 'route' },
+        h('span', { class: 'method' }, 'GET'),
+        ' ',
+        h('code', {}, path),
+        needsKey ? null : h('span', { class: 'type' }, ' no key needed'),
+      ),
+      ...prose(description),
+      ...parameterList(
+        id,
+        'Path parameters',
+        parameters.filter(({ place }) => place === 'path'),
+      ),
+      ...parameterList(
+        id,
+        'Query parameters',
+        parameters.filter(({ place }) => place === 'query'),
+      ),
+      h('h4', { id: placeOf(id, 'fields') }, 'Response'),
+      h(
+        'p',
+        { class: 'answer-line' },
+        ...inline(answer),
+        h('span', { class: 'type' }, ` ${contents.map(({ type }) => type).join(', ')}`),
+      ),
+      ...responseFields(operation, listed),
+      headers.length > 0
+        ? h(
+            'details',
+            { class: 'headers' },
+            h('summary', {}, `${headers.length} headers`),
+            h(
+              'p',
+              { class: 'chips' },
+              ...headers.map((name) => h('a', { href: linkTo(placeOf('headers', name)) }, name)),
+            ),
+          )
+        : null,
+      ...errorLinks(operation, everywhere),
+      ...(next.length > 0
+        ? [
+            h('h4', {}, 'To ask next'),
+            h('p', { class: 'chips' }, ...next.map((one) => h('a', { href: linkTo(placeOf(one)) }, pathOf(one)))),
+          ]
+        : []),
+    ],
+    tryIt(operation),
   );
 };

@@ -38,5 +38,12 @@ export const notesOf = async (ids, signal) => {
   return [...new Set(all.filter((one) => ids.includes(one.series_id) && one.notes).map(({ notes }) => `${notes}`))];
 };
 
+/** @param {string} id @returns {Promise<Series | undefined>} */
+export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
+
 /** The series that markets, their forecasts and the backtest are made from. */
 export const HPI = 'metro_hpi';
+
+/** Where a series comes from, for a picture that leaves the page. @param {Series} series */
+export const creditOf = ({ source, title, observation_end, last_updated }) =>
+  `${source}: ${title}, up to ${observation_end ?? 'nothing yet'}${last_updated ? `, as of ${last_updated.slice(0, 10)}` : ''}`;

@@ -1,29 +1,39 @@
 /** The explorer: which view is shown at which address. */
-import { setKey } from './api.js';
+import { aboutSeries } from './about-series.js';
 import { backtestView } from './backtest.js';
-import { find } from './dom.js';
+import { compareView } from './compare.js';
+import { dataView } from './data.js';
+import { h } from './dom.js';
+import { textColumns } from './figure.js';
 import { marketView } from './market.js';
 import { marketsView } from './markets.js';
 import { moversView } from './movers.js';
+import { startPage } from './page-start.js';
 import { startRouter } from './router.js';
+import { startSearch } from './search-box.js';
 import { seriesView } from './series.js';
 import { markSynthetic, statusView } from './status.js';
 
-find('#forget').addEventListener('click', () => setKey(''));
-// The address after # is the view's, so that the browser's own jump would leave it.
-find('.skip').addEventListener('click', (event) => {
-  event.preventDefault();
-  find('#main').focus();
-});
+// Of a page inside another one: the same view in a window of its own.
+const whole = document.querySelector('#whole');
+whole?.addEventListener('click', () =>
+  whole.setAttribute('href', `${whole.getAttribute('href')?.replace(/#.*/, '')}${location.hash}`),
+);
 
+textColumns.add('cbsa');
+startPage();
 markSynthetic();
+startSearch();
 startRouter(
   {
-    markets: (parameters, signal) => (parameters[0] ? marketView(parameters, signal) : marketsView(parameters, signal)),
+    markets: (parameters, signal, query) => (parameters[0] ? marketView : marketsView)(parameters, signal, query),
+    compare: compareView,
     movers: moversView,
     series: seriesView,
     backtest: backtestView,
-    status: statusView,
+    status: statusView(() => h('p', {}, h('a', { href: '#/data' }, 'Download all the data'))),
+    data: dataView,
   },
   'markets',
+  aboutSeries,
 );

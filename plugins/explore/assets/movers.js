@@ -1,9 +1,11 @@
 /** The markets whose forecast moved most between the last two runs. */
 import { getJson } from './api.js';
+import { badge } from './badge.js';
+import { bar } from './bars.js';
 import { HPI } from './catalog.js';
 import { h } from './dom.js';
 import { dataTools } from './figure.js';
-import { badge, day, percent, points } from './format.js';
+import { day, percent, points } from './format.js';
 import { marketLink } from './markets.js';
 import { dataTable } from './table.js';
 
@@ -14,10 +16,14 @@ const TARGET = '/movers?limit=50';
  *   signal: string | null, prior_signal: string | null, run_at: string, prior_run_at: string }} Mover
  */
 
-/** @type {import('./table.js').Column<Mover>[]} */
-const COLUMNS = [
+/** @param {number} most @returns {import('./table.js').Column<Mover>[]} */
+const columns = (most) => [
   { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name },
   { label: 'Change', cell: ({ delta_pp }) => points(delta_pp), value: ({ delta_pp }) => delta_pp, numeric: true },
+  {
+    label: 'Down or up',
+    cell: ({ delta_pp }) => bar(delta_pp, { least: -most, most, color: delta_pp < 0 ? 'fall-2' : 'rise-4' }),
+  },
   { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
   {
     label: 'Before',
@@ -42,7 +48,7 @@ export const moversView = async (_parameters, signal) => {
         ),
         dataTable({
           caption: 'Largest change first, up or down.',
-          columns: COLUMNS,
+          columns: columns(Math.max(...data.map((/** @type {Mover} */ { delta_pp }) => Math.abs(delta_pp)))),
           rows: /** @type {Mover[]} */ (data),
         }).element,
       ]
@@ -58,6 +64,6 @@ export const moversView = async (_parameters, signal) => {
   return {
     title: 'Movers',
     series: [HPI],
-    content: [...body, dataTools([{ label: 'movers', target: TARGET, file: 'movers' }])],
+    content: [...body, dataTools({ sources: [{ label: 'movers', target: TARGET, file: 'movers' }] })],
   };
 };

@@ -1,10 +1,13 @@
 /** The catalogue of series, and one macro series as a chart. */
+
+import { keepInAddress } from './address.js';
 import { getJson, Problem } from './api.js';
-import { catalog, HPI } from './catalog.js';
-import { rangedChart } from './chart.js';
+import { catalog, creditOf, HPI } from './catalog.js';
+import { chart, lastYears, spanChoice } from './chart.js';
 import { h } from './dom.js';
 import { chartFigure, dataTools } from './figure.js';
 import { day, exact } from './format.js';
+import { recessionsOf } from './index-data.js';
 import { keyFigures } from './market.js';
 import { monthsBetween } from './market-figures.js';
 import { dataTable } from './table.js';
@@ -33,18 +36,26 @@ const COLUMNS = [
 ];
 
 /** @type {import('./router.js').Route} */
-export const seriesView = (parameters, signal) => (parameters[0] ? oneSeries(parameters[0], signal) : allSeries());
+export const seriesView = (parameters, signal, query) =>
+  parameters[0] ? oneSeries(parameters[0], signal, query) : allSeries(query);
 
-const allSeries = async () => {
+/** @param {URLSearchParams} query */
+const allSeries = async (query) => {
   const rows = await catalog();
   return {
     title: 'Series',
     series: [HPI],
     content: [
       rows.length > 0
-        ? dataTable({ caption: 'Every series that is published.', columns: COLUMNS, rows, sort: 0 }).element
+        ? dataTable({
+            caption: 'Every series that is published.',
+            columns: COLUMNS,
+            rows,
+            sort: query.get('sort') ?? 'series',
+            onsort: (sort) => keepInAddress({ sort }),
+          }).element
         : h('p', { class: 'notice' }, 'The dataset has no series yet.'),
-      dataTools([{ label: 'series', target: '/series', file: 'series' }]),
+      dataTools({ sources: [{ label: 'series', target: '/series', file: 'series' }] }),
     ],
   };
 };
@@ -67,37 +78,64 @@ const periodsOf = (rows, cadence) => {
   return { dates, values: dates.map((date) => known.get(date) ?? null) };
 };
 
-/** @param {string} id @param {AbortSignal} signal */
-const oneSeries = async (id, signal) => {
+const ADJUSTED = {
+  SA: 'seasonally adjusted',
+  NSA: 'not seasonally adjusted',
+  SAAR: 'seasonally adjusted annual rate',
+};
+
+/** @param {Series} series */
+const unitOf = ({ units, seasonal_adjustment }) =>
+  [units, seasonal_adjustment && ADJUSTED[/** @type {'SA'} */ (seasonal_adjustment)]].filter(Boolean).join(', ');
+
+/** @param {string} id @param {AbortSignal} signal @param {URLSearchParams} query */
+const oneSeries = async (id, signal, query) => {
   const one = (await catalog()).find(({ series_id }) => series_id === id);
   if (!one)
     throw new Problem(`There is no series ${id}. The list of series has all.`, { status: 404, code: 'no_view' });
   const target = `/observations?series_id=${encodeURIComponent(id)}`;
-  const { data } = await getJson(target, { signal });
+  const [{ data }, recessions] = await Promise.all([getJson(target, { signal }), recessionsOf(signal)]);
   const rows = /** @type {import('./market-figures.js').Observation[]} */ (data);
-  const adjusted = {
-    SA: 'seasonally adjusted',
-    NSA: 'not seasonally adjusted',
-    SAAR: 'seasonally adjusted annual rate',
-  };
   const { dates, values } = periodsOf(rows, one.cadence);
-  const chart = rangedChart(
-    {
-      label: `${one.title}, ${one.units}.`,
-      dates,
-      lines: [{ label: one.title, values, color: 'accent', style: 'solid' }],
-      dateText: day,
-      valueText: exact,
-    },
-    signal,
-    20,
-  );
+  let years = Number(query.get('years') ?? 20);
+  /** @returns {import('./drawing.js').ChartOptions} */
+  const options = () => ({
+    label: `${one.title}, ${one.units}.`,
+    unit: unitOf(one),
+    dates,
+    from: lastYears(dates, years),
+    lines: [{ label: one.title, values, color: 'accent' }],
+    shades: recessions,
+    dateText: day,
+    valueText: exact,
+  });
+  const place = h('div');
+  let shown = new AbortController();
+  signal.addEventListener('abort', () => shown.abort());
+  const show = () => {
+    shown.abort();
+    shown = new AbortController();
+    place.replaceChildren(chart(options(), shown.signal));
+  };
+  show();
+  const span = spanChoice(years, (chosen) => {
+    years = chosen;
+    keepInAddress({ years: String(years) });
+    show();
+  });
   const last = rows.at(-1);
   return {
     title: one.title,
     series: [id],
     content: [
-      h('p', { class: 'muted' }, `${id} · `, h('a', { href: '#/series' }, 'All series')),
+      h(
+        'p',
+        { class: 'muted' },
+        `${id} · `,
+        h('a', { href: '#/series' }, 'All series'),
+        ' · ',
+        h('a', { href: `#/compare?s=${encodeURIComponent(id)}` }, 'Compare'),
+      ),
       keyFigures([
         ['Newest value', last ? exact(last.value) : '–'],
         ['Of', last ? day(last.period_start) : '–'],
@@ -108,10 +146,14 @@ const oneSeries = async (id, signal) => {
         ? h('p', { class: 'notice' }, 'This series has no observations.')
         : chartFigure({
             title: 'Observations',
-            note: [one.units, one.seasonal_adjustment && adjusted[/** @type {'SA'} */ (one.seasonal_adjustment)]]
-              .filter(Boolean)
-              .join(', '),
-            chart,
+            note: unitOf(one),
+            chart: h('div', {}, h('div', { class: 'switches' }, span), place),
+            picture: {
+              title: one.title,
+              file: id,
+              options,
+              credits: () => [creditOf(one), ...(one.notes ? [one.notes] : []), location.href],
+            },
             sources: [{ label: 'observations', target, file: id }],
             table: {
               rows: rows.toReversed(),

@@ -27,15 +27,20 @@ export const setKey = (key) => {
     if (key === '') sessionStorage.removeItem(KEY);
     else sessionStorage.setItem(KEY, key);
   } catch {
-    // Kept in the page alone.
+    // The key is in the memory of the page alone.
   }
   dispatchEvent(new Event('keychange'));
 };
 
+// Frames of one page share the tab's storage: a key that is entered in one is for all of them.
+addEventListener('storage', (event) => {
+  if (event.key === KEY) dispatchEvent(new Event('keychange'));
+});
+
 /** The path in front of every target, like `/api/v1`. */
 export const basePath = meta('base-path');
 
-/** A call that did not bring what was asked for. `status` is 0 where no answer came at all. */
+/** A call that failed. `status` is 0 if there was no response at all. */
 export class Problem extends Error {
   /**
    * @param {string} message the API's own sentence
@@ -80,7 +85,7 @@ export const request = async (target, options) => {
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   const retryAfter = Number(response.headers.get('Retry-After') ?? Number.NaN);
-  throw new Problem(body.error ?? `The service answered ${response.status}.`, {
+  throw new Problem(body.error ?? `The service responded with ${response.status}.`, {
     status: response.status,
     code: body.code ?? 'unknown',
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
@@ -95,9 +100,12 @@ export const request = async (target, options) => {
  */
 export const getJson = async (target, options) => (await request(target, options)).json();
 
+/** The variable of the environment that samples read the key from. */
+export const keyVariable = `${service.replaceAll('-', '_').toUpperCase()}_KEY`;
+
 /**
  * @param {string} target
- * @returns {string} the same call for a shell; the key comes from its environment
+ * @returns {string} the same call for a shell
  */
 export const curlOf = (target) =>
-  `curl -H "Authorization: Bearer $${service.replaceAll('-', '_').toUpperCase()}_KEY" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;
+  `curl -H "Authorization: Bearer $${keyVariable}" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;

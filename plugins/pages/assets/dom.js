@@ -41,10 +41,11 @@ export const find = (selector) => {
 /**
  * A button that copies a text and says so; nothing where the browser does not let pages copy.
  * @param {() => string} text
+ * @param {string} [label]
  */
-export const copyButton = (text) => {
+export const copyButton = (text, label = 'Copy') => {
   if (!navigator.clipboard) return null;
-  const button = h('button', { type: 'button', class: 'quiet' }, 'Copy');
+  const button = h('button', { type: 'button', class: 'quiet' }, label);
   button.addEventListener('click', async () => {
     const done = await navigator.clipboard.writeText(text()).then(
       () => 'Copied',
@@ -52,7 +53,7 @@ export const copyButton = (text) => {
     );
     button.textContent = done;
     setTimeout(() => {
-      button.textContent = 'Copy';
+      button.textContent = label;
     }, 2000);
   });
   return button;

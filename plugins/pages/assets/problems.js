@@ -10,10 +10,11 @@ const wait = (seconds) => (seconds === undefined ? 'in a moment' : `in ${seconds
  * @param {Problem} problem
  * @returns {{ heading: string, advice: string }}
  */
-const explain = ({ status, message, retryAfter }) => {
+const explain = ({ status, code, message, retryAfter }) => {
   if (status === 0) {
     return { heading: message, advice: 'Check your connection, and that the service runs; then try again.' };
   }
+  if (code === 'quota_exceeded') return { heading: 'The quota is used up', advice: message };
   if (status === 429) {
     return {
       heading: 'Too many requests',

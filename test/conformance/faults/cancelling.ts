@@ -1,5 +1,5 @@
 /** Faults of signals. */
-import { inSnapshot } from '../breakable.js';
+import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting, publishing } from './breaking.js';
 
 const SIGNAL = 'reading from a large dataset a signal';
@@ -48,25 +48,19 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'ends every read when the signal of one is aborted',
-    fault(adapter) {
+    fault: inSnapshots(() => {
       let stopped = false;
-      return {
-        snapshot() {
-          const snapshot = adapter.snapshot();
-          return {
-            ...snapshot,
-            async *find(collection, query, signal) {
-              stopped = false;
-              signal?.addEventListener('abort', () => (stopped = true), { once: true });
-              for await (const batch of snapshot.find(collection, query, signal)) {
-                if (stopped) throw aborted();
-                yield batch;
-              }
-            },
-          };
+      return (snapshot) => ({
+        async *find(collection, query, signal) {
+          stopped = false;
+          signal?.addEventListener('abort', () => (stopped = true), { once: true });
+          for await (const batch of snapshot.find(collection, query, signal)) {
+            if (stopped) throw aborted();
+            yield batch;
+          }
         },
-      };
-    },
+      });
+    }),
     fails: [`${SIGNAL} aborted ends its own read and no other, and the snapshot stays readable`],
   },
   {

@@ -1,7 +1,7 @@
 /** Faults of who holds what, and of who shares documents with whom. */
 import type { Document } from '../../../core/contracts/dataset.js';
 import type { Snapshot } from '../../../core/contracts/storage.js';
-import { inSnapshot } from '../breakable.js';
+import { inSnapshot, inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, finding, getting, publishing, versioning } from './breaking.js';
 
 const RELEASE = 'versions release() ends one hold, however often it is called, and leaves those of others';
@@ -42,21 +42,17 @@ export const holderFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps the version before the current one, and no other that is held',
-    fault(adapter) {
+    fault: inSnapshots(() => {
       const snapshots: Snapshot[] = [];
-      return {
-        snapshot() {
-          const snapshot = adapter.snapshot();
-          if (snapshots.at(-1)?.version !== snapshot.version) snapshots.push(snapshot);
-          const readable = () => (snapshots.indexOf(snapshot) < snapshots.length - 3 ? snapshots.at(-1)! : snapshot);
-          return {
-            ...snapshot,
-            get: (...given) => readable().get(...given),
-            find: (...given) => readable().find(...given),
-          };
-        },
+      return (snapshot) => {
+        if (snapshots.at(-1)?.version !== snapshot.version) snapshots.push(snapshot);
+        const readable = () => (snapshots.indexOf(snapshot) < snapshots.length - 3 ? snapshots.at(-1)! : snapshot);
+        return {
+          get: (...given) => readable().get(...given),
+          find: (...given) => readable().find(...given),
+        };
       };
-    },
+    }),
     fails: ['snapshot() that is held stays readable through several changes'],
   },
 ];
@@ -64,48 +60,36 @@ export const holderFaults: readonly BrokenAdapter[] = [
 export const sharingFaults: readonly BrokenAdapter[] = [
   {
     that: 'hands the same document to everybody who asks for its key',
-    fault(adapter) {
+    fault: inSnapshots(() => {
       const documents = new Map<string, Document>();
-      return {
-        snapshot() {
-          const snapshot = adapter.snapshot();
-          return {
-            ...snapshot,
-            async get(collection, key, signal) {
-              const name = JSON.stringify([snapshot.version, collection, key]);
-              const found = await snapshot.get(collection, key, signal);
-              if (found && !documents.has(name)) documents.set(name, structuredClone(found));
-              return found && documents.get(name);
-            },
-          };
+      return (snapshot) => ({
+        async get(collection, key, signal) {
+          const name = JSON.stringify([snapshot.version, collection, key]);
+          const found = await snapshot.get(collection, key, signal);
+          if (found && !documents.has(name)) documents.set(name, structuredClone(found));
+          return found && documents.get(name);
         },
-      };
-    },
+      });
+    }),
     fails: ['reading a document that its reader changes is changed for nobody else: one of get()'],
   },
   {
     that: 'shares what is nested in its documents',
-    fault(adapter) {
+    fault: inSnapshots(() => {
       const nested = new Map<string, unknown>();
-      return {
-        snapshot() {
-          const snapshot = adapter.snapshot();
-          return {
-            ...snapshot,
-            async *find(collection, query, signal) {
-              for await (const batch of snapshot.find(collection, query, signal)) {
-                yield batch.map((document) => {
-                  if (document['list'] === undefined) return document;
-                  const name = `${collection} ${document['id']}`;
-                  if (!nested.has(name)) nested.set(name, structuredClone(document['list']));
-                  return { ...document, list: nested.get(name) };
-                });
-              }
-            },
-          };
+      return (snapshot) => ({
+        async *find(collection, query, signal) {
+          for await (const batch of snapshot.find(collection, query, signal)) {
+            yield batch.map((document) => {
+              if (document['list'] === undefined) return document;
+              const name = `${collection} ${document['id']}`;
+              if (!nested.has(name)) nested.set(name, structuredClone(document['list']));
+              return { ...document, list: nested.get(name) };
+            });
+          }
         },
-      };
-    },
+      });
+    }),
     fails: ['reading a document that its reader changes is changed for nobody else: one of find()'],
   },
   {
@@ -141,44 +125,32 @@ export const sharingFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps what a key had in an earlier version',
-    fault(adapter) {
+    fault: inSnapshots(() => {
       const documents = new Map<string, Document | undefined>();
-      return {
-        snapshot() {
-          const snapshot = adapter.snapshot();
-          return {
-            ...snapshot,
-            async get(collection, key, signal) {
-              const name = JSON.stringify([collection, key]);
-              const found = await snapshot.get(collection, key, signal);
-              if (found && !documents.has(name)) documents.set(name, found);
-              return found && documents.get(name);
-            },
-          };
+      return (snapshot) => ({
+        async get(collection, key, signal) {
+          const name = JSON.stringify([collection, key]);
+          const found = await snapshot.get(collection, key, signal);
+          if (found && !documents.has(name)) documents.set(name, found);
+          return found && documents.get(name);
         },
-      };
-    },
+      });
+    }),
     fails: ['snapshot() answers from its own version, whatever was asked of another one before'],
   },
   {
     that: 'remembers which keys are not there',
-    fault(adapter) {
+    fault: inSnapshots(() => {
       const absent = new Set<string>();
-      return {
-        snapshot() {
-          const snapshot = adapter.snapshot();
-          return {
-            ...snapshot,
-            async get(collection, key, signal) {
-              const name = JSON.stringify([collection, key]);
-              const found = absent.has(name) ? undefined : await snapshot.get(collection, key, signal);
-              if (!found) absent.add(name);
-              return found;
-            },
-          };
+      return (snapshot) => ({
+        async get(collection, key, signal) {
+          const name = JSON.stringify([collection, key]);
+          const found = absent.has(name) ? undefined : await snapshot.get(collection, key, signal);
+          if (!found) absent.add(name);
+          return found;
         },
-      };
-    },
+      });
+    }),
     fails: ['snapshot() answers from its own version, whatever was asked of another one before'],
   },
   {
@@ -212,24 +184,18 @@ export const sharingFaults: readonly BrokenAdapter[] = [
   },
   {
     that: 'looks for a key in the collection that was asked last',
-    fault(adapter) {
+    fault: inSnapshots(() => {
       const documents = new Map<string, Document>();
-      return {
-        snapshot() {
-          const snapshot = adapter.snapshot();
-          return {
-            ...snapshot,
-            async get(collection, key, signal) {
-              const found = await snapshot.get(collection, key, signal);
-              if (collection !== 'items' && collection !== 'items_twins') return found;
-              const name = `${snapshot.version} ${key}`;
-              if (found && !documents.has(name)) documents.set(name, found);
-              return found && documents.get(name);
-            },
-          };
+      return (snapshot) => ({
+        async get(collection, key, signal) {
+          const found = await snapshot.get(collection, key, signal);
+          if (collection !== 'items' && collection !== 'items_twins') return found;
+          const name = `${snapshot.version} ${key}`;
+          if (found && !documents.has(name)) documents.set(name, found);
+          return found && documents.get(name);
         },
-      };
-    },
+      });
+    }),
     fails: ['reading get(collection, key) looks into its own collection, also where another has the same key'],
   },
   {

@@ -2,15 +2,15 @@
 import type { Document } from '../../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
-import { compareScalars } from '../../../core/storage/compare.js';
+import { compareScalars } from '../../../core/storage/scalars.js';
 import { inSnapshot } from '../breakable.js';
 import { asking, type BrokenAdapter, finding, hasCode } from './breaking.js';
 
 /** JavaScript's own order. */
 const natively = (a: unknown, b: unknown): number => (a === b ? 0 : (a as Scalar) < (b as Scalar) ? -1 : 1);
 
-const wholeAscending = ({ equal, range, descending, limit }: Query): boolean =>
-  !equal && !range && !descending && limit === undefined;
+const wholeAscending = ({ equal, range, descending, after, limit }: Query): boolean =>
+  !equal && !range && !descending && !after && limit === undefined;
 
 export const queryFaults: readonly BrokenAdapter[] = [
   {

@@ -1,9 +1,10 @@
 /** Faults that stores with columns, collations, pages and statements have: what a SQLite adapter gets wrong. */
 import type { Document } from '../../../core/contracts/dataset.js';
 import type { Scalar } from '../../../core/contracts/storage.js';
-import { compareScalars } from '../../../core/storage/compare.js';
+import { compareScalars } from '../../../core/storage/scalars.js';
+import { inSnapshot } from '../breakable.js';
 import type { Dialect } from '../sqlite-adapter.js';
-import type { BrokenAdapter } from './breaking.js';
+import { asking, type BrokenAdapter } from './breaking.js';
 
 type Replacer = (this: Record<string, unknown>, name: string, value: unknown) => unknown;
 
@@ -250,5 +251,94 @@ export const pageFaults: readonly BrokenAdapter[] = [
     that: 'takes a limit of one page for none',
     sqlite: { query: ({ limit, ...query }) => ({ ...query, ...(limit !== undefined && limit !== 1000 && { limit }) }) },
     fails: [`${MANY} is found up to the limit, which counts all batches together`],
+  },
+];
+
+const AFTER = `${FIND}, { after })`;
+
+export const placeFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'begins with the document at the place',
+    sqlite: {
+      behind: (fields, descending) =>
+        `(${fields.map((field) => `"${field}"`)}) ${descending ? '<=' : '>='} (${fields.map(() => '?')})`,
+    },
+    fails: [`${AFTER} goes on behind any document, without it, in either direction`],
+  },
+  {
+    that: 'compares each field of a place by itself',
+    sqlite: {
+      behind: (fields, descending) => fields.map((field) => `"${field}" ${descending ? '<' : '>'} ?`).join(' AND '),
+    },
+    fails: [`${AFTER} lets later fields of an order decide behind a tie of earlier ones`],
+  },
+  {
+    that: 'goes on behind the first field of a place alone',
+    sqlite: {
+      behind: ([first, ...others], descending) =>
+        [`"${first}" ${descending ? '<' : '>'} ?`, ...others.map(() => '? IS NOT NULL')].join(' AND '),
+    },
+    fails: [`${AFTER} makes pages, one behind the other, which are the whole list`],
+  },
+  {
+    that: 'goes on in ascending order always',
+    sqlite: { behind: (fields) => `(${fields.map((field) => `"${field}"`)}) > (${fields.map(() => '?')})` },
+    fails: [`${AFTER} goes on behind any document, without it, in either direction`],
+  },
+  {
+    that: 'joins the fields of a place',
+    sqlite: {
+      behind: (fields, descending) =>
+        `(${fields.map((field) => `"${field}"`).join(" || ',' || ")}) ${descending ? '<' : '>'} ` +
+        `(${fields.map(() => '?').join(" || ',' || ")})`,
+    },
+    fails: [`${AFTER} compares the fields of a place one after the other, not joined`],
+  },
+  {
+    that: 'goes on from the beginning where no document is at the place',
+    fault: inSnapshot((snapshot) => ({
+      async *find(collection, query, signal) {
+        const { after, ...rest } = query;
+        const free = query.order.slice(Object.keys(query.equal ?? {}).length);
+        const whole: Document[] = [];
+        for await (const batch of snapshot.find(collection, rest, signal)) whole.push(...batch);
+        const isThere = whole.some((document) => free.every((field, i) => document[field] === after?.[i]));
+        if (isThere || query.limit !== undefined) yield* snapshot.find(collection, query, signal);
+        else yield whole;
+      },
+    })),
+    fails: [`${AFTER} goes on behind a place that no document has`],
+  },
+  {
+    that: 'ignores a place where there is a range',
+    ...asking(({ after, ...query }) => ({ ...query, ...(after && !query.range && { after }) })),
+    fails: [`${AFTER} meets a range on any field, on either side of its bounds`],
+  },
+  {
+    that: 'ignores a place where there is equality',
+    ...asking(({ after, ...query }) => ({ ...query, ...(after && !query.equal && { after }) })),
+    fails: [`${AFTER} is a place among the further fields where there is equality`],
+  },
+  {
+    that: 'counts the limit from before the place',
+    fault: inSnapshot((snapshot) => ({
+      async *find(collection, query, signal) {
+        const { limit, ...behind } = query;
+        const { after, ...first } = query;
+        if (!after || limit === undefined) yield* snapshot.find(collection, query, signal);
+        else {
+          const counted = new Set<Document>();
+          for await (const batch of snapshot.find(collection, first, signal)) for (const row of batch) counted.add(row);
+          for await (const batch of snapshot.find(collection, behind, signal))
+            yield batch.filter((row) => counted.has(row));
+        }
+      },
+    })),
+    fails: [`${AFTER} counts the limit from the place on`],
+  },
+  {
+    that: 'takes 0 and the empty string in a place for none',
+    ...asking(({ after, ...query }) => ({ ...query, ...(after?.[0] && { after }) })),
+    fails: [`${AFTER} goes on behind any string and number`],
   },
 ];

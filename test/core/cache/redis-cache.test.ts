@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
-import { Lease } from '../../../core/cache/lease.js';
+import { BuildLock } from '../../../core/cache/build-lock.js';
 import { RedisCache } from '../../../core/cache/redis-cache.js';
-import { connectRedis } from '../../../core/redis.js';
+import { connectRedis } from '../../../core/redis/connection.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { redisForTests, type Server, startRedis, uniqueName } from '../../support/services.js';
 import { controlledBuild, defineCacheSuite } from './cache-suite.js';
@@ -55,15 +55,15 @@ describe('RedisCache', () => {
     for (let i = 0; i < 100; i++) await cache.getOrBuild('status', 60, () => assert.fail('it was built again'));
   });
 
-  it('a builder that dies is replaced when its lease has run out', async () => {
+  it('a builder that dies is replaced when its lock has run out', async () => {
     const { cache, redis } = await create(server.url, 'dies:');
-    assert.isTrue((await new Lease(redis, 'dies:{cache:status}:entry', 60_000).claim()).mine);
+    assert.isTrue((await new BuildLock(redis, 'dies:{cache:status}:entry', 60_000).claim()).mine);
     const since = performance.now();
     assert.equal((await cache.getOrBuild('status', 60, async () => 'from the next')).value, 'from the next');
     assert.isAtLeast(performance.now() - since, 1800);
   });
 
-  it('a build that takes longer than a lease is still the only one', async () => {
+  it('a build that takes longer than a lock is still the only one', async () => {
     const [one, two] = await Promise.all([create(server.url, 'slow:'), create(server.url, 'slow:')]);
     const slow = controlledBuild();
     const building = one.cache.getOrBuild('status', 60, slow.build);
@@ -75,27 +75,27 @@ describe('RedisCache', () => {
     assert.equal(slow.builds, 1);
   });
 
-  it('a builder that lost its lease does not overwrite the value of its successor', async () => {
+  it('a builder that lost its lock does not overwrite the value of its successor', async () => {
     const { cache, redis } = await create(server.url, 'lost:');
     const key = 'lost:{cache:status}:entry';
-    const late = new Lease(redis, key, 60_000);
+    const late = new BuildLock(redis, key, 60_000);
     await late.claim();
     await admin.hset(key, 'held_until', 1);
     await cache.getOrBuild('status', 60, async () => 'newer');
-    await late.keep('older');
+    await late.store('older');
     assert.equal(await admin.hget(key, 'value'), 'newer');
   });
 
   it('an entry has a time to live, and a clock of the server that was set back makes it due', async () => {
     const { redis } = await create(server.url, 'back:');
     const key = 'back:{cache:status}:entry';
-    const lease = new Lease(redis, key, 60_000);
-    await lease.claim();
-    await lease.keep('value');
+    const lock = new BuildLock(redis, key, 60_000);
+    await lock.claim();
+    await lock.store('value');
     assert.isAbove(await admin.pttl(key), 0);
-    assert.isFalse((await lease.claim()).mine);
+    assert.isFalse((await lock.claim()).mine);
     await admin.hset(key, 'built_at', Date.now() + 3_600_000);
-    assert.isTrue((await lease.claim()).mine);
+    assert.isTrue((await lock.claim()).mine);
   });
 
   it('while Redis is away each replica builds its own, once a period; and it is shared again afterwards', async () => {

@@ -85,7 +85,7 @@ describe('loadConfig', () => {
     });
     expect(config.plugins).to.deep.equal([{ use: 'one', options: {} }]);
     const keys = { use: 'memory', options: {} };
-    expect(config.auth).to.deep.equal({ tiers: ['enterprise'], peppers: {}, keys });
+    expect(config.auth).to.deep.equal({ tiers: ['enterprise'], anonymous: null, peppers: {}, keys });
     expect(config.redis).to.equal(null);
     expect(config.http.cors).to.deep.equal({ origin: '*', maxAgeSeconds: 86_400 });
     expect(config).to.not.have.property('$schema');
@@ -119,7 +119,7 @@ describe('loadConfig', () => {
       [
         'a setting of nobody',
         { log: { zzzzzzzz: 1 } },
-        'log.zzzzzzzz: there is no such setting; there are "level", "format"',
+        'log.zzzzzzzz: there is no such setting; there are "level", "format", "addresses"',
       ],
       [
         'a mistyped choice',
@@ -172,7 +172,11 @@ describe('loadConfig', () => {
         { auth: { peppers: { v1: 'x'.repeat(32) } } },
         'auth.peppers: "v1" is not allowed; it must be a string, matching ^[1-9][0-9]{0,3}$, for example "1"',
       ],
-      ['no kind of Redis', { redis: {} }, 'redis: there must be exactly one of "url", "sentinel", "cluster"'],
+      [
+        'no kind of Redis',
+        { redis: {} },
+        'redis: there must be exactly one of "url", "sentinel", "cluster"; the environment may give it as REDIS_URL, or REDIS_URL_FILE with the path of a file',
+      ],
       [
         'two kinds of Redis',
         { redis: { url: 'redis://h', cluster: { nodes: ['h:1'] } } },
@@ -185,9 +189,37 @@ describe('loadConfig', () => {
         'server.headersTimeoutMs: 20000 is not allowed; it must not be above server.requestTimeoutMs, 10000',
       ],
       [
-        'metrics of several workers',
-        { server: { workers: 2 }, metrics: {} },
-        'server.workers: 2 is not allowed with metrics, since each process counts for itself; set it to 1 and run replicas, or metrics to null',
+        'networks of proxies that are none, too wide, or not at their beginning',
+        {
+          server: {
+            trustProxy: [
+              '10.0.0.0/8',
+              'proxy',
+              '10.0.0.0/33',
+              '0.0.0.0/0',
+              '10.1.2.3/8',
+              'fd00:1::1/32',
+              '::ffff:0:0/96',
+              '::1/128',
+            ],
+          },
+        },
+        'server.trustProxy[1]: "proxy" is not allowed; it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"',
+        'server.trustProxy[2]: "10.0.0.0/33" is not allowed; it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"',
+        'server.trustProxy[3]: "0.0.0.0/0" is not allowed; it has every address, so that callers could choose theirs',
+        'server.trustProxy[4]: "10.1.2.3/8" is not allowed; its address has bits after the first 8; did you mean "10.0.0.0/8"?',
+        'server.trustProxy[5]: "fd00:1::1/32" is not allowed; its address has bits after the first 32; did you mean "fd00:1::/32"?',
+        'server.trustProxy[6]: "::ffff:0:0/96" is not allowed; it has every address, so that callers could choose theirs',
+      ],
+      [
+        'a trust in proxies that is neither a number nor a list',
+        { server: { trustProxy: true } },
+        'server.trustProxy: true is not allowed; it must be a whole number from 0 to 16 or a list of at least 1 of at most 100, each a string that is not empty, for example 1',
+      ],
+      [
+        'metrics on the port of the API',
+        { server: { host: '0.0.0.0', port: 9464 }, metrics: {} },
+        'metrics.port: 9464 is not allowed; it must not be server.port, which the API listens on',
       ],
       [
         'a realm that would end its own quotes',

@@ -1,6 +1,15 @@
 /** The environment's values over those of a file. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { applyEnvironment, type Draft, type Environment, strayVariables } from '../../../core/config/overrides.js';
+import {
+  applyEnvironment,
+  type Draft,
+  type Environment,
+  strayVariables,
+  withFiles,
+} from '../../../core/config/overrides.js';
 
 const draft = (): Draft => ({
   server: { port: 8080, basePath: '/api/v1' },
@@ -19,7 +28,7 @@ const named = [
 
 const apply = (env: Environment) => {
   const root = draft();
-  return { root, ...applyEnvironment(root, env, 'DEMO', named) };
+  return { root, ...applyEnvironment(root, { env, files: new Map() }, 'DEMO', named) };
 };
 
 describe('applyEnvironment', () => {
@@ -61,8 +70,12 @@ describe('applyEnvironment', () => {
 
   const wrong: [variable: string, fault: string][] = [
     ['DEMO__SERVER__PROT', 'there is no setting "server.PROT"; did you mean DEMO__SERVER__PORT?'],
+    [
+      'DEMO__LIMITS__REQUEST_PER_MINUTE',
+      'there is no setting "limits.REQUEST_PER_MINUTE"; did you mean DEMO__LIMITS__REQUESTS_PER_MINUTE?',
+    ],
     ['DEMO__LIMTS__REPLICAS', 'there is no setting "LIMTS"; did you mean DEMO__LIMITS?'],
-    ['DEMO__LOG__ZZZZZZZZZ', 'there is no setting "log.ZZZZZZZZZ"; log has level, format'],
+    ['DEMO__LOG__ZZZZZZZZZ', 'there is no setting "log.ZZZZZZZZZ"; log has level, format, addresses'],
     ['DEMO__SERVER__PORT__X', 'there is no setting "server.port.X"; server.port has nothing inside it'],
     ['DEMO__PLUGINS__5', '"5" is no place in the list plugins; it must be a number from 0 to 1'],
     ['DEMO__PLUGINS__ONE', '"ONE" is no place in the list plugins; it must be a number from 0 to 1'],
@@ -125,5 +138,49 @@ describe('strayVariables', () => {
     expect(
       strayVariables({ DEMO_CONFIG: 'x', DEMO__A: '1', DEMO_COLOR: '1', DEMOGRAPHY: '1', PATH: 'x' }, 'DEMO'),
     ).to.deep.equal([]);
+  });
+});
+
+describe('withFiles', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'value-files-'));
+    await writeFile(join(folder, 'url'), 'redis://:s3cret@h\n');
+    await writeFile(join(folder, 'empty'), '\n');
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const secret = named.map((each) => (each.variable === 'PORT' ? each : { ...each, secret: true }));
+  const read = async (env: Environment) => {
+    const root = draft();
+    return { root, ...applyEnvironment(root, await withFiles(env, 'DEMO', secret), 'DEMO', secret) };
+  };
+
+  for (const variable of ['REDIS_URL', 'DEMO__REDIS__URL']) {
+    it(`${variable}_FILE sets what ${variable} does, to the file's content without its last line end`, async () => {
+      const { root, overrides, faults } = await read({ [`${variable}_FILE`]: join(folder, 'url') });
+      expect(faults).to.deep.equal([]);
+      expect(root).to.have.nested.property('redis.url', 'redis://:s3cret@h');
+      expect(overrides).to.deep.equal([{ path: 'redis.url', variable: `${variable}_FILE` }]);
+    });
+  }
+
+  it('says which file cannot be read, is empty, or stands beside its own variable', async () => {
+    const faultsOf = async (env: Environment) => (await read(env)).faults.join();
+    expect(await faultsOf({ REDIS_URL_FILE: join(folder, 'none') })).to.match(
+      /^REDIS_URL_FILE: .+none cannot be read: /,
+    );
+    expect(await faultsOf({ REDIS_URL_FILE: join(folder, 'empty') })).to.match(/empty is empty$/);
+    expect(await faultsOf({ REDIS_URL_FILE: join(folder, 'url'), REDIS_URL: 'redis://h' })).to.equal(
+      'REDIS_URL_FILE: REDIS_URL is set too; one of them must go',
+    );
+  });
+
+  it('leaves to modules what is called so inside their options, and others’ variables alone', async () => {
+    const path = join(folder, 'url');
+    const { root, faults } = await read({ DEMO__ADAPTER__OPTIONS__CA_FILE: path, PORT_FILE: path });
+    expect(faults).to.deep.equal([]);
+    expect(root).to.have.nested.property('adapter.options.caFile', path);
+    expect(root).to.have.nested.property('server.port', 8080);
   });
 });

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { configSchema } from '../../../core/config/schema.js';
-import { packageRoot } from '../../../core/package-root.js';
-import { compileSchema } from '../../../core/schema.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { compileSchema } from '../../../core/validation/compile-schema.js';
 
 const read = (name: string) => JSON.parse(readFileSync(join(packageRoot, 'config', name), 'utf8'));
 

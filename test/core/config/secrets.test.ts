@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Config } from '../../../core/config/schema.js';
-import { maskSecrets, maskUrlPasswords } from '../../../core/config/secrets.js';
+import { maskSecrets } from '../../../core/config/secrets.js';
+import { maskUrlPasswords } from '../../../core/validation/secrets.js';
 
 const config = (change: object): Config =>
   ({ adapter: { use: 'a', options: {} }, plugins: [], auth: { keys: { use: 'f', options: {} } }, ...change }) as never;

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
 import { formatFault } from '../../../core/dataset/fault.js';
-import { memoryDataset } from '../../../core/dataset/memory-dataset.js';
 import { checkDataset, validateDataset } from '../../../core/dataset/validate.js';
+import { memoryDataset } from '../../support/memory-dataset.js';
 import { collections, manifestOf, rows } from './weather.js';
 
 const manifest = manifestOf();

@@ -44,4 +44,18 @@ describe('server.maxConnectionsPerAddress', () => {
     for (const socket of sockets) socket.destroy();
     await service.close();
   });
+
+  it('is applied to all but the proxies, where these are trusted by their networks', async () => {
+    for (const trustProxy of [['127.0.0.0/8'], ['10.0.0.0/8']]) {
+      const { service, port } = await start({ trustProxy });
+      const sockets = await Promise.all(Array.from({ length: 3 }, () => open(port)));
+      const fourth = request(`${service.url}/health`).then(
+        ({ status }) => status,
+        () => 'closed',
+      );
+      expect(await fourth).to.equal(trustProxy[0] === '127.0.0.0/8' ? 200 : 'closed');
+      for (const socket of sockets) socket.destroy();
+      await service.close();
+    }
+  });
 });

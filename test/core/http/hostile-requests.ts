@@ -109,8 +109,31 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
     ...all('target', named(['', 'api/v1/markets', '?x', '//['], (t) => get(t)).slice(0, 3), malformed),
     ...all(
       'target of another form',
-      named(['http://test/api/v1/markets', 'https://evil.test/', 'http://user@test/', '*'], get),
+      named(['http://user@test/', 'http:///api/v1/markets', 'http://', 'ftp://test/', 'test:80', '*'], get),
       REFUSED,
+    ),
+    ...all(
+      'absolute target',
+      named(
+        [
+          'http://test/api/v1/markets',
+          'HTTP://other.test:80/api/v1/markets',
+          'https://[::1]:8080/api/v1/movers?limit=1',
+          'http://test',
+          'http://test?x=1',
+        ],
+        get,
+      ),
+      { status: 200 },
+    ),
+    ...all('absolute target', named(['http://test/nowhere'], get), {
+      status: 404,
+      code: 'route_not_found',
+    }),
+    ...all(
+      'absolute target',
+      [['without a Host', `GET http://test/api/v1/markets HTTP/1.1\r\n${auth}\r\n`]],
+      malformed,
     ),
     ...all('target', [['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${head}\r\n`]], REFUSED),
     ...all(
@@ -264,7 +287,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
     ...all('query', [['the key in it', get(`${BASE}/movers?key=${key}`)]], { status: 400, code: 'unknown_parameter' }),
     ...all('query', [['2,000 parameters', get(`${BASE}/movers?${'a&'.repeat(2000)}`)]], {
       status: 400,
-      code: 'unknown_parameter',
+      code: 'invalid_parameter',
     }),
     ...all(
       'length',
@@ -479,7 +502,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
     }),
     ...all(
       'Accept',
-      named(['text/html', '*/*;q=0', 'application/json;q=0', 'x'.repeat(5000), '__proto__/x'], (accept) =>
+      named(['text/html', '*/*;q=0', 'application/json;q=0', 'x'.repeat(500), '__proto__/x'], (accept) =>
         withFields(`Accept: ${accept}\r\n`),
       ),
       { status: 406, code: 'not_acceptable' },

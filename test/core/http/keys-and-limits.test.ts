@@ -1,6 +1,6 @@
 /** Who may call, and how often. */
 import { expect } from 'chai';
-import { createKey } from '../../../core/keys/key-format.js';
+import { createKey } from '../../../core/keys/key.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 

@@ -4,13 +4,12 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { linesOf } from '../../../core/http/head.js';
-import { commonHeaders } from '../../../core/http/headers.js';
+import { lastResponse, setLastResponse } from '../../../core/http/connections.js';
+import { commonHeaders, linesOf } from '../../../core/http/headers.js';
 import { PIECE_BYTES } from '../../../core/http/large-bodies.js';
-import { lastResponse, setLastResponse } from '../../../core/http/last-response.js';
 import { listen } from '../../../core/http/listen.js';
-import { Prepared, payloadOf } from '../../../core/http/prepared.js';
 import { PreparedResponse, sendAlone, trySendingAtOnce } from '../../../core/http/prepared-response.js';
+import { Prepared, payloadOf } from '../../../core/http/representation.js';
 import { exchange } from '../../support/raw-http.js';
 
 const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown fox jumps over the lazy dog. ');

@@ -1,7 +1,7 @@
 /** Which answers are kept within a budget of bytes. */
 import { expect } from 'chai';
 import { JSON_TYPE, Representation } from '../../../core/http/representation.js';
-import { BESIDE_BODY, ResponseCache } from '../../../core/http/response-cache.js';
+import { BESIDE_BODY, ResponseCache } from '../../../core/http/served-snapshot.js';
 
 const BODY = 99;
 /** Shapes of the tests are of one letter: with all that belongs to it, an answer takes this many bytes. */

@@ -1,4 +1,5 @@
 /** Vintages against a model: whatever was published and activated when, each date has what was served at its end. */
+
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { pino } from 'pino';
@@ -8,14 +9,14 @@ import type { Collection } from '../../../core/contracts/dataset.js';
 import { collection, type DataRoute, dataRoute } from '../../../core/contracts/plugin.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import type { AdapterContext, StorageAdapter } from '../../../core/contracts/storage.js';
-import { memoryDataset } from '../../../core/dataset/memory-dataset.js';
 import { ApiError } from '../../../core/errors.js';
-import type { DataRequest } from '../../../core/http/data-request.js';
-import { jsonForm } from '../../../core/http/form.js';
+import { jsonFormat } from '../../../core/http/formats.js';
+import type { DataRequest } from '../../../core/http/route-response.js';
 import { Vintages } from '../../../core/http/vintages.js';
+import { memoryDataset } from '../../support/memory-dataset.js';
 import { mongoForTests, uniqueName } from '../../support/services.js';
 
-const values = collection<{ id: string; value: number }>({
+const values = collection({
   name: 'values',
   key: ['id'],
   schema: {
@@ -67,7 +68,7 @@ const countingRequest = (): { request: DataRequest; calls: () => number } => {
       return { data: await snapshot.find(values) };
     },
   }) as DataRoute;
-  return { request: { shape: 'listValues []', route, input: {}, form: jsonForm }, calls: () => calls };
+  return { request: { cacheKey: 'listValues []', route, input: {}, format: jsonFormat }, calls: () => calls };
 };
 
 const bodyAt = async (vintages: Vintages, date: string, request: DataRequest) => {

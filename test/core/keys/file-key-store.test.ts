@@ -9,19 +9,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import type { KeyRecord } from '../../../core/contracts/keys.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../../core/errors.js';
+import { writeFileAtomic } from '../../../core/files/write-atomic.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
+import { createKey } from '../../../core/keys/key.js';
 import { formatKeyFile } from '../../../core/keys/key-file.js';
-import { createKey } from '../../../core/keys/key-format.js';
-import { writeFileAtomic } from '../../../core/write-file-atomic.js';
 import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 
 /** Resolves when it holds, and gives up before the test does, so that nothing is left waiting. */
-const until = async (holds: () => boolean): Promise<void> => {
-  for (const end = performance.now() + 5000; !holds(); await delay(5)) {
+const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  for (const end = performance.now() + 5000; !(await holds()); await delay(5)) {
     if (performance.now() > end) throw new Error(`It never came to hold: ${holds}`);
   }
 };
@@ -76,6 +77,36 @@ describe('FileKeyStore', () => {
     return child;
   };
 
+  it('a change by hand is in force, and named in the log; one by a store is not', async () => {
+    const store = await openStore();
+    const records = ['A', 'B', 'C'].map((name) => newRecord({ name }));
+    const [first, second, third] = records as [KeyRecord, KeyRecord, KeyRecord];
+    const other = newStore();
+    for (const record of records) await other.insert(record);
+    await other.update(first.id, { limit_per_minute: 7 });
+    await until(() => store.lookup(first.hash)?.limit_per_minute === 7);
+    expect(log.join()).to.not.include('by hand');
+    const added = newRecord({ name: 'D' });
+    const edited = [{ ...first, limit_per_minute: 9 }, second, added];
+    await writeFile(path, formatKeyFile(edited));
+    await until(() => store.lookup(first.hash)?.limit_per_minute === 9);
+    expect(store.lookup(third.hash)).to.equal(undefined);
+    await until(() => log.some((line) => line.includes('by hand')));
+    const { keys, msg } = JSON.parse(log.find((line) => line.includes('by hand')) ?? '{}');
+    expect(msg).to.match(/^The key file was changed by hand/);
+    expect(keys).to.deep.equal([`${first.id} (limit_per_minute)`, `${added.id} (new)`, `${third.id} (removed)`]);
+    await until(async () => (await store.audit()).length === 7);
+    const found = (await store.audit())
+      .slice(4)
+      .map(({ action, key, changes }) => [action, key, Object.keys(changes)[0]]);
+    expect(found).to.deep.equal([
+      ['edit', first.id, 'limit_per_minute'],
+      ['edit', added.id, 'name'],
+      ['remove', third.id, undefined],
+    ]);
+    expect((await store.verifyAudit()).faults).to.deep.equal([]);
+  });
+
   it('holds no keys where there is no file, and makes one for the owner alone with the first key', async () => {
     const store = await openStore();
     expect(await store.list()).to.deep.equal([]);
@@ -83,7 +114,11 @@ describe('FileKeyStore', () => {
     await store.insert(record);
     expect(store.lookup(record.hash)).to.deep.equal(record);
     expect((await stat(path)).mode & 0o777).to.equal(0o600);
-    expect(await readdir(folder)).to.have.members(['keys.json', 'keys.json.audit.ndjson']);
+    expect(await readdir(folder)).to.have.members([
+      'keys.json',
+      'keys.json.audit.ndjson',
+      'keys.json.audit.ndjson.head',
+    ]);
   });
 
   it('keeps the permissions of a file that is there, and the symbolic link that leads to it', async () => {
@@ -128,7 +163,13 @@ describe('FileKeyStore', () => {
     const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
-    expect(await readdir(folder)).to.have.members(['keys.json', 'keys.json.audit.ndjson']);
+    // The reader has the lock for a moment while it compares a change with the audit.
+    await until(async () => !(await readdir(folder)).includes('keys.json.lock'));
+    expect(await readdir(folder)).to.have.members([
+      'keys.json',
+      'keys.json.audit.ndjson',
+      'keys.json.audit.ndjson.head',
+    ]);
   });
 
   it('loses no change of its own when many are asked for at once', async () => {
@@ -145,7 +186,11 @@ describe('FileKeyStore', () => {
     await once(child, 'exit');
     const store = await openStore();
     await store.insert(newRecord());
-    expect(await readdir(folder)).to.have.members(['keys.json', 'keys.json.audit.ndjson']);
+    expect(await readdir(folder)).to.have.members([
+      'keys.json',
+      'keys.json.audit.ndjson',
+      'keys.json.audit.ndjson.head',
+    ]);
   });
 
   it('sees what another process wrote, and tells so', async () => {
@@ -262,6 +307,6 @@ describe('FileKeyStore', () => {
     const store = await openStore();
     await store.update('key_99999', { limit_per_minute: 7 });
     expect(store.lookup((99_999).toString(16).padStart(64, '0'))?.limit_per_minute).to.equal(7);
-    expect(await store.list()).to.have.length(100_000);
+    expect((await store.list()).length).to.equal(100_000);
   });
 });

@@ -1,8 +1,9 @@
 /** The text of an API key. */
+
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createKey, isKey } from '../../../core/keys/key-format.js';
+import { createKey, isKey } from '../../../core/keys/key.js';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const letter = fc.constantFrom(...LETTERS);

@@ -1,7 +1,6 @@
 /** Keys in texts that others see. */
 import { expect } from 'chai';
-import { createKey } from '../../../core/keys/key-format.js';
-import { holdsKey, maskKeys } from '../../../core/keys/mask-keys.js';
+import { createKey, holdsKey, maskKeys } from '../../../core/keys/key.js';
 
 describe('maskKeys(text)', () => {
   for (const prefix of ['api_', 'mfk_', 'weather_live_']) {

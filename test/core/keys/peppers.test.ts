@@ -2,8 +2,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
-import { createKey } from '../../../core/keys/key-format.js';
-import { missingPeppers, Peppers } from '../../../core/keys/peppers.js';
+import { createKey, missingPeppers, Peppers } from '../../../core/keys/key.js';
 import { newRecord } from '../../support/key-record.js';
 
 const SECRETS = { '1': 'first '.repeat(6), '2': 'secönd '.repeat(6), '10': 'tenth '.repeat(6) };

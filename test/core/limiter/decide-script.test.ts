@@ -4,14 +4,17 @@ import { join } from 'node:path';
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { decide } from '../../../core/limiter/decide-script.js';
-import { packageRoot } from '../../../core/package-root.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { decide, shardParts, unpackDays } from '../../../core/limiter/decide-script.js';
+import { KEPT_DAYS } from '../../../core/limiter/usage.js';
 import { type Bucket, bucketsOf, fieldOf } from '../../support/limiter-window.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
 import { ModelRedis } from './decide-model.js';
 
 const WINDOW_MS = 60_000;
-const START = 1_800_000_000_000_000;
+/** An hour before a month ends. */
+const START = Date.UTC(2027, 1, 28, 23) * 1000;
+const DAY = 86_400_000_000;
 
 const told = fc.array(
   fc.record({
@@ -33,6 +36,21 @@ const ask = fc.record({
   asked: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.constant(1000)),
   told: fc.option(told, { nil: undefined, freq: 3 }),
   unused: fc.option(unused, { nil: undefined, freq: 3 }),
+  usage: fc.option(
+    fc.record({
+      stream: fc.constantFrom(7, 0xffffffff),
+      quotas: fc.record({ perDay: fc.constantFrom(null, 1, 5, 1e12), perMonth: fc.constantFrom(null, 4, 2000, 1e12) }),
+      days: fc.uniqueArray(
+        fc.record({
+          day: fc.integer({ min: -2, max: 1 }).map((days) => Math.floor(START / DAY) + days),
+          requests: fc.option(fc.integer({ min: 0, max: 3000 }), { nil: undefined }),
+          refused: fc.nat({ max: 9 }),
+        }),
+        { selector: ({ day }) => day, maxLength: 2 },
+      ),
+    }),
+    { nil: undefined, freq: 3 },
+  ),
 });
 /** Numbers of calls are relative to the last one of the replica that was applied. */
 const step = fc.record({
@@ -46,6 +64,7 @@ const step = fc.record({
     fc.constantFrom(0, 1_000_000, 59_000_000, 60_000_000, 61_000_000, 62_000_000),
     fc.integer({ min: 0, max: 70_000_000 }),
     fc.integer({ min: -5_000_000_000, max: 5_000_000_000 }),
+    fc.constantFrom(3_600_000_000, DAY, 30 * DAY),
   ),
 });
 
@@ -59,6 +78,16 @@ const byEnd = (buckets: readonly Bucket[]): [string, number][] => {
   return [...counts].sort();
 };
 
+const daysOf = (parts: ModelRedis['usage'] extends Map<string, infer Parts> ? Parts : never) => {
+  const days = new Map<number, { day: number; requests: number; refused: number }>();
+  for (const [name, { requests, refused }] of parts) {
+    const day = Number(name.split(' ')[0]);
+    const before = days.get(day) ?? { day, requests: 0, refused: 0 };
+    days.set(day, { day, requests: before.requests + requests, refused: before.refused + refused });
+  }
+  return [...days.values()].filter(({ requests, refused }) => requests + refused > 0);
+};
+
 describe('decide.lua', () => {
   let redis: Redis;
 
@@ -69,16 +98,27 @@ describe('decide.lua', () => {
   after(() => redis.disconnect());
 
   /** What the script keeps, which is what the model keeps, but for fields that nobody needs: those the model drops too. */
-  const compare = async (key: string, model: ModelRedis, now: number): Promise<void> => {
+  const compare = async (key: string, model: ModelRedis, now: number, idle: ReadonlyMap<string, number>) => {
     const isOld = (at: number) => at + model.window + model.bucket <= now;
-    const fields = await redis.hgetallBuffer(key);
+    const [keys, young, old] = await Promise.all(shardParts(key).map((part) => redis.hgetallBuffer(part)));
+    const fields = { ...old, ...young, ...keys };
+    for (const [subject, parts] of model.usage) {
+      const packed = fields[`usage:${subject}`];
+      const days = packed ? unpackDays(packed).filter(({ requests, refused }) => requests + refused > 0) : [];
+      const oldest = Math.floor((now - (KEPT_DAYS - 1) * DAY) / DAY);
+      const of = (list: typeof days) => list.filter(({ day }) => day > oldest).sort((a, b) => a.day - b.day);
+      assert.deepEqual(of(days), of(daysOf(parts)), `usage of ${subject}`);
+    }
+    assert.notInclude(Object.keys(keys ?? {}).join(), 'ip:');
     for (const [subject, buckets] of model.windows) {
       const field = fields[subject];
       if (field) {
         assert.deepEqual(field, fieldOf(bucketsOf(field)), 'its head says the newest end and the sum');
         assert.deepEqual(byEnd(bucketsOf(field)), byEnd(buckets));
       } else {
-        assert.isTrue(isOld(buckets.at(-1)?.end ?? 0), `${subject} was dropped too early`);
+        // Addresses are dropped by when they were seen, also where the clock was set back since.
+        const isIdle = subject.startsWith('ip:') && (idle.get(subject) ?? 0) >= model.window + model.bucket;
+        assert.isTrue(isIdle || isOld(buckets.at(-1)?.end ?? 0), `${subject} was dropped too early`);
         model.windows.delete(subject);
       }
     }
@@ -87,7 +127,7 @@ describe('decide.lua', () => {
       if (field) {
         assert.equal(Number(field.readBigUInt64BE(6) & 0xffffffffffffffn), number);
       } else {
-        assert.isTrue(isOld(at), `replica ${replica} was forgotten too early`);
+        assert.isTrue(at + 2 * model.window <= now, `replica ${replica} was forgotten too early`);
         model.calls.delete(replica);
       }
     }
@@ -107,8 +147,11 @@ describe('decide.lua', () => {
         const key = uniqueName('shard');
         const model = new ModelRedis({ windowMs: WINDOW_MS });
         let now = START;
+        /** For how long nobody has asked for a subject, by a clock that is never set back. */
+        const idle = new Map<string, number>();
         for (const { replica, number, previous, asks, micros } of steps) {
           now += micros;
+          for (const [subject, time] of idle) idle.set(subject, time + Math.max(0, micros));
           await redis
             .multi()
             .del(clock)
@@ -118,17 +161,22 @@ describe('decide.lua', () => {
           const call = {
             number: Math.max(1, last + number),
             previous: Math.max(0, last + previous),
-            asks: asks.map(({ told, unused, ...asked }) => ({
+            asks: asks.map(({ told, unused, usage, ...asked }) => ({
               ...asked,
               ...(told && { told }),
               ...(unused && !told && { unused }),
+              ...(usage && { usage }),
             })),
           };
-          const reply = await decide({ redis: client, key, replica, windowMs: WINDOW_MS }, call);
+          const reply = await decide(
+            { redis: client, key, replica, windowMs: WINDOW_MS, mostAddresses: 1000, countsUsage: true },
+            call,
+          );
           assert.deepEqual(reply, model.decide(now, replica, call));
-          await compare(key, model, now);
+          if (reply.applied) for (const { subject } of asks) idle.set(subject, 0);
+          await compare(key, model, now, idle);
         }
-        await redis.del(key, clock);
+        await redis.del(...shardParts(key), clock);
       }),
       { numRuns: 200 },
     );

@@ -1,7 +1,7 @@
 /** What every limiter must do, whatever keeps its count: schedules of requests against a reference log. */
 import { assert } from 'chai';
 import fc from 'fast-check';
-import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
+import type { Decision, Limiter, Quotas } from '../../../core/contracts/limiter.js';
 
 export interface LimiterHarness {
   readonly windowMs: number;
@@ -212,6 +212,76 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       assert.equal(await burst(5, 2000), 5);
       assert.equal(await burst(1, 11), 0);
       assert.equal(await burst(2, 12), 1);
+    });
+
+    const usedBy = async (name: string): Promise<{ requests: number; refused: number }> => {
+      const days = await harness.replicas[0]!.usage!(name);
+      const sumOf = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
+      return {
+        requests: sumOf(days.map(({ requests }) => requests)),
+        refused: sumOf(days.map(({ refused }) => refused)),
+      };
+    };
+    /** Replicas tell what they refused by a timer, which a busy machine lets run late. */
+    const isCounted = async (name: string, expected: Awaited<ReturnType<typeof usedBy>>): Promise<void> => {
+      for (let tries = 0; tries < 20 && (await usedBy(name)).refused < expected.refused; tries++) {
+        await harness.wait(harness.windowMs / 15);
+      }
+      assert.deepEqual(await usedBy(name), expected);
+    };
+
+    for (const quotas of [
+      { perDay: 50, perMonth: null },
+      { perDay: null, perMonth: 50 },
+      { perDay: 50, perMonth: 50 },
+      { perDay: 70, perMonth: 50 },
+    ]) {
+      it(`quotas ${JSON.stringify(quotas)}: 50 of 120 requests pass over all replicas, and all of them are counted once`, async () => {
+        const name = subject();
+        const limit = 100_000;
+        for (let sent = 0; sent < 120; sent += 8) {
+          await Promise.all(
+            Array.from({ length: 8 }, (_, i) =>
+              harness.replicas[(sent + i) % harness.replicas.length]!.take(name, limit, quotas),
+            ),
+          );
+          // Slots that were taken ahead come back when their bucket is over.
+          await harness.wait(harness.windowMs / 30);
+        }
+        const last = await harness.replicas[0]!.take(name, limit, quotas);
+        assert.isFalse(last.allowed);
+        assert.sameDeepMembers(
+          last.quotas!.map(({ name: period, quota, remaining }) => [period, quota, remaining]),
+          [
+            ...(quotas.perDay === null ? [] : [['day', quotas.perDay, quotas.perDay - 50]]),
+            ...(quotas.perMonth === null ? [] : [['month', quotas.perMonth, quotas.perMonth - 50]]),
+          ],
+        );
+        await isCounted(name, { requests: 50, refused: 71 });
+      });
+    }
+
+    it('what the window refuses uses no quota, and what a quota refuses takes no room in the window', async () => {
+      const name = subject();
+      const [limiter] = harness.replicas as [Limiter];
+      const passed = async (quotas: Quotas): Promise<boolean> => (await limiter.take(name, 3, quotas)).allowed;
+      const two = { perDay: 2, perMonth: null };
+      assert.deepEqual(
+        [await passed(two), await passed(two), await passed(two), await passed(two)],
+        [true, true, false, false],
+      );
+      const four = { perDay: 4, perMonth: null };
+      assert.deepEqual([await passed(four), await passed(four)], [true, false], 'the limit of 3 a window');
+      await harness.wait(harness.windowMs + harness.lateMs(3));
+      assert.deepEqual([await passed(four), await passed(four)], [true, false], 'the quota of 4 a day');
+      await isCounted(name, { requests: 4, refused: 4 });
+    });
+
+    it('without quotas nothing of a caller is counted but its window', async () => {
+      const name = subject();
+      const decision = await harness.replicas[0]!.take(name, 5);
+      assert.notProperty(decision, 'quotas');
+      assert.deepEqual(await usedBy(name), { requests: 0, refused: 0 });
     });
 
     it('subjects do not share their windows', async () => {

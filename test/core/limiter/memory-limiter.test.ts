@@ -1,5 +1,6 @@
 /** The limiter of a single process: the shared suite on a clock of our own, and what is special to it. */
 import { assert } from 'chai';
+import { MOST_ADDRESSES } from '../../../core/limiter/callers.js';
 import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
 import { defineLimiterSuite } from './limiter-suite.js';
 
@@ -49,9 +50,25 @@ describe('MemoryLimiter', () => {
     assert.isTrue(limiter.take('key:a', 1).allowed);
   });
 
+  it('remembers the addresses seen last, in a bounded number, and every key', () => {
+    const { limiter } = create();
+    for (let i = 0; i < 1000; i++) limiter.take(`key:${i}`, 1);
+    limiter.take('ip:idle', 1);
+    limiter.take('ip:busy', 1);
+    for (let i = 0; i < 4 * MOST_ADDRESSES; i++) {
+      limiter.take(`ip:${i}`, 1);
+      // As it is refused now and then, nobody makes room for it by coming from elsewhere.
+      if (i % (MOST_ADDRESSES - 1) === 0) assert.isFalse(limiter.take('ip:busy', 1).allowed, `after ${i}`);
+      if (i === MOST_ADDRESSES - 10) assert.isFalse(limiter.take('ip:idle', 1).allowed);
+    }
+    assert.isAtMost(limiter.size, 2 * MOST_ADDRESSES + 1000);
+    assert.isTrue(limiter.take('ip:idle', 1).allowed);
+    for (let i = 0; i < 1000; i++) assert.isFalse(limiter.take(`key:${i}`, 1).allowed);
+  });
+
   it('an idle subject is forgotten, one that is within its window never', () => {
     const { limiter, wait } = create();
-    for (let i = 0; i < 1000; i++) limiter.take(`ip:${i}`, 1);
+    for (let i = 0; i < 1000; i++) limiter.take(`key:${i}`, 1);
     for (let i = 0; i < 8; i++) {
       limiter.take('key:busy', 4);
       wait(WINDOW_MS / 4);

@@ -1,6 +1,7 @@
 /** Runs of the limiter's protocol: what may happen to two replicas, the network and Redis, and what must hold. */
-import type { Call, Reply } from '../../../core/limiter/decide-script.js';
-import { type Asking, Shard } from '../../../core/limiter/shard.js';
+import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/decide-script.js';
+import type { OwnUsage } from '../../../core/limiter/own-usage.js';
+import { type Account, type Asking, Shard } from '../../../core/limiter/shard.js';
 import { SlidingLog } from '../../../core/limiter/sliding-log.js';
 import { ModelRedis, type RedisFault, sum } from './decide-model.js';
 
@@ -9,6 +10,9 @@ const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
+/** When runs begin by Redis's clock, and the day that they are on. */
+const EPOCH_US = 5e12;
+const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
 const BUCKET_MS = 1;
 /** Each action takes so long; a call takes less than a bucket. */
@@ -60,12 +64,16 @@ export interface World {
   readonly exactUpTo: number;
   readonly requests: number;
   readonly ahead: number;
+  readonly countsUsage: boolean;
   readonly actions: readonly Action[];
 }
 
+const BUCKETED = actionsWith(['half bucket'], ['give back']);
+
 export const WORLDS = {
-  exact: { exactUpTo: LIMIT, requests: 2, ahead: 0, actions: actionsWith() },
-  bucketed: { exactUpTo: 0, requests: 1, ahead: 1, actions: actionsWith(['half bucket'], ['give back']) },
+  exact: { exactUpTo: LIMIT, requests: 2, ahead: 0, countsUsage: false, actions: actionsWith() },
+  bucketed: { exactUpTo: 0, requests: 1, ahead: 1, countsUsage: false, actions: BUCKETED },
+  used: { exactUpTo: 0, requests: 1, ahead: 1, countsUsage: true, actions: BUCKETED },
 } as const satisfies Record<string, World>;
 
 interface Passed {
@@ -91,8 +99,9 @@ const check = (holds: boolean, message: string): void => {
 /** What `RedisLimiter` does with a shard. */
 class Replica {
   readonly log = new SlidingLog();
-  readonly shard = new Shard(WINDOW_MS);
-  readonly account = this.shard.open(SUBJECT, this.log);
+  readonly shard: Shard;
+  readonly account: Account;
+  readonly usage: OwnUsage | undefined;
   readonly inFlight: Sent[] = [];
   isAway = false;
   #waiting = 0;
@@ -101,7 +110,14 @@ class Replica {
   constructor(
     readonly id: number,
     readonly history: History,
-  ) {}
+  ) {
+    const { countsUsage } = history.world;
+    this.shard = countsUsage ? new Shard(WINDOW_MS, Number.POSITIVE_INFINITY) : new Shard(WINDOW_MS);
+    this.account = this.shard.open(SUBJECT, this.log);
+    if (!countsUsage) return;
+    this.usage = this.shard.openUsage(SUBJECT, id);
+    this.shard.attach(this.account, this.usage);
+  }
 
   get #now(): number {
     return this.history.now;
@@ -166,6 +182,7 @@ class Replica {
       const admitted = reply.grants[0]?.admitted ?? 0;
       const passing = Math.min(admitted, sent.waiting);
       this.log.add(this.#now, passing, LIMIT, WINDOW_MS);
+      this.usage?.pass(dayOfBucket(reply.bucketEnd), passing);
       for (let i = 0; i < passing; i++) this.history.passed.push({ at, by: this.id, granted: true });
       if (admitted > passing)
         this.shard.addSlots(this.account, admitted - passing, reply.bucketEnd, sent.at + reply.bucketMs);
@@ -193,6 +210,7 @@ class Replica {
   #decideAlone(): void {
     if (!this.log.take(this.#now, SHARE, WINDOW_MS).allowed) return;
     if (this.history.fault !== 'does not tell after a time alone') this.shard.doubt(this.account);
+    this.usage?.passAlone(DAY);
     this.history.passed.push({ at: this.#now, by: this.id, granted: false });
   }
 
@@ -202,6 +220,7 @@ class Replica {
       this.account.unused.push({ end: this.account.slotsEnd, count: 1 });
     }
     this.log.add(this.#now, 1, LIMIT, WINDOW_MS);
+    this.usage?.pass(DAY, 1);
     this.history.passed.push({ at: this.#now, by: this.id, granted: true });
   }
 }
@@ -237,7 +256,7 @@ class History {
 
   /** Redis's clock, whose buckets begin at other moments than those of the replicas'. */
   #micros(ms = this.now): number {
-    return 5e12 + (ms + 4 * TICK_MS) * 1000;
+    return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
 
   /** @returns false where the action changes nothing but the time */
@@ -393,7 +412,22 @@ class History {
     return this.passed.filter(({ at, by }) => at + WINDOW_MS > this.now && isLiving(by)).length;
   }
 
+  /** Of each replica that has not ended, exactly what it let pass; of others, no less than Redis let them pass. */
+  #checkUsage(): void {
+    for (const { id, account } of this.#replicas) {
+      const ahead = account.slots + account.unused.reduce((total, { count }) => total + count, 0);
+      const passed = this.passed.filter(({ by }) => by === id).length;
+      check(this.#redis.usedBy(SUBJECT, DAY, id) === passed + ahead, 'usage is not what passed');
+    }
+    if (this.#hasForgotten) return;
+    for (const id of new Set(this.passed.map(({ by }) => by))) {
+      const passed = this.passed.filter(({ by, granted }) => by === id && granted).length;
+      check(this.#redis.usedBy(SUBJECT, DAY, id) >= passed, 'usage lost something');
+    }
+  }
+
   #checkCounted(): void {
+    if (this.world.countsUsage) this.#checkUsage();
     const living = new Set(this.#replicas.map(({ id }) => id));
     for (const id of new Set(this.passed.map(({ by }) => by))) {
       const its = this.passed.filter(

@@ -2,10 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
-import type { Decision } from '../../../core/contracts/limiter.js';
+import { type Decision, WINDOW_MS } from '../../../core/contracts/limiter.js';
+import { systemClock } from '../../../core/contracts/runtime.js';
 import { LimiterUnavailable } from '../../../core/errors.js';
 import { type AwayPolicy, RedisLimiter } from '../../../core/limiter/redis-limiter.js';
-import { connectRedis } from '../../../core/redis.js';
+import { connectRedis } from '../../../core/redis/connection.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { countedIn } from '../../support/limiter-window.js';
 import { freePort } from '../../support/server-process.js';
@@ -32,12 +33,24 @@ describe('RedisLimiter and an outage', () => {
     await server.stop();
   });
 
-  const create = async (options: { port?: number; whenAway?: AwayPolicy; logger?: KeptLogger } = {}) => {
-    const { port = server.port, whenAway = 'local', logger = keptLogger() } = options;
+  interface Options {
+    readonly port?: number;
+    readonly whenAway?: AwayPolicy;
+    readonly logger?: KeptLogger;
+    /** How long ago it has begun. */
+    readonly ageMs?: number;
+  }
+
+  /** One that has run for a window, so that its share is whole. */
+  const create = async (options: Options = {}) => {
+    const { port = server.port, whenAway = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
     const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs: 40, connectTimeoutMs: 1000 };
     const redis = connectRedis(config, logger);
     await redis.opened;
-    const limiter = new RedisLimiter({ redis, replicas: REPLICAS, whenAway, logger });
+    let aheadMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
+    const limiter = new RedisLimiter({ redis, replicas: REPLICAS, whenAway, clock, logger });
+    aheadMs = ageMs;
     closers.push(() => {
       void limiter.close();
       redis.close();
@@ -158,11 +171,26 @@ describe('RedisLimiter and an outage', () => {
     await proxy.close();
   });
 
-  it('FLUSHALL: the next call fills the window again', async () => {
+  it('FLUSHALL: the next call finds out, and the window is full again once the others had time to tell', async () => {
     const limiter = await create();
     await take(limiter, 100);
     await admin.flushall();
-    assert.equal(passed(await take(limiter, 600)), 500);
+    assert.equal(passed(await take(limiter, 600)), 200 - 100);
+    await back(limiter);
+    assert.equal(passed(await take(limiter, 600)), 400);
+  });
+
+  it('FLUSHALL: no replica gets what an idle one has used up', async () => {
+    const [idle, busy] = await Promise.all([create(), create()]);
+    assert.equal(passed(await take(idle, 550)), 550);
+    assert.equal(passed(await take(busy, 10)), 10);
+    await admin.flushall();
+    let others = 0;
+    for (const until = performance.now() + 1500; performance.now() < until; await delay(20)) {
+      others += passed(await take(busy, 100));
+    }
+    assert.equal(10 + others, 600 / REPLICAS);
+    assert.equal(await counted(), 550 + 600 / REPLICAS);
   });
 
   it('FLUSHALL: callers that nobody asks for now are told too', async () => {
@@ -202,6 +230,36 @@ describe('RedisLimiter and an outage', () => {
     await admin.replicaof('NO', 'ONE');
     assert.isBelow(await back(limiter), 2000);
     assert.equal(await counted(), 200);
+  });
+
+  it('begun while Redis is down, a replica gets its share evenly over the first window', async () => {
+    await server.kill();
+    for (const [ageMs, share] of [
+      [0, 0],
+      [WINDOW_MS / 4, 50],
+      [WINDOW_MS / 2, 100],
+      [WINDOW_MS, 200],
+    ] as const) {
+      const decisions = await take(await create({ ageMs }), 300);
+      // It grows by three while the test looks for a second.
+      assert.isAtLeast(passed(decisions), share, `${ageMs}`);
+      assert.isAtMost(passed(decisions), Math.min(200, share + 10), `${ageMs}`);
+      if (ageMs < WINDOW_MS) assert.isAbove(decisions.at(-1)?.resetMs ?? 0, 0);
+    }
+  });
+
+  it('begun anew ten times while Redis is down, a replica gets one share in all', async () => {
+    await server.kill();
+    let total = 0;
+    for (let i = 0; i < 10; i++) total += passed(await take(await create({ ageMs: WINDOW_MS / 10 }), 300));
+    assert.isAtMost(total, 200 + 10);
+    assert.isAtLeast(total, 200);
+  });
+
+  it('begun anew with a Redis that is empty and soon lost, a replica gets no second share at once', async () => {
+    const limiter = await create({ ageMs: 1000 });
+    await server.kill();
+    assert.isAtMost(passed(await take(limiter, 300)), 20);
   });
 
   it('starts while Redis is down, and joins the shared window when it comes', async () => {

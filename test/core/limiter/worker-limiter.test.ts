@@ -15,7 +15,7 @@ describe('WorkerLimiter', () => {
           questions++;
           await delay(1);
           return grantAll(shared, asks);
-        }),
+        }, shared.usage.bind(shared)),
     );
     const decisions = await Promise.all(
       Array.from({ length: 900 }, async (_, i) => {
@@ -38,6 +38,7 @@ describe('WorkerLimiter', () => {
     const questions: (() => void)[] = [];
     const limiter = new WorkerLimiter(
       (asks) => new Promise<readonly Grant[]>((resolve) => questions.push(() => resolve(grantAll(shared, asks)))),
+      shared.usage.bind(shared),
       20,
     );
     const refusals = await Promise.allSettled([limiter.take('key:a', 10), limiter.take('key:b', 10)]);

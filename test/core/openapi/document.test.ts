@@ -1,9 +1,9 @@
 /** The OpenAPI document says what the service does, and the service does what it says. */
 import { expect } from 'chai';
 import { resolve } from '../../../app/container.js';
-import { pointerPath, valueAt } from '../../../core/config/path.js';
 import { errors } from '../../../core/errors.js';
-import { compileSchema } from '../../../core/schema.js';
+import { compileSchema } from '../../../core/validation/compile-schema.js';
+import { pointerPath, valueAt } from '../../../core/validation/path.js';
 import { parseCsv } from '../../support/csv-parser.js';
 import { ATLANTA } from '../../support/fixture.js';
 import { request, type TestResponse } from '../../support/http-client.js';
@@ -11,6 +11,11 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the test walks a document of any shape
 type Json = any;
+
+const PARQUET = 'application/vnd.apache.parquet';
+
+/** Where tiers have such terms, which `test/core/http/tiers.test.ts` configures. */
+const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {
   let service: TestApp;
@@ -60,7 +65,9 @@ describe('GET /openapi.json', () => {
       '/observations',
       '/series',
       '/signals',
+      '/vintages',
       '/status',
+      '/ready',
       '/health',
       '/openapi.json',
     ]);
@@ -80,7 +87,8 @@ describe('GET /openapi.json', () => {
   it('has examples that validate, of parameters, answers and errors', () => {
     for (const { path, operation } of operations()) {
       for (const { name, schema, example } of operation.parameters ?? []) {
-        expect(compileSchema(schema)(example), `${path} ${name}`).to.equal(true);
+        // A place in a list is of that list and its order: none would be an example for all.
+        if (name !== 'after') expect(compileSchema(schema)(example), `${path} ${name}`).to.equal(true);
       }
       for (const [status, referenced] of Object.entries(operation.responses)) {
         const { content } = dereferenced(referenced);
@@ -105,7 +113,8 @@ describe('GET /openapi.json', () => {
     }
     const { registry } = resolve(service.app.container, 'modules');
     // Whatever path is asked for, an address that is none belongs to no operation.
-    const expected = [...registry.errors.keys()].filter((code) => code !== errors.route_not_found.code);
+    const undocumented = new Set<string>([errors.route_not_found.code, ...OF_TIERS]);
+    const expected = [...registry.errors.keys()].filter((code) => !undocumented.has(code));
     expect([...documented]).to.have.members(expected);
   });
 
@@ -113,7 +122,9 @@ describe('GET /openapi.json', () => {
   const expectDocumented = (path: string, operation: Json, response: TestResponse): void => {
     const described = dereferenced(operation.responses[response.status]);
     expect(described, `${path} ${response.status} is documented`).to.be.an('object');
-    for (const name of Object.keys(described.headers ?? {})) {
+    // Those that a route declares itself are there at times, as the link of a page to the next.
+    const always = Object.entries<Json>(described.headers ?? {}).filter(([, header]) => header.$ref);
+    for (const [name] of always) {
       expect(response.headers, `${path} ${response.status} sends ${name}`).to.have.property(name.toLowerCase());
     }
     const known = new Set(Object.keys(document.components.headers).map((name) => name.toLowerCase()));
@@ -148,20 +159,41 @@ describe('GET /openapi.json', () => {
       const csv = await service.get(url, { headers: { Accept: 'text/csv' } });
       expect(csv.status, url).to.equal(operation.responses[200].content['text/csv'] ? 200 : 406);
       expectDocumented(path, operation, csv);
+      const lines = await service.get(url, { headers: { Accept: 'application/x-ndjson' } });
+      expect(lines.status, url).to.equal(csv.status);
+      expectDocumented(path, operation, lines);
+      const parquet = await service.get(url, { headers: { Accept: PARQUET } });
+      expect(parquet.status, url).to.equal(operation.responses[200].content[PARQUET] ? 200 : 406);
+      expectDocumented(path, operation, parquet);
     }
   });
 
-  it('offers CSV, and the parameter `format`, for every list and for nothing else', () => {
+  it('offers CSV, JSON by lines, and the parameter `format`, for every list of data and for nothing else', () => {
     for (const { path, operation } of operations()) {
       const { content } = operation.responses[200];
-      const isList = content['application/json'].schema.properties?.data?.type === 'array';
+      const { schema } = content['application/json'];
+      const isList = schema.properties?.data?.type === 'array' && path !== '/vintages';
       const columns = content['text/csv'] && parseCsv(content['text/csv'].example)[0];
       const parameter = (operation.parameters ?? []).find(({ name }: Json) => name === 'format');
-      expect([Boolean(columns), Boolean(parameter)], path).to.deep.equal([isList, isList]);
+      const lines = content['application/x-ndjson'];
+      expect([Boolean(columns), Boolean(lines), Boolean(parameter)], path).to.deep.equal([isList, isList, isList]);
       if (!isList) continue;
-      expect(parameter.schema.enum).to.deep.equal(['json', 'csv']);
+      expect(
+        lines.example
+          .trimEnd()
+          .split('\n')
+          .map((line: string) => JSON.parse(line)),
+      ).to.deep.equal(content['application/json'].example.data);
+      const more = content[PARQUET] ? ['parquet'] : [];
+      expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      expect(columns, path).to.deep.equal(Object.keys(rows.properties));
+      // Where the parameters decide on the columns, those of the example.
+      const [row] = content['application/json'].example.data;
+      const all = Object.keys(rows.properties);
+      const some = ['/observations', '/markets/{cbsa}/history'].includes(path)
+        ? all.filter((name) => name in row)
+        : all;
+      expect(columns, path).to.deep.equal(some);
     }
   });
 
@@ -186,7 +218,7 @@ describe('GET /openapi.json', () => {
     const withVintages = operations().filter(({ operation }) =>
       (operation.parameters ?? []).some(({ name }: Json) => name === 'as_of'),
     );
-    const others = ['/status', '/health', '/openapi.json'];
+    const others = ['/vintages', '/status', '/ready', '/health', '/openapi.json'];
     expect(withVintages.map(({ path }) => path)).to.have.members(
       Object.keys(document.paths).filter((path) => !others.includes(path)),
     );

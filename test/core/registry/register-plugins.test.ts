@@ -28,7 +28,7 @@ const faultsOf = (...plugins: Plugin[]): readonly string[] => {
 
 describe('registerPlugins', () => {
   it('collects routes, collections and errors', () => {
-    const things = collection<{ id: string }>({
+    const things = collection({
       name: 'things',
       key: ['id'],
       schema: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
@@ -140,7 +140,7 @@ describe('registerPlugins', () => {
     const fault = (text: string) => `plugin "b" 1.0.0: route /things/{id}: parameter "id": foundIn.listThings: ${text}`;
     expect(linked({ listThings: '/data/0/id', listOthers: '/data/0/id' })).to.deep.equal([]);
     expect(linked({ listThings: '/data/0/name' })).to.deep.equal([
-      fault('the example of its answer has nothing at /data/0/name'),
+      fault('the example of its response has nothing at /data/0/name'),
     ]);
     expect(linked({ listThings: '/data/0/size' })).to.deep.equal([
       fault("3 at /data/0/size does not fit the parameter's schema"),
@@ -162,7 +162,7 @@ describe('registerPlugins', () => {
 
   it('one collection declared differently names both plugins', () => {
     const declare = (type: string) =>
-      collection<{ id: string }>({
+      collection({
         name: 'things',
         key: ['id'],
         schema: { type: 'object', required: ['id'], properties: { id: { type } } },
@@ -175,7 +175,7 @@ describe('registerPlugins', () => {
   });
 
   it('a collection that refers to one that no plugin declares is refused', () => {
-    const things = collection<{ id: string }>({
+    const things = collection({
       name: 'things',
       key: ['id'],
       references: [{ fields: ['id'], to: 'others' }],
@@ -187,7 +187,7 @@ describe('registerPlugins', () => {
   });
 
   it('a collection that adapters could not order is refused', () => {
-    const things = collection<{ id: unknown }>({
+    const things = collection({
       name: 'things',
       key: ['id'],
       schema: { type: 'object', properties: { id: { type: 'object' } } },
@@ -222,7 +222,7 @@ describe('registerPlugins', () => {
       route('/x', 'x', { response: { description: 'd', schema: { type: 'nonsense' }, example: {} } }),
       'response.schema',
     ],
-    ['no handler', route('/x', 'x', { handler: undefined }), 'handler must be a function'],
+    ['no handler', route('/x', 'x', { handler: undefined }), '"handler" is missing'],
     ['no summary', route('/x', 'x', { summary: '' }), 'summary is missing'],
     [
       'an error of the 500s',

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import type { Query } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
-import { checkKey, checkQuery } from '../../../core/storage/check-query.js';
+import { checkKey, checkQuery } from '../../../core/storage/checked-snapshot.js';
 
 const rows: Collection = {
   name: 'rows',
@@ -33,6 +33,11 @@ describe('checkQuery(collection, query)', () => {
       { order: ['area', 'year'] },
     ],
     [
+      'keeps a place, of the fields that equality leaves',
+      { order: byYear, equal: { year: 2000 }, after: [-0.5, ''] },
+      { order: byYear, equal: { year: 2000 }, after: [-0.5, ''] },
+    ],
+    [
       'keeps direction and limit',
       { descending: true, limit: 0 },
       { order: ['area', 'year'], descending: true, limit: 0 },
@@ -54,6 +59,15 @@ describe('checkQuery(collection, query)', () => {
     ['equality on more fields than there are', { equal: { area: 'a', year: 1, x: 2 } }, /"equal" names/],
     ['equality with undefined', { equal: { area: undefined } }, /"area" must be of type string, not undefined/],
     ['equality with another type', { equal: { area: 7 } }, /"area" must be of type string, not 7/],
+    ['a place that is no list', { after: 'a' }, /"after" must be a list of 2 values, for \[area, year\]/],
+    ['a place of too few values', { after: ['a'] }, /"after" must be a list of 2 values, for \[area, year\]/],
+    ['a place of too many values', { equal: { area: 'a' }, after: ['a', 1] }, /a list of 1 values, for \[year\]/],
+    ['a place with another type', { after: ['a', '1'] }, /"year" must be of type integer, not the string "1"/],
+    [
+      'a place where no field is left',
+      { equal: { area: 'a', year: 1 }, after: [] },
+      /"after" has no field to go on by/,
+    ],
     ['a fraction for an integer', { equal: { area: 'a', year: 0.5 } }, /"year" must be of type integer, not 0.5/],
     [
       'a string for a number',

@@ -4,14 +4,14 @@ import { collection } from '../../../core/contracts/plugin.js';
 import type { Snapshot } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
 import { checkedSnapshot } from '../../../core/storage/checked-snapshot.js';
-import { publicationTime } from '../../../core/storage/publication-time.js';
+import { publicationTime } from '../../../core/storage/publishing.js';
 
 interface Row {
   readonly id: string;
 }
-const schema = { type: 'object', required: ['id'], properties: { id: { type: 'string' } } };
-const rows = collection<Row>({ name: 'rows', key: ['id'], schema });
-const others = collection<Row>({ name: 'others', key: ['id'], schema });
+const schema = { type: 'object', required: ['id'], properties: { id: { type: 'string' } } } as const;
+const rows = collection({ name: 'rows', key: ['id'], schema });
+const others = collection({ name: 'others', key: ['id'], schema });
 
 const manifest = {
   format: 1,

@@ -1,7 +1,8 @@
 /** Proves the one order of scalars and documents. */
+
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { compareBy, compareScalars } from '../../../core/storage/compare.js';
+import { compareBy, compareScalars } from '../../../core/storage/scalars.js';
 
 describe('compareScalars(a, b)', () => {
   it('orders strings as their UTF-8 bytes do', () => {

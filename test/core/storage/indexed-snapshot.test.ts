@@ -1,7 +1,6 @@
 /** Snapshots in memory: what the conformance suite cannot see. */
 import { expect } from 'chai';
-import { IndexedCollection } from '../../../core/storage/indexed-collection.js';
-import { indexedSnapshot } from '../../../core/storage/indexed-snapshot.js';
+import { IndexedCollection, indexedSnapshot } from '../../../core/storage/indexed-collection.js';
 import { markets } from '../../../metro/collections.js';
 import { documents, manifest } from '../../support/fixture.js';
 

@@ -51,7 +51,8 @@ describe('PackedDocuments', () => {
     const list = packed([small.slice(0, 700), small.slice(700), [large], [{ i: 20_001 }]]);
     expect(list.length).to.equal(20_002);
     for (const position of [0, 699, 700, 1_999, 19_999]) expect(list.at(position)).to.deep.equal(small[position]);
-    expect(list.slice(500, 19_000)).to.deep.equal(small.slice(500, 19_000));
+    // As text, since chai compares so many documents slowly.
+    expect(JSON.stringify(list.slice(500, 19_000)) === JSON.stringify(small.slice(500, 19_000))).to.equal(true);
     expect(list.slice(19_999, 20_002)).to.deep.equal([small[19_999], large, { i: 20_001 }]);
     expect(list.at(20_002)).to.equal(undefined);
   });

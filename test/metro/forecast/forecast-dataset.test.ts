@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Document, Manifest } from '../../../core/contracts/dataset.js';
-import { memoryDataset } from '../../../core/dataset/memory-dataset.js';
 import { defaultRules } from '../../../metro/forecast/default-rules.js';
 import { type ForecastDataset, forecastDataset } from '../../../metro/forecast/forecast-dataset.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
 import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
+import { memoryDataset } from '../../support/memory-dataset.js';
 import { rowsOfPanel } from './panels.js';
 
 const manifest = { vintage: '2015-03-31' } as Manifest;

@@ -1,15 +1,14 @@
 import { expect } from 'chai';
-import { compileSchema } from '../../../core/schema.js';
+import { compileSchema } from '../../../core/validation/compile-schema.js';
 import { backtests, type Forecast, forecastRuns, forecasts, type Market } from '../../../metro/collections.js';
 import { defaultRules } from '../../../metro/forecast/default-rules.js';
 import { defaultForecastOptions } from '../../../metro/forecast/model.js';
 import { models } from '../../../metro/forecast/models/index.js';
 import { pooledMomentum } from '../../../metro/forecast/models/pooled-momentum.js';
-import { parseQuarter, quarterName } from '../../../metro/forecast/quarter-names.js';
 import { riskGradeOf } from '../../../metro/forecast/rules.js';
 import { makeRuns, type RunsInput, withNewestRun } from '../../../metro/forecast/runs.js';
 import { realizedChange } from '../../../metro/forecast/walk.js';
-import { quarterIndex } from '../../../metro/periods.js';
+import { parseQuarter, quarterIndex, quarterName } from '../../../metro/periods.js';
 import { rounded } from '../../../metro/rounding.js';
 import { cut, madeUpMetroPanel, madeUpPanel } from './panels.js';
 

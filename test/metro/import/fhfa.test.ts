@@ -29,6 +29,7 @@ describe('metro/import/fhfa', () => {
         name: 'Abilene, TX',
         quarters: [quarterIndex(1975, 2), quarterIndex(1975, 4)],
         values: [23.58, 24],
+        errors: [0.19, 10.19],
       },
     ]);
   });
@@ -40,7 +41,7 @@ describe('metro/import/fhfa', () => {
 
   it('keeps codes with leading zeros, and areas without any value', async () => {
     const { areas } = await read(['"Nowhere, XX",00042,2024,1,-,-']);
-    expect(areas).to.deep.equal([{ cbsa: '00042', name: 'Nowhere, XX', quarters: [], values: [] }]);
+    expect(areas).to.deep.equal([{ cbsa: '00042', name: 'Nowhere, XX', quarters: [], values: [], errors: [] }]);
   });
 
   it('brings rows in any order into order', async () => {
@@ -88,7 +89,9 @@ describe('metro/import/fhfa', () => {
       expect(faults[0])
         .to.match(/^hpi\.csv:2: /)
         .and.match(rule);
-      expect(areas).to.deep.equal([{ cbsa: '10000', name: 'A, TX', quarters: [quarterIndex(2024, 1)], values: [100] }]);
+      expect(areas).to.deep.equal([
+        { cbsa: '10000', name: 'A, TX', quarters: [quarterIndex(2024, 1)], values: [100], errors: [1] },
+      ]);
     });
   }
 

@@ -93,10 +93,10 @@ describe('metro/import', () => {
       },
     ]);
     expect(rows['hpi']?.slice(0, 4)).to.deep.equal([
-      { cbsa: '10180', period_start: '2024-01-01', value: 100 },
-      { cbsa: '10180', period_start: '2024-04-01', value: 101 },
-      { cbsa: '10180', period_start: '2024-10-01', value: 103 },
-      { cbsa: '10180', period_start: '2025-01-01', value: 110 },
+      { cbsa: '10180', period_start: '2024-01-01', value: 100, standard_error: 2.62 },
+      { cbsa: '10180', period_start: '2024-04-01', value: 101, standard_error: 2.62 },
+      { cbsa: '10180', period_start: '2024-10-01', value: 103, standard_error: 12.62 },
+      { cbsa: '10180', period_start: '2025-01-01', value: 110, standard_error: 2.62 },
     ]);
     expect(rows['observations']).to.deep.equal([
       { series_id: 'UNRATE', period_start: '2025-09-01', value: 4.4 },
@@ -317,11 +317,13 @@ describe('metro/import of published files', () => {
     const ithaca = hpi('27060').map((row) => row['period_start']);
     expect(ithaca).to.include('2022-07-01').and.to.include('2023-01-01').and.not.to.include('2022-10-01');
     const text = await readFile(vintage('2025Q4'), 'latin1');
-    const last = text
-      .split('\r\n')
-      .find((line) => line.includes(',26420,2025,4,'))
-      ?.match(/4,([\d.]+),\(/)?.[1];
-    expect(hpi('26420').at(-1)).to.deep.equal({ cbsa: '26420', period_start: '2025-10-01', value: Number(last) });
+    const [, value, error] = /^.*,26420,2025,4,([\d.]+),\(\s*([\d.]+)\)/m.exec(text)!;
+    expect(hpi('26420').at(-1)).to.deep.equal({
+      cbsa: '26420',
+      period_start: '2025-10-01',
+      value: Number(value),
+      standard_error: Number(error),
+    });
     const unrate = (first.rows['observations'] ?? []).filter((row) => row['series_id'] === 'UNRATE');
     expect(unrate).to.have.length(550);
     expect(unrate.map((row) => row['period_start'])).to.not.include('2025-10-01');

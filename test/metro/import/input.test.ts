@@ -1,5 +1,6 @@
 /** Where imports come from: files, directories, URLs. */
 
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -81,6 +82,14 @@ describe('metro/import inputs', () => {
     ]);
   });
 
+  it('passes over a pipe in a directory, also behind a link, which would be waited for', async () => {
+    const folder = await mkdtemp(join(directory, 'pipes-'));
+    await writeFile(join(folder, 'unrate.csv'), UNRATE);
+    execFileSync('mkfifo', [join(folder, 'pipe.csv')]);
+    await symlink(join(folder, 'pipe.csv'), join(folder, 'link.csv'));
+    expect((await read([folder])).ids).to.deep.equal(['UNRATE']);
+  });
+
   it('refuses a directory in which there is nothing to import', async () => {
     await put('none/readme.md', '# Notes\n');
     expect(await operatorFailure(read([join(directory, 'none')]))).to.match(
@@ -142,7 +151,7 @@ describe('metro/import inputs', () => {
 
   it('says what came of it when a URL cannot be fetched', async () => {
     expect(await operatorFailure(read([`${base}/absent`]))).to.equal(
-      `Cannot fetch ${base}/absent: the server answered 404 Not Found`,
+      `Cannot fetch ${base}/absent: the server responded with 404 Not Found`,
     );
     expect(await operatorFailure(read([`${base}/page`]))).to.match(/no known format; it begins with "<!doctype html>/);
     expect(await operatorFailure(read([`${base}/cut`]))).to.match(/^Cannot fetch .*\/cut: /);

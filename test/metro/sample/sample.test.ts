@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../core/dataset/directory.js';
 import { validateDataset } from '../../../core/dataset/validate.js';
-import { packageRoot } from '../../../core/package-root.js';
+import { packageRoot } from '../../../core/files/package.js';
 import {
   collections as allCollections,
   CADENCES,
@@ -18,8 +18,7 @@ import {
   type Series,
   SIGNALS,
 } from '../../../metro/collections.js';
-import { makeSample } from '../../../metro/sample/sample.js';
-import { writeSample } from '../../../metro/sample/write-sample.js';
+import { makeSample, writeSample } from '../../../metro/sample/sample.js';
 
 const files = (directory: string): Record<string, string> =>
   Object.fromEntries(
@@ -39,20 +38,20 @@ describe('the embedded sample', () => {
     const directory = await mkdtemp(join(tmpdir(), 'metro-sample-'));
     try {
       await writeSample(directory);
-      expect(files(directory)).to.deep.equal(files(join(packageRoot, 'dataset')));
+      expect(files(directory)).to.deep.equal(files(join(packageRoot, 'metro/dataset')));
     } finally {
       await rm(directory, { recursive: true });
     }
   });
 
   it('is a valid dataset', async () => {
-    const { dataset } = await openDirectory(join(packageRoot, 'dataset'));
+    const { dataset } = await openDirectory(join(packageRoot, 'metro/dataset'));
     const declared = new Map(allCollections.map((one) => [one.name, one as unknown as Collection]));
     expect(await validateDataset(dataset, declared)).to.deep.equal([]);
   });
 
   it('is small', () => {
-    const bytes = Object.values(files(join(packageRoot, 'dataset'))).join('').length;
+    const bytes = Object.values(files(join(packageRoot, 'metro/dataset'))).join('').length;
     expect(bytes).to.be.lessThan(2_000_000);
   });
 

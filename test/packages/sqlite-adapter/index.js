@@ -42,13 +42,15 @@ export default {
     };
     const timer = setInterval(look, 500).unref();
     /** @type {(version: Version, collection: string, query: Query, signal?: AbortSignal) => Document[]} */
-    const read = ({ db }, name, { order, equal = {}, range, descending, limit = -1 }, signal) => {
+    const read = ({ db }, name, { order, equal = {}, range, descending, after, limit = -1 }, signal) => {
       assertUsable(signal);
       if (!context.collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
       const conditions = ['TRUE', ...quoted(Object.keys(equal)).map((field) => `${field} = ?`)];
       const values = Object.values(equal);
       if (range?.from !== undefined) values.push(range.from) && conditions.push(`"${range.field}" >= ?`);
       if (range?.to !== undefined) values.push(range.to) && conditions.push(`"${range.field}" <= ?`);
+      const [free, than] = [quoted(order.slice(Object.keys(equal).length)), descending ? '<' : '>'];
+      if (after) values.push(...after) && conditions.push(`(${free}) ${than} (${free.map(() => '?')})`);
       const by = quoted(order).map((field) => (descending ? `${field} DESC` : field));
       const sql = `SELECT "its json" FROM "${name}" WHERE ${conditions.join(' AND ')} ORDER BY ${by} LIMIT ${limit}`;
       return db.all(sql, values.map(stored)).map((row) => JSON.parse(String(row['its json'])));

@@ -28,7 +28,7 @@ describe('createLogHistory(markets)', () => {
   it('counts published values alone', () => {
     const history = createLogHistory(1);
     for (const level of [100, Number.NaN, 120]) push(history, level);
-    expect([...history.values]).to.deep.equal([2]);
+    expect([...history.counts]).to.deep.equal([2]);
     expect(history.length).to.equal(3);
   });
 });

@@ -176,8 +176,7 @@ const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefi
   return all.map((i) => (q ?? Number.NaN) * S(i, t));
 };
 
-describe('metro-momentum', function () {
-  this.timeout(30_000);
+describe('metro-momentum', () => {
   const panel = madeUpMetroPanel();
   const origins = [...walk(metroMomentum, panel, options)];
   const expected = byDefinition(panel);

@@ -1,0 +1,27 @@
+/** How tests run, and where: MongoDB's files are in memory where there is enough of it, which halves the time of its tests. */
+const { accessSync, constants, statfsSync } = require('node:fs');
+const { freemem } = require('node:os');
+
+const IN_MEMORY = '/dev/shm';
+const NEEDED_BYTES = 6 * 2 ** 30;
+
+const hasRoom = () => {
+  try {
+    accessSync(IN_MEMORY, constants.W_OK);
+    const { bavail, bsize } = statfsSync(IN_MEMORY);
+    return Math.min(bavail * bsize, freemem()) > NEEDED_BYTES;
+  } catch {
+    return false;
+  }
+};
+
+if (!process.env.TMPDIR && hasRoom()) process.env.TMPDIR = IN_MEMORY;
+
+module.exports = {
+  parallel: true,
+  // One more than is good for two cores, since many tests wait.
+  jobs: 4,
+  timeout: 60_000,
+  'enable-source-maps': true,
+  'forbid-only': true,
+};

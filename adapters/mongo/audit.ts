@@ -1,0 +1,157 @@
+/**
+ * An audit in a collection: one document an entry, numbered, and one with the head of the chain.
+ *
+ * A writer appends by changing the head from the hash that it read, so that of several writers one goes first and the
+ * others read again. The head has the newest entry itself: a writer that is stopped before it inserts that entry leaves it
+ * to the next one. No transaction is needed, which a server alone would not have.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db, Collection as MongoCollection, ObjectId, Sort } from 'mongodb';
+import { chain, type Placed, startOf, undoing, verifyChain } from '../../core/audit/chain.js';
+import type { AuditEntry, AuditVerification } from '../../core/contracts/audit.js';
+import type { Connection } from './connection.js';
+import { isDuplicate } from './layout.js';
+
+const HEAD = 'head';
+const RETRY_MS = 40;
+
+interface HeadDocument<E> {
+  readonly _id: typeof HEAD;
+  /** Of the newest entry; 0 before the first chained one. */
+  readonly number: number;
+  readonly hash: string | null;
+  readonly entry: E | null;
+}
+
+interface AuditDocument {
+  readonly _id: typeof HEAD | number | ObjectId;
+  readonly [field: string]: unknown;
+}
+
+/** Entries of version 1.0 have ids that MongoDB made, and no hashes. */
+const UNCHAINED = { filter: { _id: { $type: 'objectId' } }, sort: { time: 1, _id: 1 } } as const;
+const CHAINED = { filter: { _id: { $gte: 0 } }, sort: { _id: 1 } } as const;
+
+export class MongoAudit<E extends AuditEntry> {
+  readonly #connection: Connection;
+  readonly #name: string;
+
+  /** @param name of the collection */
+  constructor(connection: Connection, name: string) {
+    this.#connection = connection;
+    this.#name = name;
+  }
+
+  /**
+   * Stores the entry, then makes the change. If the change was certainly not made, an entry says so; if that is unknown,
+   * since MongoDB went away, the entry stays alone.
+   * @param change false: not made
+   */
+  async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
+    const written = await this.#append(entry);
+    const undo = () => this.#append(undoing(written, entry.time) as unknown as E);
+    try {
+      const isMade = await change();
+      if (!isMade) await undo();
+      return isMade;
+    } catch (error) {
+      if (isDuplicate(error) || isDuplicate((error as Error).cause)) await undo();
+      throw error;
+    }
+  }
+
+  /** The oldest first. */
+  async list(): Promise<readonly E[]> {
+    return (await this.#read()).placed.map(({ entry }) => entry);
+  }
+
+  /** @param expected the hash of an entry that must be there */
+  async verify(expected?: string): Promise<AuditVerification> {
+    const { placed, head } = await this.#read();
+    return verifyChain(placed, head?.hash, expected);
+  }
+
+  async #append(entry: E): Promise<E> {
+    return this.#connection.run('write the audit', async (db) => {
+      const documents = this.#documents(db);
+      for (;;) {
+        const head = (await this.#head(db)) ?? (await this.#begin(db));
+        if (!head) continue;
+        if (head.entry) await this.#insert(db, head.number, head.entry);
+        const linked = chain(entry, head.hash);
+        const number = head.number + 1;
+        const { matchedCount } = await documents.updateOne(
+          { _id: HEAD, number: head.number, hash: head.hash },
+          { $set: { number, hash: linked.hash, entry: linked } },
+        );
+        if (matchedCount === 0) {
+          // Writers that wait for different times hinder each other less.
+          await delay(RETRY_MS * Math.random());
+          continue;
+        }
+        await this.#insert(db, number, linked);
+        return linked;
+      }
+    });
+  }
+
+  /** Makes the head of a chain that begins after the entries of version 1.0; undefined where somebody else just has. */
+  async #begin(db: Db): Promise<HeadDocument<E> | undefined> {
+    const documents = this.#documents(db);
+    const before = await documents.find(UNCHAINED.filter, { projection: { _id: 0 }, sort: UNCHAINED.sort }).toArray();
+    const last = await documents.findOne(CHAINED.filter, { sort: { _id: -1 } });
+    const hash = last ? (last['hash'] as string) : startOf(before as unknown as E[]);
+    const head: HeadDocument<E> = { _id: HEAD, number: Number(last?._id ?? 0), hash, entry: null };
+    try {
+      await documents.insertOne({ ...head });
+      return head;
+    } catch (error) {
+      if (isDuplicate(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #insert(db: Db, number: number, entry: E): Promise<void> {
+    try {
+      await this.#documents(db).updateOne(
+        { _id: number },
+        { $setOnInsert: { ...entry } as Record<string, unknown> },
+        { upsert: true },
+      );
+    } catch (error) {
+      // Another writer has inserted it meanwhile.
+      if (!isDuplicate(error)) throw error;
+    }
+  }
+
+  async #read(): Promise<{ placed: readonly Placed<E>[]; head: HeadDocument<E> | null }> {
+    for (;;) {
+      const head = await this.#connection.run('read the audit', (db) => this.#head(db));
+      const placed = [...(await this.#entries(UNCHAINED)), ...(await this.#entries(CHAINED))];
+      const after = await this.#connection.run('read the audit', (db) => this.#head(db));
+      // Otherwise somebody has appended meanwhile, and entries and head are of two times.
+      if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
+      // The newest entry is in the head first.
+      const place = `entry ${head?.number}`;
+      if (head?.entry && placed.at(-1)?.place !== place) placed.push({ entry: head.entry, place });
+      return { placed, head };
+    }
+  }
+
+  async #entries({ filter, sort }: { readonly filter: object; readonly sort: Sort }): Promise<Placed<E>[]> {
+    const cursor = this.#documents(this.#connection.db).find(filter, { sort });
+    const placed: Placed<E>[] = [];
+    for await (const batch of this.#connection.batches('read the audit', cursor)) {
+      for (const { _id, ...entry } of batch) placed.push({ entry: entry as unknown as E, place: `entry ${_id}` });
+    }
+    return placed;
+  }
+
+  async #head(db: Db): Promise<HeadDocument<E> | null> {
+    return (await this.#documents(db).findOne({ _id: HEAD })) as HeadDocument<E> | null;
+  }
+
+  #documents(db: Db): MongoCollection<AuditDocument> {
+    return db.collection<AuditDocument>(this.#name);
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * Version locks: which replica reads which versions, so that no version is deleted under its reader.
+ *
+ * Each replica has a document in `replicas` with the ids that it has locked (`holds`) and the time at which its locks
+ * expire; it renews them long before. A version is deleted in three steps, and locked in three:
+ *
+ *     pruner:   1. take it out of the catalog   2. read the replicas' locks   3. drop it unless a replica has locked it
+ *     replica:  1. write the lock               2. read the catalog           3. read it if it is still in there
+ *
+ * Both write (and have a majority confirm it) before they read, so whichever comes second sees what the first wrote:
+ * either the replica finds that the version is gone and does not read it, or the pruner finds the lock and leaves the
+ * version to a later sweep. Ids are never used again, so a version that is out of the catalog stays out.
+ *
+ * A replica that cannot renew (it hangs, or cannot reach MongoDB) loses its locks after `holdMs`. It counts from before
+ * it sent the last renewal and the server from when it received it, so the replica knows first. From then on its reads
+ * fail, since a dropped collection looks like an empty one; each batch is checked after it has arrived. With the next
+ * renewal the replica asks the catalog which of its versions are left, and continues with them.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Collection, Manifest } from '../../core/contracts/dataset.js';
+import type { Clock } from '../../core/contracts/runtime.js';
+import type { AdapterContext } from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
+import { type Catalog, fromNow } from './catalog.js';
+import type { Connection } from './connection.js';
+import { ordersOf } from './layout.js';
+
+interface ReplicaDocument {
+  readonly _id: string;
+  readonly holds: readonly number[];
+  readonly expires: Date;
+}
+
+const COLLECTION = 'replicas';
+
+/** The ids that some live replica has locked. */
+export const lockedIds = async (connection: Connection): Promise<ReadonlySet<number>> => {
+  const live = { $expr: { $gt: ['$expires', '$$NOW'] } };
+  const replicas = await connection.run('read the holds', (db) =>
+    db.collection<ReplicaDocument>(COLLECTION).find(live).toArray(),
+  );
+  return new Set(replicas.flatMap(({ holds }) => holds));
+};
+
+/** Makes the server delete the documents of replicas that have crashed. */
+export const expireReplicas = (connection: Connection): Promise<unknown> =>
+  connection.run('make an index', (db) =>
+    db.collection(COLLECTION).createIndex({ expires: 1 }, { expireAfterSeconds: 0 }),
+  );
+
+/** The locks of this replica. */
+export class VersionLocks {
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #holdMs: number;
+  readonly #id = randomUUID();
+  #written: readonly number[] = [];
+  #writtenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(connection: Connection, clock: Clock, holdMs: number) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#holdMs = holdMs;
+  }
+
+  /** Whether the locks that were written last are still in force. */
+  get inForce(): boolean {
+    return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
+  }
+
+  /**
+   * Writes the locks if they have changed or are due for renewal.
+   * @param lapsed awaited before lapsed locks count as in force again: it must find out which versions have been
+   * deleted
+   */
+  async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
+    const previous = this.#writtenAt;
+    const due = this.#clock.monotonic() - previous > this.#holdMs / 4;
+    const changed = ids.length !== this.#written.length || ids.some((id) => !this.#written.includes(id));
+    if (!due && !changed) return;
+    const startedAt = this.#clock.monotonic();
+    await this.#connection.run('write the holds', (db) =>
+      db
+        .collection<ReplicaDocument>(COLLECTION)
+        .updateOne({ _id: this.#id }, [{ $set: { holds: ids, expires: fromNow(this.#holdMs) } }], { upsert: true }),
+    );
+    if (this.#clock.monotonic() - previous >= this.#holdMs) await lapsed();
+    this.#written = [...ids];
+    this.#writtenAt = startedAt;
+  }
+
+  /** Releases all locks. If the server cannot be reached, they expire. */
+  async end(): Promise<void> {
+    if (this.#writtenAt === Number.NEGATIVE_INFINITY) return;
+    this.#writtenAt = Number.NEGATIVE_INFINITY;
+    await this.#connection
+      .run('end the holds', (db) => db.collection<ReplicaDocument>(COLLECTION).deleteOne({ _id: this.#id }))
+      .catch(() => undefined);
+  }
+}
+
+/** The contents of a version, as its publisher counted them. */
+export interface VersionDocument {
+  readonly _id: number;
+  readonly manifest: Manifest;
+  readonly collections: Readonly<
+    Record<string, { readonly rows: number; readonly sha256: string; readonly orders: readonly (readonly string[])[] }>
+  >;
+}
+
+export interface LockedVersion {
+  readonly id: number;
+  readonly manifest: Manifest;
+}
+
+interface Entry extends LockedVersion {
+  readers: number;
+  /** The version was pruned while this replica could not renew its locks. */
+  lost: boolean;
+}
+
+export class LockedVersions {
+  readonly #connection: Connection;
+  readonly #catalog: Catalog;
+  readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #locks: VersionLocks;
+  readonly #entries = new Map<number, Entry>();
+  /** Ids whose lock is being taken. */
+  readonly #taking = new Map<number, Promise<Entry | undefined>>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    connection: Connection,
+    catalog: Catalog,
+    { collections, clock }: Pick<AdapterContext, 'collections' | 'clock'>,
+    holdMs: number,
+  ) {
+    this.#connection = connection;
+    this.#catalog = catalog;
+    this.#collections = collections;
+    this.#locks = new VersionLocks(connection, clock, holdMs);
+  }
+
+  /**
+   * Locks a version for one more reader; undefined when the version has been deleted. Rejects with `invalid_dataset`
+   * for one that was published without a collection or order that is declared here.
+   */
+  async acquire(id: number): Promise<LockedVersion | undefined> {
+    for (;;) {
+      const entry = this.#entries.get(id);
+      if (entry && !entry.lost) return this.retain(entry);
+      const taking = this.#taking.get(id) ?? this.#take(id).finally(() => this.#taking.delete(id));
+      this.#taking.set(id, taking);
+      if (!(await taking)) return undefined;
+    }
+  }
+
+  /** Adds a reader to a version that is locked already. */
+  retain<Held extends LockedVersion>(version: Held): Held {
+    (version as unknown as Entry).readers++;
+    return version;
+  }
+
+  /** A version without readers stays locked until the next `keep`, since it is often asked for again at once. */
+  release(version: LockedVersion): void {
+    (version as Entry).readers--;
+  }
+
+  /** Throws unless the version was locked for the whole of the read that has just ended. */
+  assertReadable(version: LockedVersion): void {
+    if ((version as Entry).lost) {
+      throw new StorageError(
+        'unavailable',
+        `The version ${version.manifest.version} was pruned while MongoDB was away.`,
+      );
+    }
+    if (!this.#locks.inForce) {
+      throw new StorageError('unavailable', 'The hold on the version has run out: MongoDB has been away for too long.');
+    }
+  }
+
+  /** Unlocks versions without readers, and renews the locks on the others. */
+  keep(): Promise<void> {
+    return this.#serially(() => {
+      for (const [id, entry] of this.#entries) if (entry.readers === 0) this.#entries.delete(id);
+      return this.#write();
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#serially(() => this.#locks.end());
+  }
+
+  #take(id: number): Promise<Entry | undefined> {
+    return this.#serially(async () => {
+      await this.#write();
+      if (!(await this.#catalog.existing([id])).has(id)) return undefined;
+      const found = await this.#connection.run('read a version', (db) =>
+        db.collection<VersionDocument>('versions').findOne({ _id: id }),
+      );
+      if (!found) return undefined;
+      this.#assertComplete(found);
+      const entry = { id, manifest: found.manifest, readers: 0, lost: false };
+      this.#entries.set(id, entry);
+      return entry;
+    });
+  }
+
+  #write(): Promise<void> {
+    return this.#locks.keep([...new Set([...this.#entries.keys(), ...this.#taking.keys()])], async () => {
+      if (this.#entries.size === 0) return;
+      const existing = await this.#catalog.existing([...this.#entries.keys()]);
+      for (const [id, entry] of this.#entries) entry.lost ||= !existing.has(id);
+    });
+  }
+
+  /** A collection that was not published would look empty, and an order without its index would be sorted in memory. */
+  #assertComplete({ manifest, collections }: VersionDocument): void {
+    const missing = [...this.#collections.values()].flatMap((collection) => {
+      const there = collections[collection.name]?.orders.map((order) => order.join());
+      if (!there) return [`the collection "${collection.name}"`];
+      const orders = ordersOf(collection).filter((order) => !there.includes(order.join()));
+      return orders.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
+    });
+    if (missing.length === 0) return;
+    throw new StorageError(
+      'invalid_dataset',
+      `The version ${manifest.version} was published without ${missing.join(', ')}: publish the dataset again with this config.`,
+    );
+  }
+
+  /** Runs writes one after the other: each must include the ids that the one before it added. */
+  #serially<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}

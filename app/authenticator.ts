@@ -1,0 +1,64 @@
+/** Makes the authenticator from the configuration. */
+import type { AuthConfig } from '../core/config/schema.js';
+import { tierNames } from '../core/config/tiers.js';
+import type { KeyStore } from '../core/contracts/keys.js';
+import type { Clock, Logger } from '../core/contracts/runtime.js';
+import { Authenticator } from '../core/keys/authenticator.js';
+import { isInForce, missingPeppers, Peppers } from '../core/keys/key.js';
+import { KeyUse } from '../core/keys/key-use.js';
+
+export interface AuthenticatorDependencies {
+  readonly auth: AuthConfig;
+  readonly keyStore: KeyStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface OpenAuthenticator {
+  readonly authenticator: Authenticator;
+  /** Warns where no key is in force or a pepper is missing. It reads the keys, so the store must be open. */
+  open(): Promise<void>;
+  /** Await it before the store is closed. */
+  close(): Promise<void>;
+}
+
+export const createAuthenticator = ({
+  auth,
+  keyStore,
+  clock,
+  logger,
+}: AuthenticatorDependencies): OpenAuthenticator => {
+  const peppers = new Peppers(auth.peppers);
+  const report = keyReporter(keyStore, peppers, clock, logger);
+  keyStore.onChange(() => void report());
+  const use = keyStore.noteUse && new KeyUse({ write: keyStore.noteUse.bind(keyStore), logger });
+  const authenticator = new Authenticator(keyStore, {
+    tiers: tierNames(auth),
+    clock,
+    peppers,
+    ...(use && { onUse: (id, time) => use.note(id, time) }),
+  });
+  return { authenticator, open: report, close: async () => use?.close() };
+};
+
+/**
+ * Warns once, after the keys were first read, of mistakes that make requests fail with 401: no key is in force, or a key
+ * needs a pepper that is not configured.
+ */
+const keyReporter = (keyStore: KeyStore, peppers: Peppers, clock: Clock, logger: Logger): (() => Promise<void>) => {
+  let isDue = true;
+  return async () => {
+    if (!isDue) return;
+    isDue = false;
+    try {
+      const records = await keyStore.list();
+      if (!records.some((record) => isInForce(record, clock.now()))) {
+        logger.warn('no key is in force: endpoints that need one respond with 401; "keys create" makes one');
+      }
+      for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
+    } catch {
+      // The keys could not be read: this function runs again at the store's next change.
+      isDue = true;
+    }
+  };
+};

@@ -1,0 +1,63 @@
+/** The settings that a running service takes over from a configuration that was read again, and which it does not. */
+import { isDeepStrictEqual } from 'node:util';
+import type { LoadedConfig } from '../core/config/load.js';
+import type { AuthConfig, Config, TierConfig } from '../core/config/schema.js';
+import { Tiers } from '../core/config/tiers.js';
+import type { Logger } from '../core/contracts/runtime.js';
+import { isObject } from '../core/validation/json.js';
+
+/** Keys need no entry: their stores are followed anyway. */
+const TAKEN_OVER = /^(log\.level|limits\.requestsPerMinute|auth\.tiers\.[^.]+\.requestsPer(Minute|Day|Month))$/;
+
+/** The tiers as at the start, with the numbers that another configuration has for them. */
+const withNumbersOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
+  if (Array.isArray(started) || Array.isArray(now)) return started;
+  const terms = now as Readonly<Record<string, TierConfig>>;
+  return Object.fromEntries(
+    Object.entries(started).map(([name, tier]) => {
+      const { endpoints } = tier;
+      return [name, terms[name] ? { ...terms[name], ...(endpoints && { endpoints }) } : tier];
+    }),
+  );
+};
+
+/** The paths of all settings that differ; lists and modules count as one setting. */
+const differences = (before: unknown, after: unknown, path = ''): string[] => {
+  const inside = isObject(before) && isObject(after) && !('use' in after);
+  if (!inside) return isDeepStrictEqual(before, after) ? [] : [path];
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].flatMap((name) => differences(before[name], after[name], path === '' ? name : `${path}.${name}`));
+};
+
+export class RunningSettings {
+  readonly #started: Config;
+  readonly #logger: Logger;
+  #config: Config;
+  #tiers: Tiers;
+
+  constructor({ config }: LoadedConfig, logger: Logger) {
+    this.#started = config;
+    this.#config = config;
+    this.#tiers = new Tiers(config.auth, config.limits.requestsPerMinute);
+    this.#logger = logger;
+  }
+
+  /** How much callers may send. Another object as soon as that has changed. */
+  get tiers(): Tiers {
+    return this.#tiers;
+  }
+
+  /** Takes over what can change, and logs both that and what waits for a restart. */
+  apply({ config }: LoadedConfig): void {
+    const changed = differences(this.#config, config).filter((path) => TAKEN_OVER.test(path));
+    const afterRestart = differences(this.#started, config).filter((path) => !TAKEN_OVER.test(path));
+    this.#config = config;
+    const tiers = withNumbersOf(this.#started.auth.tiers, config.auth.tiers);
+    this.#tiers = new Tiers({ ...this.#started.auth, tiers }, config.limits.requestsPerMinute);
+    this.#logger.setLevel?.(config.log.level);
+    const details = { changed, ...(afterRestart.length > 0 && { afterRestart }) };
+    if (afterRestart.length > 0)
+      this.#logger.warn(details, 'configuration read again; some changes wait for a restart');
+    else this.#logger.info(details, 'configuration read again');
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The storage adapter {{name}}: one JSON file that is replaced as a whole, read into memory.
+ * Put your store in the place of `load`, `save` and `rowsOf`; the conformance suite shows whether the adapter is still
+ * right.
+ */
+/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api' */
+import { randomUUID } from 'node:crypto';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { compareBy, compareScalars, StorageError } from 'metro-forecast-api';
+
+/** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
+
+/** How often to look for what another process has published. */
+const POLL_MS = 500;
+
+/**
+ * Tells one file from another in its place; undefined where there is none. @type {(file: string) => Promise<string |
+ * undefined>}
+ */
+const stampOf = async (file) => {
+  const found = await stat(file).catch(() => undefined);
+  return found && `${found.ino} ${found.mtimeMs}`;
+};
+
+/** Frozen in depth, since each document is handed to everybody who asks. @type {(file: string) => Promise<Stored>} */
+const load = async (file) => JSON.parse(await readFile(file, 'utf8'), (_name, value) => Object.freeze(value));
+
+/**
+ * Readers find the old file or the new one, never a part of either. @type {(file: string, stored: Stored) =>
+ * Promise<void>}
+ */
+const save = async (file, stored) => {
+  const draft = `${file}.${randomUUID()}`;
+  try {
+    await writeFile(draft, JSON.stringify(stored));
+    await rename(draft, file);
+  } finally {
+    await rm(draft, { force: true });
+  }
+};
+
+/** Core has checked the query. @type {(documents: readonly Document[], query: Query) => readonly Document[]} */
+const rowsOf = (documents, { order, equal = {}, range, descending, after, limit }) => {
+  const inRange = (/** @type {any} */ value) =>
+    (range?.from === undefined || compareScalars(value, range.from) >= 0) &&
+    (range?.to === undefined || compareScalars(value, range.to) <= 0);
+  const free = order.slice(Object.keys(equal).length);
+  const place = Object.fromEntries(free.map((field, i) => [field, after?.[i]]));
+  const isBehind = (/** @type {Document} */ row) => (descending ? -1 : 1) * compareBy(free)(row, place) > 0;
+  const found = documents
+    .filter((row) => Object.entries(equal).every(([field, value]) => row[field] === value))
+    .filter((row) => !range || inRange(row[range.field]))
+    .filter((row) => !after || isBehind(row))
+    .sort(compareBy(order));
+  if (descending) found.reverse();
+  return found.slice(0, limit);
+};
+
+/** @type {AdapterModule<{ path: string }>} */
+export default {
+  kind: 'adapter',
+  name: '{{name}}',
+  version: '0.1.0',
+  capabilities: { publish: true, versions: false, durable: true, follows: true },
+  options: {
+    type: 'object',
+    required: ['path'],
+    additionalProperties: false,
+    properties: { path: { type: 'string', minLength: 1, description: 'The file.' } },
+  },
+  create({ path }, context) {
+    const file = context.resolvePath(path);
+    let current = /** @type {Stored | undefined} */ (undefined);
+    let stamp = /** @type {string | undefined} */ (undefined);
+    let looking = Promise.resolve();
+    let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
+    let [closed, publishing] = [false, false];
+    const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
+      if (closed) throw new StorageError('closed', 'The adapter has been closed.');
+      if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
+    };
+    /** Loads the file if it is another one than before, also if another process has written it. */
+    const takeOver = async () => {
+      const found = await stampOf(file);
+      if (closed || found === undefined || found === stamp) return;
+      const loaded = await load(file).catch((cause) => {
+        throw new StorageError('invalid_dataset', `${file} cannot be read: ${cause.message}`, { cause });
+      });
+      stamp = found;
+      context.problem();
+      if (closed || loaded.manifest.version === current?.manifest.version) return;
+      current = loaded;
+      context.changed();
+    };
+    /** One after the other, so that the newest file is the last to be taken over. */
+    const look = () => {
+      const taken = looking.then(takeOver);
+      looking = taken.catch(() => context.problem('The file of the dataset cannot be read.'));
+      return taken;
+    };
+    const documentsOf = (/** @type {Stored} */ { collections }, /** @type {string} */ name) => {
+      if (!context.collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
+      return collections[name] ?? [];
+    };
+    return {
+      async open() {
+        assertUsable();
+        await look();
+        assertUsable();
+        timer ??= setInterval(() => look().catch(() => {}), POLL_MS).unref();
+      },
+      async close() {
+        closed = true;
+        clearInterval(timer);
+        await looking;
+      },
+      ping: async (signal) => assertUsable(signal),
+      snapshot() {
+        assertUsable();
+        const held = current;
+        if (!held) throw new StorageError('unavailable', 'Nothing has been published yet.');
+        return {
+          version: held.manifest.version,
+          publishedAt: new Date(held.publishedAt),
+          manifest: held.manifest,
+          async get(name, key, signal) {
+            assertUsable(signal);
+            const fields = context.collections.get(name)?.key ?? [];
+            return documentsOf(held, name).find((row) => fields.every((field, i) => row[field] === key[i]));
+          },
+          async *find(name, query, signal) {
+            assertUsable(signal);
+            yield rowsOf(documentsOf(held, name), query);
+          },
+          // Rows in memory stay as long as a snapshot refers to them, so there is nothing to release.
+          release() {},
+        };
+      },
+      async publish(dataset, { onProgress, signal } = {}) {
+        const { manifest } = dataset;
+        assertUsable(signal);
+        if (publishing) throw new StorageError('conflict', 'Another publication is under way.');
+        publishing = true;
+        try {
+          await look();
+          if (current?.manifest.version === manifest.version)
+            throw new StorageError('conflict', `The version "${manifest.version}" is there already.`);
+          const collections = /** @type {Record<string, Document[]>} */ ({});
+          for (const name of context.collections.keys()) {
+            const documents = /** @type {Document[]} */ ([]);
+            for await (const batch of dataset.read(name)) {
+              assertUsable(signal);
+              for (const document of batch) documents.push(document);
+              onProgress?.({ collection: name, written: documents.length, total: undefined });
+            }
+            collections[name] = documents;
+          }
+          assertUsable(signal);
+          // Publication times rise, also where a dataset was made before the one that it follows.
+          const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
+          const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();
+          await save(file, { manifest, publishedAt, collections });
+          await look();
+        } catch (cause) {
+          throw cause instanceof StorageError ? cause : new StorageError('invalid_dataset', `${cause}`, { cause });
+        } finally {
+          publishing = false;
+        }
+      },
+    };
+  },
+};

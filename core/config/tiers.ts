@@ -1,0 +1,87 @@
+/** Tiers: how much callers may send, and which endpoints they may call. */
+
+import type { KeyRecord } from '../contracts/keys.js';
+import type { Quotas } from '../contracts/limiter.js';
+import { suggest } from '../validation/faults.js';
+import type { AuthConfig, TierConfig } from './schema.js';
+
+/** The endpoint that tells callers what they have used. Every tier includes it. */
+export const USAGE_PATH = '/usage';
+
+export interface Tier {
+  readonly name: string;
+  /** Requests a minute of callers without a limit of their own. */
+  readonly limit: number;
+  /** Undefined: its callers' usage is not counted. */
+  readonly quotas: Quotas | undefined;
+  /** Names of plugins, and paths of routes and mounts, of those that need a key; null: all. */
+  readonly endpoints: ReadonlySet<string> | null;
+}
+
+const NO_TERMS: TierConfig = {};
+
+const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array.isArray(tiers);
+
+/** Where tiers are a list, they have no terms of their own. */
+const termsOf = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
+  new Map(isList(tiers) ? tiers.map((name) => [name, NO_TERMS]) : Object.entries(tiers));
+
+/** Of keys that are entitled; the first is that of new keys. */
+export const tierNames = (auth: Pick<AuthConfig, 'tiers'>): readonly string[] => [...termsOf(auth).keys()];
+
+/** Whether what callers use is counted: where tiers have terms. */
+export const countsUsage = ({ tiers }: Pick<AuthConfig, 'tiers'>): boolean => !isList(tiers);
+
+export class Tiers {
+  readonly #tiers: ReadonlyMap<string, Tier>;
+  /** The tier of callers without a key; undefined: they have none. */
+  readonly anonymous: Tier | undefined;
+
+  constructor(
+    auth: Pick<AuthConfig, 'tiers' | 'anonymous'>,
+    /** Requests a minute where nothing else says how many. */
+    readonly limit: number,
+  ) {
+    const isCounted = countsUsage(auth);
+    this.#tiers = new Map(
+      [...termsOf(auth)].map(([name, { requestsPerMinute, requestsPerDay, requestsPerMonth, endpoints }]) => [
+        name,
+        {
+          name,
+          limit: requestsPerMinute ?? limit,
+          quotas: isCounted ? { perDay: requestsPerDay ?? null, perMonth: requestsPerMonth ?? null } : undefined,
+          endpoints: endpoints ? new Set([USAGE_PATH, ...endpoints]) : null,
+        },
+      ]),
+    );
+    this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
+  }
+
+  /** Undefined: the key is not entitled. */
+  of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
+    return this.#tiers.get(tier);
+  }
+
+  get haveQuotas(): boolean {
+    return [...this.#tiers.values()].some(({ quotas }) => quotas && (quotas.perDay ?? quotas.perMonth) !== null);
+  }
+
+  get haveEndpoints(): boolean {
+    return [...this.#tiers.values()].some(({ endpoints }) => endpoints !== null);
+  }
+}
+
+/** @param names of an endpoint: its plugin, and its path */
+export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
+  endpoints === null || names.some((name) => endpoints.has(name));
+
+/** What tiers name that the service does not have. @param names of all its endpoints that need a key */
+export const tierFaults = (auth: Pick<AuthConfig, 'tiers'>, names: readonly string[]): string[] =>
+  [...termsOf(auth)].flatMap(([tier, { endpoints = [] }]) =>
+    [...endpoints.entries()]
+      .filter(([, name]) => name !== USAGE_PATH && !names.includes(name))
+      .map(
+        ([i, name]) =>
+          `auth.tiers.${tier}.endpoints[${i}]: no plugin or endpoint "${name}" needs a key; ${suggest(name, names)}`,
+      ),
+  );

@@ -1,0 +1,29 @@
+/** What entries of any audit have: who made the change, when, from where, and the chain of hashes. */
+
+export interface AuditEntry {
+  /** RFC 3339, UTC, by the clock of the process that made the change. */
+  readonly time: string;
+  /** The operating system's name of the user who made the change. */
+  readonly by: string;
+  /** The machine on which it was made, and where its user had logged in from. Absent in entries of version 1.0. */
+  readonly host?: string;
+  /** The hash of the entry before; null: there was none. Absent, as the next, in entries of version 1.0. */
+  readonly previous?: string | null;
+  /** SHA-256, in hex, of all other fields as JSON with sorted names. */
+  readonly hash?: string;
+  /** The hash of an entry before, whose change was not made: somebody else's came first, or the process was stopped. */
+  readonly undoes?: string;
+}
+
+export interface AuditVerification {
+  /** Entries that are chained. */
+  readonly chained: number;
+  /** Older entries, which version 1.0 wrote without hashes: the first chained one holds them as they were then. */
+  readonly unchained: number;
+  /** The hash of the newest entry; null: there is none. */
+  readonly head: string | null;
+  /** What is no fault, and worth knowing: a line that a crash cut off. */
+  readonly notes: readonly string[];
+  /** Where entries are missing or not as they were written, or what they tell is not what is there. */
+  readonly faults: readonly string[];
+}

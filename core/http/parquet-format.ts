@@ -1,0 +1,152 @@
+/** Lists as Apache Parquet, a file of typed columns. */
+import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import type { TypedColumn } from '../registry/route-defaults.js';
+import type { Format, ListWriter } from './formats.js';
+import { ResponseFault } from './representation.js';
+
+export const PARQUET_TYPE = 'application/vnd.apache.parquet';
+
+/**
+ * Values that are encoded at once, as one row group: in 4 to 6 ms, as long as 1,000 rows of CSV with as many columns.
+ * Larger groups make smaller files, but nothing else runs meanwhile.
+ */
+const GROUP_VALUES = 20_000;
+
+const DAY_MS = 24 * 3600 * 1000;
+
+interface ColumnType {
+  readonly element: Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>;
+  /** As the library takes it; undefined where the value is not of the type. */
+  readonly valueOf: (value: unknown) => string | number | bigint | boolean | undefined;
+}
+
+const TYPES: Readonly<Record<TypedColumn['type'], ColumnType>> = {
+  string: {
+    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+    valueOf: (value) => (typeof value === 'string' ? value : undefined),
+  },
+  date: {
+    element: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
+    valueOf(value) {
+      const days = typeof value === 'string' ? Date.parse(value) / DAY_MS : undefined;
+      return Number.isInteger(days) ? days : undefined;
+    },
+  },
+  'date-time': {
+    element: {
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MILLIS',
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+    },
+    valueOf(value) {
+      const milliseconds = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+      return Number.isNaN(milliseconds) ? undefined : BigInt(milliseconds);
+    },
+  },
+  integer: {
+    element: { type: 'INT64' },
+    valueOf: (value) => (Number.isSafeInteger(value) ? BigInt(value as number) : undefined),
+  },
+  number: {
+    element: { type: 'DOUBLE' },
+    // JSON has no negative zero: its sum with zero is the other one.
+    valueOf: (value) => (Number.isFinite(value) ? (value as number) + 0 : undefined),
+  },
+  boolean: {
+    element: { type: 'BOOLEAN' },
+    valueOf: (value) => (typeof value === 'boolean' ? value : undefined),
+  },
+};
+
+/** For people: `value DOUBLE`. */
+export const parquetTypeName = ({ name, type }: TypedColumn): string => {
+  const { logical_type, type: physical } = TYPES[type].element;
+  return `${name} ${logical_type?.type ?? physical}`;
+};
+
+type Row = Readonly<Record<string, unknown>>;
+type Value = ReturnType<ColumnType['valueOf']>;
+
+/** Throws a `ResponseFault` for a value that is not as the column's schema says. */
+const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
+  const given = Object.hasOwn(row, name) ? row[name] : undefined;
+  if (optional && (given === undefined || given === null)) return undefined;
+  const value = TYPES[type].valueOf(given);
+  if (value === undefined) {
+    const shown = typeof given === 'number' ? String(given) : JSON.stringify(given);
+    throw new ResponseFault(`it has ${shown} at /${name}, where its schema has a ${type}`);
+  }
+  return value;
+};
+
+/** Bytes that are taken away as they are written. */
+class TakenBytes extends ByteWriter {
+  take(): Buffer {
+    const taken = Buffer.from(this.getBytes());
+    this.index = 0;
+    return taken;
+  }
+}
+
+/**
+ * Row groups have the same rows however a list is cut into batches, so that the same list has the same bytes. Texts are
+ * never changed, since nothing runs them as a formula.
+ */
+const parquetList = (columns: readonly TypedColumn[]): ListWriter<Buffer> => {
+  const bytes = new TakenBytes();
+  const file = new ParquetWriter({
+    writer: bytes,
+    // They let readers skip parts of files that they fetch in parts, which this service does not serve.
+    statistics: false,
+    schema: [
+      { name: 'row', num_children: columns.length },
+      ...columns.map(
+        ({ name, type, optional }): SchemaElement => ({
+          name,
+          ...TYPES[type].element,
+          repetition_type: optional ? 'OPTIONAL' : 'REQUIRED',
+        }),
+      ),
+    ],
+  });
+  const groupRows = Math.ceil(GROUP_VALUES / columns.length);
+  let group: Row[] = [];
+  const writeGroup = (): void => {
+    file.write({
+      columnData: columns.map((column) => ({ name: column.name, data: group.map((row) => valueIn(column, row)) })),
+      rowGroupSize: groupRows,
+    });
+    group = [];
+  };
+  return {
+    before: bytes.take(),
+    rows(batch) {
+      for (const row of batch) {
+        group.push(row as Row);
+        if (group.length === groupRows) writeGroup();
+      }
+      return bytes.take();
+    },
+    after() {
+      if (group.length > 0) writeGroup();
+      file.finish();
+      return bytes.take();
+    },
+  };
+};
+
+/** @param all the columns that the route declares */
+export const parquetFormat = (all: readonly TypedColumn[]): Format<Buffer> => {
+  const list = (names?: readonly string[]) =>
+    parquetList(names ? names.flatMap((name) => all.find((column) => column.name === name) ?? []) : all);
+  return {
+    name: 'parquet',
+    mediaType: PARQUET_TYPE,
+    isCompressed: true,
+    list,
+    write(answer, names) {
+      const { before, rows, after } = list(names);
+      return Buffer.concat([before, rows((answer as { readonly data: readonly object[] }).data), after()]);
+    },
+  };
+};

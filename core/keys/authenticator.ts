@@ -1,0 +1,101 @@
+/** Tells who sends a request, by its Authorization header. */
+
+import type { KeyRecord, KeyStore } from '../contracts/keys.js';
+import type { Clock } from '../contracts/runtime.js';
+import { isKey, Peppers } from './key.js';
+
+/** An entitled key that is in force. */
+interface KeyIdentity {
+  readonly kind: 'key';
+  readonly record: KeyRecord;
+}
+
+export type Identity =
+  | KeyIdentity
+  /** The request has no credentials. */
+  | { readonly kind: 'none' }
+  /** The credentials are not valid; callers are not told why. */
+  | { readonly kind: 'invalid' };
+
+export interface AuthenticatorOptions {
+  /** The tiers of keys that are entitled. */
+  readonly tiers: readonly string[];
+  readonly clock: Pick<Clock, 'now'>;
+  /** Default: none. */
+  readonly peppers?: Peppers;
+  /** Told of each request with a key in force, in milliseconds since 1970; so it must cost next to nothing. */
+  readonly onUse?: (id: string, time: number) => void;
+}
+
+const NONE: Identity = { kind: 'none' };
+const INVALID: Identity = { kind: 'invalid' };
+
+/**
+ * `Bearer`, in any case (RFC 9110 section 11.1), at least one space, and one token68 (RFC 6750 section 2.1): lists,
+ * parameters and second credentials do not match.
+ */
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/**
+ * Identifies callers, and hashes each key once for as long as the store stays as it is.
+ *
+ * Time tells nothing about keys: a key is compared by its digest alone, so that what a guess has in common with a
+ * real key does not show, and only headers with a valid key are cached, so that a guess never meets another one.
+ */
+export class Authenticator {
+  /** Keys by the header in its usual spelling: one entry for each key, so never more than the store has. */
+  readonly #cached = new Map<string, { readonly identity: KeyIdentity; readonly endsAt: number }>();
+  readonly #tiers: ReadonlySet<string>;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #peppers: Peppers;
+  readonly #onUse: (id: string, time: number) => void;
+
+  constructor(
+    readonly store: Pick<KeyStore, 'lookup' | 'onChange'>,
+    { tiers, clock, peppers = new Peppers(), onUse = () => undefined }: AuthenticatorOptions,
+  ) {
+    this.#tiers = new Set(tiers);
+    this.#clock = clock;
+    this.#peppers = peppers;
+    this.#onUse = onUse;
+    store.onChange(() => this.#cached.clear());
+  }
+
+  /** @param authorization the header's value; an empty one counts as none */
+  identify(authorization: string | undefined): Identity {
+    if (authorization === undefined) return NONE;
+    const known = this.#cached.get(authorization);
+    if (known === undefined) return this.#look(authorization);
+    return this.#inForce(known.identity, known.endsAt);
+  }
+
+  /** The comparison counts an end that cannot be read as past. */
+  #inForce(identity: KeyIdentity, endsAt: number): Identity {
+    const now = this.#clock.now();
+    if (!(now < endsAt)) return INVALID;
+    this.#onUse(identity.record.id, now);
+    return identity;
+  }
+
+  #look(authorization: string): Identity {
+    if (authorization.trim() === '') return NONE;
+    const token = BEARER.exec(authorization)?.[1];
+    const record = token !== undefined && isKey(token) ? this.#find(token) : undefined;
+    // A revocation applies as soon as it is seen, whatever its time, since the clocks of replicas differ.
+    if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
+    const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
+    const identity: KeyIdentity = { kind: 'key', record };
+    const found = this.#inForce(identity, endsAt);
+    if (found === identity && authorization === `Bearer ${token}`)
+      this.#cached.set(authorization, { identity, endsAt });
+    return found;
+  }
+
+  #find(key: string): KeyRecord | undefined {
+    for (const hash of this.#peppers.digests(key)) {
+      const record = this.store.lookup(hash);
+      if (record !== undefined) return record;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,106 @@
+/** The endpoint by which callers see what they have used; there where usage is counted. */
+
+import { USAGE_PATH } from '../config/tiers.js';
+import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
+import { ApiError, errors } from '../errors.js';
+import { packageVersion } from '../files/package.js';
+
+const time = { type: ['string', 'null'], format: 'date-time' } as const;
+
+const schema = {
+  title: 'Usage',
+  type: 'object',
+  required: ['data', 'tier', 'limits'],
+  additionalProperties: false,
+  properties: {
+    data: {
+      type: 'array',
+      description: 'The UTC days of this month and the one before on which the caller has sent anything, oldest first.',
+      items: {
+        type: 'object',
+        required: ['date', 'requests', 'refused'],
+        additionalProperties: false,
+        properties: {
+          date: { type: 'string', format: 'date' },
+          requests: { type: 'integer', minimum: 0, description: 'Those that passed, this one included.' },
+          refused: { type: 'integer', minimum: 0, description: 'Those refused by a limit; told a second late.' },
+        },
+      },
+    },
+    tier: { type: 'string' },
+    limits: {
+      type: 'array',
+      description: 'The limit a minute, and the quotas where there are any.',
+      items: {
+        type: 'object',
+        required: ['name', 'limit', 'used', 'resets_at'],
+        additionalProperties: false,
+        properties: {
+          name: { type: 'string', enum: ['default', 'day', 'month'], description: 'As in the header `RateLimit`.' },
+          limit: { type: 'integer', minimum: 1 },
+          used: { type: ['integer', 'null'], minimum: 0, description: 'Null for `default`, which slides.' },
+          resets_at: { ...time, description: 'The end of the UTC day or month.' },
+        },
+      },
+    },
+  },
+} as const;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+const limitsOf = (
+  { limit, quotas }: CallerAccount,
+  days: readonly { readonly date: string; readonly requests: number }[],
+  now: Date,
+) => {
+  const today = now.toISOString().slice(0, 10);
+  const usedOn = (prefix: string) =>
+    sum(days.filter(({ date }) => date.startsWith(prefix)).map(({ requests }) => requests));
+  const end = (months: number, days: number) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, days)).toISOString();
+  const ofDay = { used: usedOn(today), resets_at: end(0, now.getUTCDate() + 1) };
+  const ofMonth = { used: usedOn(today.slice(0, 7)), resets_at: end(1, 1) };
+  return [
+    { name: 'default' as const, limit, used: null, resets_at: null },
+    ...(quotas.perDay === null ? [] : [{ name: 'day' as const, limit: quotas.perDay, ...ofDay }]),
+    ...(quotas.perMonth === null ? [] : [{ name: 'month' as const, limit: quotas.perMonth, ...ofMonth }]),
+  ];
+};
+
+export const usagePlugin: Plugin = definePlugin({
+  name: 'usage',
+  version: packageVersion,
+  description: 'What a caller has used.',
+  routes: () => [
+    serviceRoute({
+      path: USAGE_PATH,
+      operationId: 'getUsage',
+      summary: "The caller's own usage",
+      description:
+        'Requests of each day by the key that is sent, with those of its predecessors and successors by rotation, ' +
+        'and what its limits are. Days and months are those of UTC.',
+      response: {
+        description: 'The usage, the tier and its limits.',
+        schema,
+        example: {
+          data: [{ date: '2026-11-23', requests: 1200, refused: 3 }],
+          tier: 'free',
+          limits: [
+            { name: 'default', limit: 60, used: null, resets_at: null },
+            { name: 'day', limit: 5000, used: 1200, resets_at: '2026-11-24T00:00:00.000Z' },
+          ],
+        },
+      },
+      async handler(_input, { account, service }) {
+        // A request of this process itself, or of a page, has no account.
+        if (account === null) throw new ApiError(errors.missing_api_key);
+        const days = await service.usage(account.subject);
+        return {
+          data: days.map((day) => ({ ...day })),
+          tier: account.tier,
+          limits: limitsOf(account, days, service.now),
+        };
+      },
+    }),
+  ],
+});

@@ -1,0 +1,134 @@
+/** The connection to Redis (one server, Sentinel or Cluster, by config), and the Lua scripts that run there. */
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import type { Logger } from '../contracts/runtime.js';
+import { loadPackage, packageRoot } from '../files/package.js';
+import { withTimeout } from '../scheduling/with-timeout.js';
+import type { Credentials, RedisConfig } from './config.js';
+
+export type RedisClient = Redis | Cluster;
+
+/** A connection, and the settings that all its users share. */
+export interface RedisConnection {
+  readonly client: RedisClient;
+  readonly keyPrefix: string;
+  /** How long one call may take before Redis counts as away. */
+  readonly timeoutMs: number;
+  /** Resolves when ready, else at the first failure or after `connectTimeoutMs`: a service starts all the same. */
+  readonly opened: Promise<void>;
+  close(): void;
+}
+
+const RETRY_AT_MOST_MS = 250;
+const retry = (times: number): number => Math.min(times * 50, RETRY_AT_MOST_MS);
+
+/** Options of all kinds of connections: commands fail at once while disconnected, and none is sent twice. */
+const common = (config: RedisConfig) =>
+  ({
+    connectTimeout: config.connectTimeoutMs,
+    // A connection on which commands have waited this long for any data is dead: make a new one.
+    socketTimeout: 1000,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    // The server was demoted: connect again to find the new primary.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  }) as const satisfies RedisOptions;
+
+const address = (node: string): { host: string; port: number } => {
+  const colon = node.lastIndexOf(':');
+  return { host: node.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(node.slice(colon + 1)) };
+};
+
+const access = ({ username, password, tls }: Credentials) => ({
+  username,
+  password,
+  ...(tls ? { tls: {} } : {}),
+});
+
+const createClient = (config: RedisConfig): RedisClient => {
+  const { url, sentinel, cluster } = config;
+  const { Cluster, Redis } = loadPackage('ioredis') as typeof import('ioredis');
+  if (cluster) {
+    return new Cluster(cluster.nodes.map(address), {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: retry,
+      slotsRefreshTimeout: config.connectTimeoutMs,
+      slotsRefreshInterval: 1000,
+      // Redirections are followed; failures are not retried, which is the caller's decision.
+      retryDelayOnFailover: 0,
+      retryDelayOnClusterDown: 0,
+      redisOptions: { ...common(config), ...access(cluster) },
+    });
+  }
+  const single = {
+    ...common(config),
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    retryStrategy: retry,
+  } satisfies RedisOptions;
+  if (!sentinel) return new Redis(url as string, single);
+  return new Redis({
+    ...single,
+    ...access(sentinel),
+    name: sentinel.name,
+    sentinels: sentinel.nodes.map(address),
+    sentinelUsername: sentinel.sentinelUsername,
+    sentinelPassword: sentinel.sentinelPassword,
+    sentinelRetryStrategy: retry,
+    sentinelCommandTimeout: config.connectTimeoutMs,
+    enableTLSForSentinelMode: sentinel.tls,
+    failoverDetector: true,
+    db: sentinel.db ?? 0,
+  });
+};
+
+/** Connects, and goes on trying until it is closed. */
+export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
+  const client = createClient(config);
+  // Logs the cause of an outage only; the cache and the limiter log its effects.
+  client.on('error', (error: Error) => logger.debug({ err: error }, 'redis: the connection failed'));
+  let closed = false;
+  const connect = (): void => {
+    if (!closed) client.connect().catch(() => undefined);
+  };
+  // ioredis stops for good if Sentinel announces a new primary during a reconnection.
+  client.on('end', () => setTimeout(connect, RETRY_AT_MOST_MS));
+  return {
+    client,
+    keyPrefix: config.keyPrefix,
+    timeoutMs: config.timeoutMs,
+    opened: withTimeout(client.connect(), config.connectTimeoutMs).catch(() => undefined),
+    close: () => {
+      closed = true;
+      client.disconnect();
+    },
+  };
+};
+
+/** A Lua script of the package: sent by its digest, and whole where the server does not know it. */
+export class RedisScript {
+  readonly #source: string;
+  readonly #digest: string;
+
+  /** @param file relative to the package's root */
+  constructor(file: string) {
+    this.#source = readFileSync(join(packageRoot, file), 'utf8');
+    this.#digest = createHash('sha1').update(this.#source).digest('hex');
+  }
+
+  /**
+   * Runs the script over keys of one slot. A server that has forgotten the script has not run it, so sending it again is safe.
+   */
+  async run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    try {
+      return (await redis.evalsha(this.#digest, keys.length, ...keys, ...args)) as Reply;
+    } catch (error) {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      return (await redis.eval(this.#source, keys.length, ...keys, ...args)) as Reply;
+    }
+  }
+}

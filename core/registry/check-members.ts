@@ -1,0 +1,44 @@
+/** Whether an object has the members that a contract names, of their kinds, and none that looks like a misspelt one. */
+import { isJsonObject } from '../validation/json.js';
+import { nearest } from '../validation/nearest.js';
+
+/** With a question mark: the member may be absent. */
+export type MemberKind = 'string' | 'function' | 'object' | 'list' | 'boolean' | 'number';
+export type Members = Readonly<Record<string, MemberKind | `${MemberKind}?` | 'list|function?'>>;
+
+const isOf = (kind: string, value: unknown): boolean => {
+  if (kind === 'list') return Array.isArray(value);
+  return kind === 'object' ? isJsonObject(value) : typeof value === kind;
+};
+
+const article = (kind: string): string => (kind === 'object' ? 'an object' : `a ${kind}`);
+
+/** One line for each fault, which names the member. */
+export const memberFaults = (given: Readonly<Record<string, unknown>>, members: Members): string[] => [
+  ...Object.entries(members).flatMap(([name, kind]) => {
+    const isOptional = kind.endsWith('?');
+    const wanted = kind.replace('?', '');
+    if (given[name] === undefined) return isOptional ? [] : [`"${name}" is missing`];
+    return wanted.split('|').some((each) => isOf(each, given[name]))
+      ? []
+      : [`"${name}" must be ${wanted.split('|').map(article).join(' or ')}`];
+  }),
+  ...Object.keys(given).flatMap((name) => {
+    const guess = Object.hasOwn(members, name) ? undefined : nearest(name, Object.keys(members));
+    return guess && given[guess] === undefined ? [`"${name}" is not known; did you mean "${guess}"?`] : [];
+  }),
+];
+
+/**
+ * What a function of a plugin has returned, where it must be a list.
+ * @throws Error that says what it is instead
+ */
+export const listFrom = <T>(name: string, returned: readonly T[] | undefined): readonly T[] => {
+  if (returned === undefined || Array.isArray(returned)) return returned ?? [];
+  const isPromise = typeof (returned as Partial<Promise<unknown>>).then === 'function';
+  throw new Error(
+    isPromise
+      ? `${name} must return a list, and has returned a promise: it must not be async`
+      : `${name} must return a list, and has returned ${typeof returned === 'object' ? 'an object' : String(returned)}`,
+  );
+};

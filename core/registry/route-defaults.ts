@@ -1,0 +1,90 @@
+/** What the framework adds to a route: defaults, columns of lists, and query parameters that handlers never see. */
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { Parameter, ResponseHeader, Route } from '../contracts/plugin.js';
+
+export const needsKey = (route: Route): boolean => route.key ?? true;
+
+/** Whether its requests count against the caller's limit. */
+export const isLimited = (route: Route): boolean => route.kind === 'data' || (route.limited ?? true);
+
+/** Whether shared caches keep its answer. */
+export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
+
+/** The columns of a data route whose answer is declared as `{data: [...]}` of objects, and nothing beside. */
+export const listColumns = (route: Route): readonly string[] | undefined => {
+  const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
+  return columns.length > 0 ? columns : undefined;
+};
+
+const rowSchema = ({ kind, response }: Route): unknown => {
+  if (kind !== 'data') return undefined;
+  const list = propertiesOf(response?.schema);
+  const isList = list && Object.keys(list).join() === 'data' && list['data']?.['type'] === 'array';
+  return isList ? list['data']!['items'] : undefined;
+};
+
+const COLUMN_TYPES = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'] as const;
+
+/** A column of a list that has one scalar type. */
+export interface TypedColumn {
+  readonly name: string;
+  readonly type: (typeof COLUMN_TYPES)[number];
+  /** Whether a row may lack it, or have null. */
+  readonly optional: boolean;
+}
+
+/** The columns of a route that is sent as Parquet too, without those that have no one type; undefined for other routes. */
+export const parquetColumns = (route: Route): readonly TypedColumn[] | undefined => {
+  if (route.kind !== 'data' || !route.parquet) return undefined;
+  const row = rowSchema(route) as { readonly required?: readonly string[] } | undefined;
+  return Object.entries(propertiesOf(row) ?? {}).flatMap(([name, schema]) => {
+    const types = [schema['type']].flat();
+    const [scalar, ...others] = types.filter((type) => type !== 'null');
+    const named = scalar === 'string' && /^date(-time)?$/.test(String(schema['format'])) ? schema['format'] : scalar;
+    const type = others.length === 0 ? COLUMN_TYPES.find((known) => known === named) : undefined;
+    return type ? { name, type, optional: types.includes('null') || !row?.required?.includes(name) } : [];
+  });
+};
+
+/** The properties of a schema that allows objects only. */
+const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
+  const { type, properties } = (schema ?? {}) as JsonSchema;
+  return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;
+};
+
+/** The headers that it may send beside those of the framework. */
+export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
+  (route.kind === 'data' && route.response?.headers) || {};
+
+/** JSON is every route's first, and the only one of routes without rows. */
+export const FORMATS = ['json', 'csv', 'ndjson', 'parquet'] as const;
+
+export const FORMAT = 'format';
+export const AS_OF = 'as_of';
+
+const format = (route: Route): Parameter => ({
+  description: 'The format of the response; wins over the header `Accept`. Without both: JSON.',
+  schema: { type: 'string', enum: parquetColumns(route) ? FORMATS : FORMATS.filter((name) => name !== 'parquet') },
+  example: 'json',
+});
+
+const asOf: Parameter = {
+  description:
+    'Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. ' +
+    'Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404.',
+  schema: { type: 'string', format: 'date' },
+  example: '2026-06-30',
+};
+
+/** The framework's parameters of a route, by name. */
+export const frameworkParameters = (route: Route): Readonly<Record<string, Parameter>> => ({
+  ...(listColumns(route) ? { [FORMAT]: format(route) } : {}),
+  ...(route.kind === 'data' && route.vintages ? { [AS_OF]: asOf } : {}),
+});
+
+/** The route as it is served and documented. */
+export const withFrameworkParameters = (route: Route): Route => {
+  const added = frameworkParameters(route);
+  if (Object.keys(added).length === 0) return route;
+  return { ...route, parameters: { ...route.parameters, query: { ...route.parameters?.query, ...added } } };
+};

@@ -1,0 +1,20 @@
+/** A promise with a deadline. */
+
+/** Rejects when `promise` has not settled after `ms`. Its later result is ignored. */
+export const withTimeout = <T>(promise: Promise<T>, ms: number): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      // After a busy turn, timers run before I/O that has arrived meanwhile: let the I/O be handled first.
+      setImmediate(() => reject(new Error(`There was no response within ${ms} ms.`)));
+    }, ms);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });

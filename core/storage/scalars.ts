@@ -1,0 +1,55 @@
+/** Scalars: their types in a schema, and the one order of scalars and documents (strings by code point, numbers by value). */
+import type { Collection, Document } from '../contracts/dataset.js';
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { Scalar } from '../contracts/storage.js';
+
+type ScalarType = 'string' | 'integer' | 'number';
+
+const scalarTypes: ReadonlySet<unknown> = new Set<ScalarType>(['string', 'integer', 'number']);
+
+/** The type of a field that may be part of a key or an order: required, of one scalar type; or undefined. */
+export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string): ScalarType | undefined => {
+  const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: readonly string[] };
+  if (!Array.isArray(required) || !required.includes(field)) return undefined;
+  if (!properties || !Object.hasOwn(properties, field)) return undefined;
+  const type = properties[field]?.['type'];
+  return scalarTypes.has(type) ? (type as ScalarType) : undefined;
+};
+
+export const isScalarOf = (type: ScalarType, value: unknown): value is Scalar =>
+  type === 'string' ? typeof value === 'string' : type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
+
+// JavaScript compares UTF-16 code units, in which surrogates (code points from U+10000) come before
+// U+E000..U+FFFF. Moving surrogates to the end of the 16 bits, and what follows them down, repairs that.
+const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
+
+const compareStrings = (a: string, b: string): number => {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const left = a.charCodeAt(i);
+    const right = b.charCodeAt(i);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+};
+
+/**
+ * Negative, 0 or positive as `a` comes before, with or after `b`. The order of strings is that of their
+ * code points, which is also that of their UTF-8 bytes. Numbers come before strings.
+ */
+export const compareScalars = (a: Scalar, b: Scalar): number => {
+  if (a === b) return 0;
+  if (typeof a === 'string') return typeof b === 'string' ? compareStrings(a, b) : 1;
+  return typeof b === 'string' || a < b ? -1 : 1;
+};
+
+/** A comparison of documents by these fields, the first that differs deciding. The fields must hold scalars. */
+export const compareBy =
+  (fields: readonly string[]) =>
+  (a: Document, b: Document): number => {
+    for (const field of fields) {
+      const order = compareScalars(a[field] as Scalar, b[field] as Scalar);
+      if (order !== 0) return order;
+    }
+    return 0;
+  };

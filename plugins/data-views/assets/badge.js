@@ -1,0 +1,22 @@
+/** Signals, grades and states as coloured labels. */
+import { h } from './dom.js';
+
+/** How good or bad each label is; the rest is neutral. */
+const TONES = new Map([
+  ['expand', 'good'],
+  ['contract', 'bad'],
+  ['A', 'good'],
+  ['B', 'good'],
+  ['D', 'warn'],
+  ['F', 'bad'],
+  ['operational', 'good'],
+  ['degraded', 'warn'],
+  ['outage', 'bad'],
+  ['fresh', 'good'],
+  ['late', 'warn'],
+  ['stale', 'bad'],
+]);
+
+/** @param {string | null} label a signal, grade or state */
+export const badge = (label) =>
+  label === null ? h('span', { class: 'muted' }, '–') : h('span', { class: `badge ${TONES.get(label) ?? ''}` }, label);

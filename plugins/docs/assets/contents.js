@@ -1,0 +1,124 @@
+/** The contents: every part of the page, a mark at the one that is being read, and a drawer on narrow screens. */
+import { find, h } from './dom.js';
+import { linkTo, placeOf } from './parts.js';
+
+/** @typedef {import('./model.js').Model} Model */
+
+/** Below the head of the page: what begins above this line is being read. In pixels. */
+const READING_LINE = 140;
+
+/** @param {string} title @param {readonly (readonly [place: string, text: string, code?: boolean])[]} links */
+const list = (title, links) =>
+  h(
+    'div',
+    { class: 'group' },
+    h('p', { class: 'label' }, title),
+    h(
+      'ul',
+      {},
+      ...links.map(([place, text, code]) =>
+        h('li', {}, h('a', { href: linkTo(place) }, code ? h('code', {}, text) : text)),
+      ),
+    ),
+  );
+
+/** @param {Model} model */
+export const contentsOf = ({ groups, changes }) => [
+  list('Start', [
+    [placeOf('introduction'), 'Introduction'],
+    [placeOf('authentication'), 'Authentication'],
+  ]),
+  ...groups.map(({ name, operations }) =>
+    list(
+      name,
+      operations.map(({ id, path }) => [placeOf(id), path, true]),
+    ),
+  ),
+  list('For all endpoints', [
+    [placeOf('errors'), 'Errors'],
+    [placeOf('headers'), 'Response headers'],
+    ...(changes.length > 0 ? [/** @type {const} */ ([placeOf('changes'), 'Changes'])] : []),
+  ]),
+];
+
+/** Scrolls the contents alone, so that the mark can be seen. @param {HTMLElement} nav @param {HTMLElement} link */
+const reveal = (nav, link) => {
+  const { top, bottom } = link.getBoundingClientRect();
+  const box = nav.getBoundingClientRect();
+  if (top < box.top + 40) nav.scrollTop -= box.top + 40 - top;
+  else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
+};
+
+/** Marks the part that is being read, and has the address name it, so that a reload comes back to it. */
+export const followReading = () => {
+  const nav = find('#contents');
+  const parts = [...document.querySelectorAll('[data-part]')];
+  const links = new Map([...nav.querySelectorAll('a')].map((link) => [link.getAttribute('href'), link]));
+  let current = '';
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let naming;
+  const name = () => {
+    const here = decodeURIComponent(location.hash.slice(1));
+    // The address may name a place within the part.
+    if (here === current || here.startsWith(`${current}/`)) return;
+    history.replaceState(history.state, '', linkTo(current));
+  };
+  const mark = () => {
+    const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    const read = atEnd ? parts.at(-1) : parts.findLast((part) => part.getBoundingClientRect().top <= READING_LINE);
+    const place = (read ?? parts[0])?.id ?? '';
+    if (place === current) return;
+    links.get(linkTo(current))?.removeAttribute('aria-current');
+    const first = current === '';
+    current = place;
+    const link = links.get(linkTo(place));
+    link?.setAttribute('aria-current', 'location');
+    if (link) reveal(nav, link);
+    clearTimeout(naming);
+    if (!first) naming = setTimeout(name, 300);
+  };
+  let asked = false;
+  addEventListener(
+    'scroll',
+    () => {
+      if (asked) return;
+      asked = true;
+      requestAnimationFrame(() => {
+        asked = false;
+        mark();
+      });
+    },
+    { passive: true },
+  );
+  addEventListener('resize', mark);
+  mark();
+};
+
+/** On narrow screens the contents are a drawer, which a button, Escape, a link in it and a click beside it close. */
+export const startDrawer = () => {
+  const button = find('#open-contents');
+  const side = find('#side');
+  const isOpen = () => button.getAttribute('aria-expanded') === 'true';
+  const set = (/** @type {boolean} */ open) => {
+    button.setAttribute('aria-expanded', String(open));
+    side.classList.toggle('open', open);
+    document.documentElement.classList.toggle('covered', open);
+  };
+  button.addEventListener('click', () => {
+    set(!isOpen());
+    if (isOpen())
+      /** @type {HTMLElement | null} */ (side.querySelector('a[aria-current]') ?? side.querySelector('a'))?.focus();
+  });
+  side.addEventListener('click', ({ target }) => {
+    if (target === side || (target instanceof Element && target.closest('a'))) set(false);
+  });
+  addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !isOpen()) return;
+    set(false);
+    button.focus();
+  });
+  side.addEventListener('focusout', ({ relatedTarget }) => {
+    if (isOpen() && relatedTarget instanceof Node && !side.contains(relatedTarget) && relatedTarget !== button)
+      set(false);
+  });
+};

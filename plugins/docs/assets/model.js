@@ -1,0 +1,210 @@
+/** The OpenAPI document as the page shows it: endpoints by group, fields, and each error and header once. */
+
+/** @typedef {Record<string, any>} Any */
+/**
+ * @typedef {{ name: string, type: string, required: boolean, limits: string, description: string, children: Field[] }}
+ * Field
+ * @typedef {{ status: string, code: string }} ErrorName
+ * @typedef {{ name: string, place: string, required: boolean, schema: Any, example: unknown, type: string,
+ *   limits: string, description: string }} Parameter
+ * @typedef {{ id: string, path: string, group: string, summary: string, description: string, needsKey: boolean,
+ *   parameters: Parameter[], answer: string, contents: { type: string, example: unknown }[], type: string, fields: Field[],
+ *   headers: string[], errors: ErrorName[], next: string[] }} Operation
+ * @typedef {ErrorName & { when: string, example: unknown, headers: string[], operations: Operation[] }} ErrorKind
+ * @typedef {{ name: string, description: string, example: unknown }} Header
+ * @typedef {{ version: string, summary: string, operations: string[] }} Change
+ * @typedef {{ name: string, description: string, operations: Operation[] }} Group
+ * @typedef {{ title: string, version: string, summary: string, description: string, about: Any,
+ *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
+ */
+
+/** Deeper than any response, so that a schema that refers to itself ends here. */
+const DEEPEST = 6;
+
+/**
+ * @param {Any} document
+ * @param {Any} value
+ * @returns {Any} what a `$ref` stands for, with the keywords beside it; the value itself where it is none
+ */
+const resolve = (document, value) => {
+  const { $ref, ...beside } = value;
+  if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return value;
+  let found = /** @type {any} */ (document);
+  for (const part of $ref.slice(2).split('/')) {
+    found = found?.[decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')];
+  }
+  return found ? resolve(document, { ...found, ...beside }) : value;
+};
+
+/** @param {unknown} value */
+const shown = (value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+/** Keywords that limit values, in words. @type {readonly (readonly [string, (value: any) => string])[]} */
+const LIMITS = [
+  ['format', (value) => `format ${shown(value)}`],
+  ['pattern', (value) => `pattern ${shown(value)}`],
+  ['minimum', (value) => `at least ${value}`],
+  ['maximum', (value) => `at most ${value}`],
+  ['exclusiveMinimum', (value) => `above ${value}`],
+  ['exclusiveMaximum', (value) => `below ${value}`],
+  ['minLength', (value) => (value > 1 ? `${value} characters and more` : '')],
+  ['maxLength', (value) => `at most ${value} characters`],
+  ['minItems', (value) => `${value} items and more`],
+  ['maxItems', (value) => `at most ${value} items`],
+  ['enum', (values) => `one of ${values.map(shown).join(', ')}`],
+  ['const', (value) => `always ${shown(value)}`],
+  ['default', (value) => `default ${shown(value)}`],
+];
+
+/** @param {Any} schema @returns {string} Markdown */
+const limitsOf = (schema) =>
+  LIMITS.flatMap(([keyword, words]) => (schema[keyword] === undefined ? [] : [words(schema[keyword])]))
+    .filter(Boolean)
+    .join(', ');
+
+/** @param {Any} schema resolved @returns {readonly Any[] | undefined} */
+const variantsOf = ({ anyOf, oneOf, allOf }) => anyOf ?? oneOf ?? allOf;
+
+/** @param {Any} document @param {Any} given @returns {string} */
+const typeOf = (document, given) => {
+  const schema = resolve(document, given);
+  const { title, type, items } = schema;
+  const variants = variantsOf(schema);
+  if (title) return title;
+  if (variants) return variants.map((one) => typeOf(document, one)).join(' or ');
+  const types = type === undefined ? ['any value'] : [type].flat();
+  return types.map((one) => (one === 'array' && items ? `array of ${typeOf(document, items)}` : one)).join(' or ');
+};
+
+/** @param {Any} document @param {Any} given @param {number} depth @returns {Field[]} what is below a schema */
+const fieldsOf = (document, given, depth = 0) => {
+  const schema = resolve(document, given);
+  if (depth > DEEPEST) return [];
+  const variants = variantsOf(schema);
+  if (variants) {
+    const fields = variants.flatMap((one) => fieldsOf(document, one, depth));
+    // A field of several variants is listed once.
+    return fields.filter(({ name }, index) => fields.findIndex((field) => field.name === name) === index);
+  }
+  if (schema['items']) return fieldsOf(document, schema['items'], depth);
+  const required = new Set(schema['required'] ?? []);
+  return Object.entries(schema['properties'] ?? {}).map(([name, one]) => {
+    const field = resolve(document, /** @type {Any} */ (one));
+    return {
+      name,
+      type: typeOf(document, field),
+      required: required.has(name),
+      limits: limitsOf(field),
+      description: field['description'] ?? '',
+      children: fieldsOf(document, field, depth + 1),
+    };
+  });
+};
+
+/** @param {Any} document @param {Any} given @returns {Parameter} */
+const parameterOf = (document, given) => {
+  const { name, in: place, required, schema = {}, example, description } = resolve(document, given);
+  return {
+    name,
+    place,
+    required: required === true,
+    schema,
+    example: example ?? schema.default,
+    type: typeOf(document, schema),
+    limits: limitsOf(schema),
+    description: description ?? '',
+  };
+};
+
+/** @param {Any} document @param {Any} response @returns {[code: string, Any][]} */
+const examplesOf = (document, response) =>
+  Object.entries(resolve(document, response)['content']?.['application/json']?.['examples'] ?? {});
+
+/** @param {Any} document @param {string} path @param {Any} operation @returns {Operation} */
+const operationOf = (document, path, operation) => {
+  const { operationId, summary, description, tags, security, parameters = [], responses } = operation;
+  const success = resolve(document, responses['200'] ?? {});
+  const contents = Object.entries(success['content'] ?? {});
+  const schema = success['content']?.['application/json']?.['schema'] ?? {};
+  return {
+    id: operationId,
+    path,
+    group: tags?.[0] ?? 'other',
+    summary,
+    description: description === summary ? '' : (description ?? ''),
+    needsKey: (security ?? document['security'] ?? []).some((/** @type {object} */ one) => Object.keys(one).length > 0),
+    parameters: parameters.map((/** @type {Any} */ one) => parameterOf(document, one)),
+    answer: success['description'] ?? '',
+    // Binary formats have no example.
+    contents: contents.flatMap(([type, { example }]) => (example === undefined ? [] : [{ type, example }])),
+    type: typeOf(document, schema),
+    fields: fieldsOf(document, schema),
+    headers: Object.keys(success['headers'] ?? {}),
+    errors: Object.entries(responses).flatMap(([status, response]) =>
+      Number(status) < 400 ? [] : examplesOf(document, response).map(([code]) => ({ status, code })),
+    ),
+    next: Object.keys(success['links'] ?? {}),
+  };
+};
+
+/** @param {Any} document @param {readonly Operation[]} operations @returns {ErrorKind[]} */
+const errorsOf = (document, operations) => {
+  /** @type {Map<string, ErrorKind>} */
+  const kinds = new Map();
+  for (const operation of operations) {
+    const responses = document['paths'][operation.path]['get']['responses'];
+    for (const { status, code } of operation.errors) {
+      const response = resolve(document, responses[status]);
+      const { summary, value } = /** @type {Any} */ (new Map(examplesOf(document, response)).get(code));
+      const headers = Object.keys(response['headers'] ?? {});
+      /** @type {ErrorKind} */
+      const known = kinds.get(code) ?? { status, code, when: summary, example: value, headers, operations: [] };
+      known.operations.push(operation);
+      kinds.set(code, known);
+    }
+  }
+  return [...kinds.values()].sort((a, b) => Number(a.status) - Number(b.status));
+};
+
+/**
+ * The headers of all endpoints, those that a single endpoint has included. @param {Any} document @returns {Header[]}
+ */
+const headersOf = (document) => {
+  const own = Object.values(document['paths']).flatMap(({ get }) =>
+    Object.values(get.responses).map((response) => resolve(document, response)['headers'] ?? {}),
+  );
+  const headers = Object.assign({}, ...own, document['components']?.['headers']);
+  return Object.entries(headers).map(([name, given]) => {
+    const { description = '', example } = resolve(document, given);
+    return { name, description, example };
+  });
+};
+
+/** @param {Any} document of this framework: every path has GET @returns {Model} */
+export const modelOf = (document) => {
+  const { title, version, summary = '', description = '', 'x-changes': changes = [], ...about } = document['info'];
+  const operations = Object.entries(document['paths']).map(([path, { get }]) => operationOf(document, path, get));
+  const described = new Map(
+    (document['tags'] ?? []).map((/** @type {Any} */ tag) => [tag['name'], tag['description']]),
+  );
+  const names = [...new Set([...described.keys(), ...operations.map(({ group }) => group)])];
+  return {
+    title,
+    version,
+    summary,
+    description,
+    about,
+    groups: names
+      .map((name) => ({
+        name,
+        description: described.get(name) ?? '',
+        operations: operations.filter(({ group }) => group === name),
+      }))
+      .filter((group) => group.operations.length > 0),
+    operations,
+    errors: errorsOf(document, operations),
+    errorFields: fieldsOf(document, document['components']?.['schemas']?.['Error'] ?? {}),
+    headers: headersOf(document),
+    changes: changes.map((/** @type {Any} */ change) => ({ operations: [], ...change })),
+  };
+};

@@ -1,0 +1,207 @@
+/** What concerns all endpoints: what the service is, keys, errors, headers, and what has changed. */
+import { basePath, getKey, setKey } from './api.js';
+import { h } from './dom.js';
+import { keyForm } from './key-form.js';
+import { inline, prose } from './markdown.js';
+import { fieldList } from './operation.js';
+import { codePanel, exampleText, linkTo, nameLink, placeOf, section } from './parts.js';
+
+/** @typedef {import('./model.js').Model} Model */
+/** @typedef {import('./model.js').ErrorKind} ErrorKind */
+/** @typedef {import('./model.js').Operation} Operation */
+
+/** @param {Model['about']} about */
+const facts = ({ contact = {}, license, termsOfService }) => {
+  const { name, url, email } = contact;
+  const who = url
+    ? h('a', { href: url }, name ?? url)
+    : email
+      ? h('a', { href: `mailto:${email}` }, name ?? email)
+      : name;
+  const licence = license && (license.url ? h('a', { href: license.url }, license.name) : license.name);
+  return [
+    who ? h('div', {}, h('dt', {}, 'Contact'), h('dd', {}, who)) : null,
+    licence ? h('div', {}, h('dt', {}, 'Licence'), h('dd', {}, licence)) : null,
+    termsOfService
+      ? h('div', {}, h('dt', {}, 'Terms'), h('dd', {}, h('a', { href: termsOfService }, 'Terms of service')))
+      : null,
+  ];
+};
+
+/** @param {Model} model */
+export const introduction = ({ title, version, summary, description, about }) =>
+  h(
+    'section',
+    { id: placeOf('introduction'), class: 'part h1', 'data-part': '', 'aria-labelledby': 'title' },
+    h(
+      'div',
+      { class: 'text' },
+      h('h1', { id: 'title' }, `${title} `, h('span', { class: 'muted' }, version)),
+      summary ? h('p', { class: 'summary' }, ...inline(summary)) : null,
+      ...prose(description),
+    ),
+    h(
+      'div',
+      { class: 'aside' },
+      codePanel('Base URL', 'Base URL', `${location.origin}${basePath}`),
+      h(
+        'dl',
+        { class: 'facts' },
+        h(
+          'div',
+          {},
+          h('dt', {}, 'For programs'),
+          h(
+            'dd',
+            {},
+            h('a', { href: `${basePath}/openapi.json` }, 'OpenAPI document'),
+            ', ',
+            h('a', { href: `${basePath}/openapi.json`, download: 'openapi.json' }, 'download'),
+          ),
+        ),
+        ...facts(about),
+      ),
+    ),
+  );
+
+/** The form for the key; once there is a key, a sentence that says so. */
+const keyPlace = () => {
+  const place = h('div');
+  const show = () =>
+    place.replaceChildren(
+      getKey() === ''
+        ? keyForm({ heading: 'Enter your API key to try the endpoints' })
+        : h(
+            'p',
+            { class: 'notice', role: 'status' },
+            'Requests from this page carry your key.',
+            h('button', { type: 'button', class: 'quiet', onclick: () => setKey('') }, 'Forget key'),
+          ),
+    );
+  addEventListener('keychange', show);
+  show();
+  return place;
+};
+
+export const authentication = () =>
+  section(
+    { place: placeOf('authentication'), title: 'Authentication' },
+    [
+      h('p', {}, 'Send your API key with every request, in the header ', h('code', {}, 'Authorization'), ':'),
+      h('pre', { tabindex: '0' }, h('code', {}, 'Authorization: Bearer <API_KEY>')),
+      h(
+        'p',
+        {},
+        'The samples read it from the environment. A key that is missing or not valid is a ',
+        h('code', {}, '401'),
+        '; endpoints that need none say so.',
+      ),
+    ],
+    keyPlace(),
+  );
+
+/** @param {readonly Operation[]} some @param {number} all */
+const operationLinks = (some, all) => {
+  if (some.length === all) return h('p', { class: 'type' }, 'Every endpoint.');
+  const links = h('p', { class: 'chips' }, ...some.map(({ id, path }) => h('a', { href: linkTo(placeOf(id)) }, path)));
+  return some.length <= 4 ? links : h('details', {}, h('summary', {}, `${some.length} of ${all} endpoints`), links);
+};
+
+/** @param {Model} model */
+export const errorsPart = ({ errors, errorFields, operations }) => {
+  const example = errors.find(({ code }) => code === 'invalid_parameter') ?? errors[0];
+  return section(
+    { place: placeOf('errors'), title: 'Errors' },
+    [
+      h('p', {}, 'An error has a status, a sentence that says what to do, and a stable code. Programs go by the code.'),
+      fieldList(placeOf('errors', 'fields'), errorFields),
+      ...errors.map(({ code, status, when, example, headers, operations: some }) =>
+        h(
+          'div',
+          { id: placeOf('errors', code), class: 'entry error' },
+          h(
+            'h3',
+            {},
+            h('span', { class: 'status bad' }, status),
+            ' ',
+            nameLink(placeOf('errors', code), h('code', {}, code)),
+          ),
+          h('p', {}, ...inline(when)),
+          h('p', { class: 'says' }, `“${/** @type {{ error?: string }} */ (example).error ?? ''}”`),
+          headers.includes('Retry-After')
+            ? h(
+                'p',
+                { class: 'type' },
+                'With ',
+                h('a', { href: linkTo(placeOf('headers', 'Retry-After')) }, 'Retry-After'),
+                '.',
+              )
+            : null,
+          operationLinks(some, operations.length),
+        ),
+      ),
+    ],
+    example ? codePanel('Example of an error', `${example.status} response`, exampleText(example.example)) : [],
+  );
+};
+
+/** @param {Model} model */
+export const headersPart = ({ headers }) =>
+  section(
+    { place: placeOf('headers'), title: 'Response headers' },
+    h(
+      'ul',
+      { class: 'entries' },
+      ...headers.map(({ name, description, example }) =>
+        h(
+          'li',
+          { id: placeOf('headers', name), class: 'entry' },
+          h('div', { class: 'title' }, nameLink(placeOf('headers', name), h('code', {}, name))),
+          h('p', {}, ...inline(description)),
+          example === undefined ? null : h('p', { class: 'limits' }, 'For example ', h('code', {}, String(example))),
+        ),
+      ),
+    ),
+  );
+
+/** @param {Model} model */
+export const changesPart = ({ changes, operations }) => {
+  const known = new Map(operations.map((operation) => [operation.id, operation.path]));
+  return section(
+    { place: placeOf('changes'), title: 'Changes' },
+    h(
+      'div',
+      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Changes of the API' },
+      h(
+        'table',
+        {},
+        h(
+          'thead',
+          {},
+          h('tr', {}, ...['Version', 'Change', 'Endpoints'].map((name) => h('th', { scope: 'col' }, name))),
+        ),
+        h(
+          'tbody',
+          {},
+          ...changes.map(({ version, summary, operations: ids }, index) =>
+            h(
+              'tr',
+              {},
+              h(
+                'th',
+                { scope: 'row' },
+                version === changes[index - 1]?.version ? h('span', { class: 'hidden-text' }, version) : version,
+              ),
+              h('td', {}, ...inline(summary)),
+              h(
+                'td',
+                { class: 'chips' },
+                ...ids.map((id) => h('a', { href: linkTo(placeOf(id)) }, known.get(id) ?? id)),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+};

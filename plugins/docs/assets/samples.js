@@ -1,0 +1,80 @@
+/** The same request in each language; the key comes from the environment. */
+import { keyVariable } from './api.js';
+
+/**
+ * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], needsKey: boolean, text: boolean }} Call
+ *   `url` without its query; `text`: the response is not JSON
+ */
+
+/** @param {string} value in quotes that JavaScript, Python and R read alike */
+const quoted = (value) => JSON.stringify(value);
+/** @param {string} value as one word of a shell */
+const word = (value) => (/^[\w.,:/=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
+
+/** @param {Call} call */
+const curl = ({ url, query, needsKey }) =>
+  [
+    `curl ${query.length > 0 ? '--get ' : ''}${word(url)}`,
+    ...query.map(([name, value]) => `--data-urlencode ${word(`${name}=${value}`)}`),
+    ...(needsKey ? [`--header "Authorization: Bearer $${keyVariable}"`] : []),
+  ].join(' \\\n  ');
+
+/** @param {Call} call */
+const python = ({ url, query, needsKey, text }) =>
+  [
+    ...(needsKey ? ['import os', ''] : []),
+    'import requests',
+    '',
+    ...(needsKey ? [`key = os.environ[${quoted(keyVariable)}]`] : []),
+    'response = requests.get(',
+    `    ${quoted(url)},`,
+    ...(query.length > 0
+      ? [`    params={${query.map(([name, value]) => `${quoted(name)}: ${quoted(value)}`).join(', ')}},`]
+      : []),
+    ...(needsKey ? ['    headers={"Authorization": f"Bearer {key}"},'] : []),
+    '    timeout=30,',
+    ')',
+    'response.raise_for_status()',
+    `print(response.${text ? 'text' : 'json()'})`,
+  ].join('\n');
+
+/** @param {string} name of an argument */
+const argument = (name) => (/^[A-Za-z.][\w.]*$/.test(name) ? name : `\`${name}\``);
+
+/** @param {Call} call */
+const r = ({ url, query, needsKey, text }) =>
+  [
+    'library(httr2)',
+    '',
+    [
+      `request(${quoted(url)})`,
+      ...(query.length > 0
+        ? [`req_url_query(${query.map(([name, value]) => `${argument(name)} = ${quoted(value)}`).join(', ')})`]
+        : []),
+      ...(needsKey ? [`req_auth_bearer_token(Sys.getenv(${quoted(keyVariable)}))`] : []),
+      'req_perform()',
+      ...(text ? ['resp_body_string()', 'cat()'] : ['resp_body_json()', 'str()']),
+    ].join(' |>\n  '),
+  ].join('\n');
+
+/** @param {Call} call */
+const typescript = ({ url, query, needsKey, text }) =>
+  [
+    ...(needsKey ? [`const key = process.env.${keyVariable};`] : []),
+    `const url = new URL(${quoted(url)});`,
+    ...query.map(([name, value]) => `url.searchParams.set(${quoted(name)}, ${quoted(value)});`),
+    '',
+    ...(needsKey
+      ? [`const response = await fetch(url, {\n  headers: { Authorization: \`Bearer \${key}\` },\n});`]
+      : ['const response = await fetch(url);']),
+    'if (!response.ok) throw new Error(await response.text());',
+    `console.log(await response.${text ? 'text' : 'json'}());`,
+  ].join('\n');
+
+/** By their names in addresses. @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>} */
+export const LANGUAGES = {
+  curl: { name: 'curl', write: curl },
+  python: { name: 'Python', write: python },
+  r: { name: 'R', write: r },
+  typescript: { name: 'TypeScript', write: typescript },
+};

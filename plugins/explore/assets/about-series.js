@@ -1,0 +1,21 @@
+/** What belongs with a view of series: their notes, which carry attributions, and that their data is overdue. */
+import { getJson } from './api.js';
+import { notesOf } from './catalog.js';
+import { overdue } from './freshness.js';
+
+/** @param {readonly string[]} series @param {AbortSignal} signal */
+const ageOf = async (series, signal) => {
+  if (series.length === 0) return '';
+  const { sources, generated_at } = await getJson('/status', { key: false, signal });
+  return overdue(sources, generated_at, series);
+};
+
+/** @type {import('./router.js').About} */
+export const aboutSeries = async (series, signal) => {
+  const [notes, late] = await Promise.all([
+    notesOf(series, signal),
+    // That the status cannot be had is no reason to show nothing else.
+    ageOf(series, signal).catch(() => ''),
+  ]);
+  return { notes, late };
+};

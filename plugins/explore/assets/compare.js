@@ -1,0 +1,329 @@
+/** Up to eight metros and series on one chart; the address says which, and how they are shown. */
+import { keepInAddress, listIn } from './address.js';
+import { Problem } from './api.js';
+import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
+import { chart, choice } from './chart.js';
+import { csvOf } from './csv.js';
+import { compareCalls } from './data-calls.js';
+import { h } from './dom.js';
+import { chartFigure, linesTable } from './figure.js';
+import { number, percent, points, quarter } from './format.js';
+import { indexOf, nationOf, observationsOf, PRICES, pricesOf, recessionsOf } from './index-data.js';
+import { inRealTerms, quarterMeans, quartersBetween, rebased, yearlyChange } from './market-figures.js';
+import { onlyOne, plainName, searcher, tellingName } from './search.js';
+import { places } from './search-box.js';
+
+/**
+ * @typedef {'rebased' | 'change' | 'nation'} Show
+ * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>, money: boolean }} Member
+ */
+
+const MOST = 8;
+
+/** @type {readonly (readonly [Show, string])[]} */
+const SHOWS = [
+  ['rebased', 'Start = 100'],
+  ['change', 'Yearly change'],
+  ['nation', 'Difference to the nation'],
+];
+
+/** Values that prices change, so that real terms mean something. @param {string} units */
+const isMoney = (units) => /dollar/i.test(units) && !/chained/i.test(units);
+
+/** @param {string} id @param {AbortSignal} signal @returns {Promise<Member>} */
+const metro = async (id, signal) => {
+  const { markets } = await places();
+  const market = markets.find(({ cbsa }) => cbsa === id);
+  if (!market)
+    throw new Problem(`There is no market ${id}. Remove it from the address.`, { status: 404, code: 'no_view' });
+  const values = await indexOf(id, signal);
+  return {
+    id,
+    kind: 'm',
+    label: plainName(market.name),
+    short: tellingName(market.name, markets),
+    values,
+    money: true,
+  };
+};
+
+/** @param {string} id @param {AbortSignal} signal @returns {Promise<Member>} */
+const macro = async (id, signal) => {
+  const one = (await catalog()).find(({ series_id }) => series_id === id);
+  if (!one)
+    throw new Problem(`There is no series ${id}. Remove it from the address.`, { status: 404, code: 'no_view' });
+  const values = quarterMeans(await observationsOf(id, signal));
+  return { id, kind: 's', label: `${one.title} (${id})`, short: id, values, money: isMoney(one.units) };
+};
+
+/** @param {import('./drawing.js').ChartOptions} options */
+const rowsOf = ({ dates, lines, from = '' }) => [
+  ['date', ...lines.map(({ label }) => label)],
+  ...dates.flatMap((date, index) => (date < from ? [] : [[date, ...lines.map(({ values }) => values[index])]])),
+];
+
+/** @type {import('./router.js').Route} */
+export const compareView = async (_parameters, signal, query) => {
+  const chosen = {
+    m: listIn(query.get('m')),
+    s: listIn(query.get('s')),
+    show: SHOWS.find(([each]) => each === query.get('show'))?.[0] ?? 'rebased',
+    real: query.get('real') === '1',
+    from: query.get('from') ?? '2008',
+  };
+  const [{ markets, parents }, all, series, recessions] = await Promise.all([
+    places(),
+    catalog(),
+    seriesOf(HPI),
+    recessionsOf(signal),
+  ]);
+  // An address without members shows two markets as an example, which the first one that is added replaces.
+  let example = chosen.m.length + chosen.s.length === 0;
+  if (example) chosen.m = markets.slice(0, 2).map(({ cbsa }) => cbsa);
+  const macros = all.filter(({ kind }) => kind === 'macro');
+  const find = searcher(markets, parents);
+  /** @type {Map<string, Promise<Member>>} */
+  const asked = new Map();
+  const members = () =>
+    Promise.all(
+      [
+        ...chosen.m.map((id) => /** @type {const} */ (['m', id])),
+        ...chosen.s.map((id) => /** @type {const} */ (['s', id])),
+      ]
+        .slice(0, MOST)
+        .map(([kind, id]) => {
+          const known = asked.get(`${kind}${id}`) ?? (kind === 'm' ? metro(id, signal) : macro(id, signal));
+          asked.set(`${kind}${id}`, known);
+          return known;
+        }),
+    );
+  /** @type {import('./drawing.js').ChartOptions | undefined} */
+  let options;
+  /** The series of the nation, where the chart shows the difference to it. @type {string | undefined} */
+  let nationSource;
+  let shown = new AbortController();
+  signal.addEventListener('abort', () => shown.abort());
+
+  /** @param {readonly Member[]} some @returns {Promise<import('./drawing.js').ChartOptions>} */
+  const optionsOf = async (some) => {
+    const start = `${chosen.from}-01-01`;
+    const nation = chosen.show === 'nation' ? await nationOf(signal) : undefined;
+    nationSource = nation?.source;
+    const prices = chosen.real && !nation ? await pricesOf(signal) : undefined;
+    const made = some.map(({ values, money, ...rest }) => {
+      const real = prices && money ? inRealTerms(values, prices).values : values;
+      if (chosen.show === 'rebased') return { ...rest, values: rebased(real, start) };
+      const changes = yearlyChange(real);
+      if (!nation) return { ...rest, values: changes };
+      return {
+        ...rest,
+        values: new Map(
+          [...yearlyChange(values)].flatMap(([date, value]) => {
+            const of = nation.changes.get(date);
+            return of === undefined ? [] : [[date, value - of]];
+          }),
+        ),
+      };
+    });
+    const known = made.flatMap(({ values }) => [...values.keys()]).sort();
+    const dates = known.length > 0 ? quartersBetween(`${known[0]}`, `${known.at(-1)}`) : [];
+    const first = dates.find((date) => date >= start);
+    // Consumer prices come later than the index, so that real terms may end a quarter before it.
+    const adjusted =
+      prices && known.length > 0 ? `, adjusted for consumer prices up to ${quarter(`${known.at(-1)}`)}` : '';
+    const unit = {
+      rebased: `${first ? quarter(first) : chosen.from} = 100${adjusted}`,
+      change: `Percent over four quarters${adjusted}`,
+      nation: `Percentage points above or below: ${nation?.label}`,
+    }[chosen.show];
+    return {
+      label: `${made.map(({ short }) => short).join(', ')}: ${unit}.`,
+      unit,
+      dates,
+      ...(first === undefined ? {} : { from: first }),
+      lines: made.map(({ label, short, values }, index) => ({
+        label,
+        short,
+        color: `line-${index + 1}`,
+        values: dates.map((date) => values.get(date) ?? null),
+      })),
+      shades: recessions,
+      dateText: quarter,
+      valueText: { rebased: (/** @type {number} */ value) => number(value, 1), change: percent, nation: points }[
+        chosen.show
+      ],
+    };
+  };
+
+  const place = h('div');
+  const chips = h('ul', { class: 'chips', 'aria-label': 'Compared' });
+  const figure = h('div');
+  const keep = () =>
+    keepInAddress({
+      m: chosen.m.join(','),
+      s: chosen.s.join(','),
+      show: chosen.show === 'rebased' ? null : chosen.show,
+      real: chosen.real ? '1' : null,
+      from: chosen.from,
+    });
+  const show = async () => {
+    const some = await members();
+    const made = await optionsOf(some);
+    if (signal.aborted) return;
+    options = made;
+    shown.abort();
+    shown = new AbortController();
+    chips.replaceChildren(
+      ...some.map(({ id, kind, label }) =>
+        h(
+          'li',
+          {},
+          label,
+          h(
+            'button',
+            { type: 'button', class: 'quiet', 'aria-label': `Remove ${label}`, onclick: () => remove(kind, id) },
+            '×',
+          ),
+        ),
+      ),
+    );
+    place.replaceChildren(
+      made.lines.length > 0
+        ? chart(made, shown.signal)
+        : h('p', { class: 'notice' }, 'Add a market or a series above.'),
+    );
+    // In the difference to the nation consumer prices cancel out.
+    real.disabled = chosen.show === 'nation';
+    const calls = compareCalls({
+      ...chosen,
+      nation: nationSource,
+      money: some.filter(({ kind, money }) => kind === 's' && money).map(({ id }) => id),
+    });
+    figure.replaceChildren(
+      chartFigure({
+        title: some.map(({ short }) => short).join(', '),
+        note: `${made.unit}. Monthly and daily series are means of quarters.`,
+        chart: place,
+        sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
+        remark: calls.remark,
+        table: linesTable(made, 'Quarter'),
+        shown: {
+          file: 'comparison.csv',
+          text: () => csvOf(rowsOf(/** @type {import('./drawing.js').ChartOptions} */ (options))),
+        },
+        picture: {
+          title: `${some.map(({ short }) => short).join(', ')}: ${made.unit}`,
+          file: 'comparison',
+          options: () => /** @type {import('./drawing.js').ChartOptions} */ (options),
+          credits: () => [
+            [
+              ...(chosen.m.length > 0 && series ? [series] : []),
+              ...macros.filter(
+                ({ series_id }) => chosen.s.includes(series_id) || (chosen.real && series_id === PRICES),
+              ),
+            ]
+              .map(creditOf)
+              .join('; '),
+            ...(series?.notes ? [series.notes] : []),
+            location.href,
+          ],
+        },
+      }),
+    );
+  };
+  /** @param {Partial<typeof chosen>} change */
+  const choose = (change) => {
+    Object.assign(chosen, change);
+    keep();
+    return show().catch((error) => {
+      if (!signal.aborted) place.replaceChildren(h('p', { class: 'problem', role: 'alert' }, error.message));
+    });
+  };
+  const remove = (/** @type {'m' | 's'} */ kind, /** @type {string} */ id) => {
+    example = false;
+    void choose({ [kind]: chosen[kind].filter((one) => one !== id) });
+  };
+
+  const problem = h('span', { class: 'problem', role: 'alert' });
+  const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or UNRATE' });
+  /** @param {Event} event */
+  const add = (event) => {
+    event.preventDefault();
+    const text = field.value.trim();
+    const macro = macros.find(({ series_id }) => series_id.toLowerCase() === text.replace(/ .*/, '').toLowerCase());
+    const found = macro ? [] : find(text);
+    const market = found.find(({ name }) => plainName(name) === text) ?? onlyOne(text, found);
+    problem.textContent = '';
+    if (text === '') return;
+    const [m, s] = example ? [[], []] : [chosen.m, chosen.s];
+    const addTo = (/** @type {Partial<typeof chosen>} */ more) => {
+      example = false;
+      void choose({ m, s, ...more });
+    };
+    if (m.length + s.length >= MOST) problem.textContent = `${MOST} at most: remove one first.`;
+    else if (macro && !s.includes(macro.series_id)) addTo({ s: [...s, macro.series_id] });
+    else if (market && !m.includes(market.cbsa)) addTo({ m: [...m, market.cbsa] });
+    else if (macro || market) problem.textContent = 'It is there already.';
+    else if (found.length === 0) problem.textContent = 'There is no such market or series.';
+    else {
+      const names = found.slice(0, 4).map(({ name }) => plainName(name));
+      problem.textContent = `Which of ${found.length}? ${names.join('; ')}${found.length > names.length ? '; …' : ''}`;
+    }
+    if (problem.textContent === '') field.value = '';
+  };
+  const years = [];
+  for (
+    let year = Number(series?.observation_start?.slice(0, 4) ?? 1975);
+    year <= Number(series?.observation_end?.slice(0, 4) ?? 2025);
+    year += 1
+  ) {
+    years.push(String(year));
+  }
+  if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
+  const from = h(
+    'select',
+    { id: 'from', onchange: () => void choose({ from: from.value }) },
+    ...years.map((year) => h('option', { value: year, selected: year === chosen.from }, year)),
+  );
+  const real = h('input', {
+    type: 'checkbox',
+    id: 'real',
+    checked: chosen.real,
+    onchange: () => void choose({ real: real.checked }),
+  });
+  await show();
+  return {
+    title: 'Compare',
+    series: [HPI],
+    content: [
+      h(
+        'form',
+        { class: 'row', onsubmit: add },
+        h('div', {}, h('label', { for: 'add' }, 'Add a market or a series'), field),
+        h(
+          'datalist',
+          { id: 'addable' },
+          ...markets.map(({ name }) => h('option', { value: plainName(name) })),
+          ...macros.map(({ series_id, title }) => h('option', { value: `${series_id} ${title}` })),
+        ),
+        h('button', { type: 'submit' }, 'Add'),
+        problem,
+      ),
+      chips,
+      h(
+        'div',
+        { class: 'switches' },
+        choice({
+          legend: 'Show',
+          name: 'show',
+          choices: SHOWS,
+          value: chosen.show,
+          onchange: (one) => void choose({ show: one }),
+        }),
+        h('div', { class: 'check' }, real, h('label', { for: 'real' }, 'Real terms')),
+        h('div', { class: 'check' }, h('label', { for: 'from' }, 'Since'), from),
+      ),
+      figure,
+    ],
+  };
+};

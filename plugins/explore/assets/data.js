@@ -1,0 +1,113 @@
+/** Every collection as a whole: its call, and its download with the reader's key. */
+import { getJson, request } from './api.js';
+import { catalog, HPI } from './catalog.js';
+import { h } from './dom.js';
+import { dataTools } from './figure.js';
+import { number } from './format.js';
+import { save } from './picture.js';
+import { dataTable } from './table.js';
+
+/** @typedef {{ name: string, about: string, target: string, parquet?: boolean }} Collection */
+/** @typedef {readonly [extension: string, label: string, accept: string]} Format */
+
+/** @type {readonly Format[]} */
+const FORMATS = [
+  ['csv', 'CSV', 'text/csv'],
+  ['ndjson', 'ndjson', 'application/x-ndjson'],
+  ['json', 'JSON', 'application/json'],
+];
+
+/** Of the lists that are sent so. @type {Format} */
+const PARQUET = ['parquet', 'Parquet', 'application/vnd.apache.parquet'];
+
+/** @type {readonly Collection[]} */
+const COLLECTIONS = [
+  { name: 'markets', about: 'Markets with their newest figures', target: '/markets' },
+  { name: 'forecasts', about: 'Forecasts of the newest run', target: '/forecasts' },
+  {
+    name: 'forecast-track',
+    about: 'All forecasts of all runs, beside what came true',
+    target: '/forecast-track',
+    parquet: true,
+  },
+  { name: 'forecast-runs', about: 'Runs: model, vintage, thresholds, coefficients', target: '/forecast-runs' },
+  {
+    name: 'index',
+    about: 'Index of all markets, every quarter',
+    target: `/observations?series_id=${HPI}`,
+    parquet: true,
+  },
+  { name: 'series', about: 'Series: titles, units, sources, notes', target: '/series' },
+  { name: 'areas', about: 'Areas: places, states, divisions', target: '/areas' },
+];
+
+/** @param {readonly string[]} ids @returns {Collection[]} */
+const macroOf = (ids) =>
+  ids.length === 0
+    ? []
+    : [
+        {
+          name: 'macro-series',
+          about: `Observations of the ${ids.length} other series`,
+          target: `/observations?series_id=${ids.map(encodeURIComponent).join(',')}`,
+          parquet: true,
+        },
+      ];
+
+/** @param {number} bytes */
+const sizeOf = (bytes) => (bytes < 1e6 ? `${number(bytes / 1e3, 0)} kB` : `${number(bytes / 1e6, 1)} MB`);
+
+/** @param {Collection} collection @param {Format} format */
+const download = ({ name, target }, [extension, label, accept]) => {
+  const button = h('button', { type: 'button', class: 'quiet', 'aria-label': `${label}: ${name}` }, label);
+  const note = h('small', { role: 'status' });
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    note.textContent = 'Loading …';
+    try {
+      const blob = await (await request(target, { accept })).blob();
+      save(blob, `${name}.${extension}`);
+      note.textContent = sizeOf(blob.size);
+    } catch (error) {
+      note.textContent = error instanceof Error && error.message ? error.message : 'The download failed.';
+    } finally {
+      button.disabled = false;
+    }
+  });
+  return [button, ' ', note, ' '];
+};
+
+/** @type {import('./router.js').Route} */
+export const dataView = async (_parameters, signal) => {
+  const [all, { snapshot }] = await Promise.all([catalog(), getJson('/status', { key: false, signal })]);
+  const rows = [
+    ...COLLECTIONS,
+    ...macroOf(all.filter(({ kind }) => kind === 'macro').map(({ series_id }) => series_id)),
+  ];
+  return {
+    title: 'All the data',
+    series: [HPI],
+    content: [
+      h(
+        'p',
+        {},
+        snapshot ? `Snapshot ${snapshot.version}. ` : '',
+        'Each download is one call with your key; its size is told once it is there. In a program, follow the calls below.',
+      ),
+      dataTable({
+        caption: 'Collections, whole.',
+        rows,
+        columns: /** @type {import('./table.js').Column<Collection>[]} */ ([
+          { label: 'Collection', cell: ({ about }) => about },
+          { label: 'Call', cell: ({ target }) => h('code', {}, target.replace(/(.{42}).+/, '$1…')), name: 'wide' },
+          {
+            label: 'Download',
+            name: 'downloads',
+            cell: (row) => [...FORMATS, ...(row.parquet ? [PARQUET] : [])].flatMap((format) => download(row, format)),
+          },
+        ]),
+      }).element,
+      dataTools({ sources: rows.map(({ name, target }) => ({ label: name, target })) }),
+    ],
+  };
+};

@@ -1,0 +1,25 @@
+/** Says of a view's data that it is older than its cadence allows. */
+import { quarter } from './format.js';
+
+/**
+ * @typedef {{ id: string, cadence: string, state: string, latest_period: string | null, age_seconds: number | null,
+ *   late_after_seconds: number }} Source
+ */
+
+const MONTHS = /** @type {const} */ ({ month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/**
+ * @param {readonly Source[]} sources of `/status` @param {string} generatedAt @param {readonly string[]} ids of the series
+ * that a view shows
+ * @returns {string} empty where all of them are in time
+ */
+export const overdue = (sources, generatedAt, ids) =>
+  sources
+    .filter(({ id, state }) => ids.includes(id) && (state === 'late' || state === 'stale'))
+    .flatMap(({ id, cadence, latest_period: latest, age_seconds: age, late_after_seconds: late }) => {
+      if (latest === null || age === null) return [];
+      const due = new Date(Date.parse(generatedAt) + (late - age) * 1000).toLocaleDateString('en-US', MONTHS);
+      const last = cadence === 'quarterly' ? quarter(latest) : cadence === 'daily' ? latest : latest.slice(0, 7);
+      return [`${ids.length > 1 ? `${id}: data` : 'Data'} up to ${last}; an update was due in ${due}.`];
+    })
+    .join(' ');

@@ -1,0 +1,74 @@
+/** The index of a market and the series beside it, each asked when a chart needs it. */
+import { getJson, request } from './api.js';
+import { catalog, HPI } from './catalog.js';
+import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './market-figures.js';
+
+/** Series of FRED that say more about a market, where the dataset has them. */
+export const PRICES = 'CPIAUCSL';
+const RECESSIONS = 'USREC';
+const NATION = 'USSTHPI';
+
+/** @param {string} id @param {AbortSignal} signal @returns {Promise<import('./market-figures.js').Observation[]>} none where the dataset lacks it */
+export const observationsOf = async (id, signal) => {
+  const known = (await catalog()).some(({ series_id }) => series_id === id);
+  if (!known) return [];
+  return (await getJson(`/observations?series_id=${encodeURIComponent(id)}`, { signal })).data;
+};
+
+/** @param {string} cbsa @param {AbortSignal} signal */
+export const indexOf = async (cbsa, signal) =>
+  valuesOf((await getJson(`/markets/${encodeURIComponent(cbsa)}/history`, { signal })).data);
+
+/** Consumer prices by quarter, of those whose three months are published. @param {AbortSignal} signal */
+export const pricesOf = async (signal) => quarterMeans(await observationsOf(PRICES, signal), 3);
+
+/** @param {AbortSignal} signal */
+export const recessionsOf = async (signal) => ({
+  label: 'Recession (USREC)',
+  spans: spansOf(await observationsOf(RECESSIONS, signal)),
+});
+
+/**
+ * Indexes of all markets. CSV is a third of the size of JSON.
+ * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
+ * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
+ */
+export const allIndexes = async (signal, since, until) => {
+  const span = `${since ? `&since=${since}` : ''}${until ? `&until=${until}` : ''}`;
+  const text = await (await request(`/observations?series_id=${HPI}${span}`, { accept: 'text/csv', signal })).text();
+  const [heads = '', ...lines] = text.trim().split(/\r?\n/);
+  const names = heads.split(',');
+  const at = ['cbsa', 'period_start', 'value'].map((name) => names.indexOf(name));
+  /** @type {Map<string, Map<string, number>>} */
+  const found = new Map();
+  for (const line of lines) {
+    const cells = line.split(',');
+    const [cbsa = '', date = '', value = ''] = at.map((index) => cells[index]);
+    if (!found.has(cbsa)) found.set(cbsa, new Map());
+    found.get(cbsa)?.set(date, Number(value));
+  }
+  return found;
+};
+
+/**
+ * Yearly changes of the nation: by the nation's own index where the dataset has it, else the middle of all markets.
+ * @param {AbortSignal} signal
+ */
+export const nationOf = async (signal) => {
+  const rows = await observationsOf(NATION, signal);
+  if (rows.length > 0)
+    return { label: `Nation (${NATION})`, source: NATION, changes: yearlyChange(quarterMeans(rows)) };
+  const all = await allIndexes(signal);
+  return { label: 'Median of all markets', source: HPI, changes: medianOf([...all.values()].map(yearlyChange)) };
+};
+
+/** The index of a state, where the dataset has FRED's. @param {string} state @param {AbortSignal} signal */
+export const stateOf = async (state, signal) => {
+  const id = `${state}STHPI`;
+  const rows = await observationsOf(id, signal);
+  return rows.length === 0 ? undefined : { label: `${state} (${id})`, changes: yearlyChange(quarterMeans(rows)) };
+};
+
+/** What became of past forecasts, by their grade. @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>} */
+export const gradeRecords = async (signal) =>
+  (await getJson('/forecast-backtest/breakdown?by=grade', { signal })).data ?? [];

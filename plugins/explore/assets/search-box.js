@@ -1,0 +1,152 @@
+/** The search box of every view: `/` goes to it, Enter to the market. The start page narrows its list by it. */
+import { getJson, getKey } from './api.js';
+import { find, h } from './dom.js';
+import { onlyOne, plainName, searcher, stateNamed } from './search.js';
+
+/** @typedef {{ cbsa: string, name: string }} Named */
+
+/** @type {Map<string, Promise<any>>} */
+const asked = new Map();
+
+addEventListener('keychange', () => asked.clear());
+
+/** A list that does not change while the page is open, asked once. @param {string} target */
+const once = (target) => {
+  const known = asked.get(target);
+  if (known) return known;
+  const answer = getJson(target).then(({ data }) => data);
+  answer.catch(() => asked.delete(target));
+  asked.set(target, answer);
+  return answer;
+};
+
+/** @returns {Promise<Named[]>} */
+export const allMarkets = () => once('/markets');
+
+/** Every market, and the metro that each division is part of. */
+export const places = async () => {
+  // One after the other, so that a wrong key is one error.
+  const markets = await allMarkets();
+  const areas = /** @type {(Named & { parent: string | null })[]} */ (await once('/areas'));
+  const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
+  const parents = new Map(
+    areas.flatMap(({ cbsa, parent }) =>
+      parent === null ? [] : [/** @type {const} */ ([cbsa, names.get(parent) ?? ''])],
+    ),
+  );
+  return { markets, parents };
+};
+
+/** @type {((query: string) => void) | undefined} */
+let narrowed;
+
+const input = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));
+
+/**
+ * @param {string} query shown in the box
+ * @param {(query: string) => void} onquery told of what is typed, as long as the view is there
+ * @param {AbortSignal} signal
+ */
+export const narrowBy = (query, onquery, signal) => {
+  const field = input();
+  if (field) field.value = query;
+  narrowed = onquery;
+  signal.addEventListener('abort', () => {
+    if (narrowed === onquery) narrowed = undefined;
+    if (field) field.value = '';
+  });
+};
+
+const SUGGESTED = 8;
+
+export const startSearch = () => {
+  const field = input();
+  if (!field) return;
+  const list = find('#found');
+  /** @type {Named[]} */
+  let found = [];
+  let chosen = 0;
+
+  const close = () => {
+    list.hidden = true;
+    field.setAttribute('aria-expanded', 'false');
+    field.removeAttribute('aria-activedescendant');
+  };
+  const mark = () => {
+    for (const [index, each] of [...list.children].entries())
+      each.setAttribute('aria-selected', String(index === chosen));
+    if (chosen < 0) field.removeAttribute('aria-activedescendant');
+    else field.setAttribute('aria-activedescendant', `found-${chosen}`);
+  };
+  const go = (/** @type {Named | undefined} */ market) => {
+    if (!market) return;
+    close();
+    field.value = '';
+    field.blur();
+    location.hash = `#/markets/${market.cbsa}`;
+  };
+  const look = async () => {
+    const query = field.value;
+    if (query.trim() === '' || getKey() === '') {
+      found = [];
+      return close();
+    }
+    const { markets, parents } = await places();
+    if (query !== field.value) return;
+    found = searcher(markets, parents)(query);
+    const meant = stateNamed(query) ? undefined : onlyOne(query, found);
+    // Of several that would do, the reader chooses.
+    chosen = meant ? found.slice(0, SUGGESTED).indexOf(meant) : -1;
+    if (narrowed) return close();
+    list.replaceChildren(
+      ...found
+        .slice(0, SUGGESTED)
+        .map((market, index) =>
+          h(
+            'div',
+            { id: `found-${index}`, role: 'option', onmousedown: () => go(market) },
+            plainName(market.name),
+            h('span', { class: 'muted' }, ` ${market.cbsa}`),
+          ),
+        ),
+    );
+    if (found.length === 0) {
+      list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `No market is called “${query.trim()}”.`));
+    }
+    list.hidden = false;
+    field.setAttribute('aria-expanded', 'true');
+    mark();
+  };
+  field.addEventListener('input', () => {
+    narrowed?.(field.value);
+    void look().catch(() => undefined);
+  });
+  field.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Escape') close();
+    if (step !== undefined && !list.hidden) {
+      event.preventDefault();
+      const length = Math.min(found.length, SUGGESTED);
+      if (length === 0) return;
+      chosen = (Math.max(chosen, step > 0 ? -1 : 0) + step + length) % length;
+      mark();
+    }
+  });
+  field.addEventListener('blur', close);
+  find('#finder').addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (!list.hidden && chosen >= 0) return go(found[chosen]);
+    const query = field.value;
+    const state = stateNamed(query);
+    if (state) {
+      close();
+      field.value = '';
+      field.blur();
+      location.hash = `#/markets?state=${state}`;
+      return;
+    }
+    void look()
+      .then(() => go(onlyOne(query, found)))
+      .catch(() => undefined);
+  });
+};

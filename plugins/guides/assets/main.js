@@ -1,0 +1,4 @@
+/** A guide: its text. */
+import { showGuide } from './guide.js';
+
+void showGuide();

@@ -1,0 +1,48 @@
+/** The methodology as a page: its text, with the figures of the service's own snapshot. */
+import { getKey, Problem } from './api.js';
+import { h } from './dom.js';
+import { figures } from './figures.js';
+import { showGuide } from './guide.js';
+import { keyForm } from './key-form.js';
+
+/** Fills each place with the service's figures, and asks for a key in the first place that needs one. */
+const fill = async (
+  /** @type {string} */ name,
+  /** @type {HTMLElement} */ place,
+  /** @type {() => void} */ askForKey,
+) => {
+  place.replaceChildren(h('p', { class: 'muted' }, 'Loading …'));
+  try {
+    const content = await figures[name]?.();
+    place.replaceChildren(typeof content === 'string' ? h('p', { class: 'notice' }, content) : (content ?? ''));
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const message = error.status === 401 ? 'These figures need an API key.' : error.message;
+    place.replaceChildren(h('p', { class: 'notice' }, message));
+    if (error.status === 401) askForKey();
+  }
+};
+
+const show = async () => {
+  const key = h('div');
+  const places = /** @type {[string, HTMLElement][]} */ ([]);
+  const [title] = await showGuide((name) => {
+    const place = h('div', { 'data-figures': name });
+    places.push([name, place]);
+    return place;
+  });
+  title?.after(key);
+
+  const fillAll = () => {
+    key.replaceChildren();
+    const problem = getKey() === '' ? {} : { problem: 'The service does not know this key.' };
+    const askForKey = () => {
+      if (key.childElementCount === 0) key.append(keyForm({ heading: "This service's own figures", ...problem }));
+    };
+    for (const [name, place] of places) fill(name, place, askForKey);
+  };
+  addEventListener('keychange', fillAll);
+  fillAll();
+};
+
+show();

@@ -1,0 +1,120 @@
+/** The Markdown of our documents as elements: headings, paragraphs, lists, tables, links, code and emphasis. */
+import { copyButton, h } from './dom.js';
+
+/** @typedef {import('./dom.js').Child} Child */
+/** @typedef {{ kind: 'figures', name: string } | { kind: 'element', element: HTMLElement }} Block */
+/** @typedef {(target: string) => string | null} Addresses where a link leads; null: nowhere, only its words are shown */
+
+/** @type {Addresses} */
+const elsewhere = (target) => (/^https?:/.test(target) ? target : null);
+
+/** @type {(text: string, addressOf?: Addresses) => Child[]} */
+export const inline = (text, addressOf = elsewhere) =>
+  text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\)|<https?:[^>]+>)/).map((part) => {
+    if (/^`.+`$/s.test(part)) return h('code', {}, part.slice(1, -1));
+    if (/^\*\*.+\*\*$/s.test(part)) return h('strong', {}, ...inline(part.slice(2, -2), addressOf));
+    if (/^<http.+>$/.test(part)) return h('a', { href: part.slice(1, -1) }, part.slice(1, -1));
+    const [, words, target] = /^\[([^\]]+)\]\(([^)]+)\)$/.exec(part) ?? [];
+    if (words === undefined || target === undefined) return part.replace(/\s+/g, ' ');
+    const address = addressOf(target);
+    return address === null ? words : h('a', { href: address }, ...inline(words));
+  });
+
+/** Paragraphs alone. @param {string | undefined} text */
+export const prose = (text) =>
+  (text ?? '')
+    .split(/\n\s*\n/)
+    .filter((paragraph) => paragraph.trim() !== '')
+    .map((paragraph) => h('p', {}, ...inline(paragraph)));
+
+/**
+ * @param {readonly string[]} head
+ * @param {readonly (readonly string[])[]} rows the first cell of each heads it; all may have Markdown
+ * @param {Addresses} [addressOf]
+ */
+export const table = (head, rows, addressOf) => {
+  // A heading without words is none.
+  const headOf = (/** @type {string} */ cell) =>
+    cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));
+  const heading = h('tr', {}, ...head.map(headOf));
+  /** @param {readonly string[]} cells */
+  const line = ([first = '', ...rest]) =>
+    h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, ...inline(first, addressOf)),
+      ...rest.map((cell) => h('td', {}, ...inline(cell, addressOf))),
+    );
+  const body = h('tbody', {}, ...rows.map(line));
+  return h(
+    'div',
+    { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': head.filter(Boolean).join(', ') || 'Table' },
+    h('table', {}, head.some(Boolean) ? h('thead', {}, heading) : null, body),
+  );
+};
+
+/** @param {string} text lines that begin with `|` @param {Addresses} addressOf */
+const tableOf = (text, addressOf) => {
+  const [head = [], , ...rows] = text.split('\n').map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  return table(head, rows, addressOf);
+};
+
+/** @param {string} text as GitHub makes the part of an address from a heading */
+export const headingId = (text) =>
+  text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+
+/** @param {string} code */
+const codeBlock = (code) =>
+  h(
+    'div',
+    { class: 'code' },
+    h('pre', { tabindex: '0' }, h('code', {}, code)),
+    copyButton(() => code),
+  );
+
+/** @param {string} text one block @param {Addresses} addressOf */
+const elementOf = (text, addressOf) => {
+  const code = /^```[^\n]*\n(.*?)\n?```$/s.exec(text)?.[1];
+  if (code !== undefined) return codeBlock(code);
+  const [, marks, title] = /^(#+) (.+)$/s.exec(text) ?? [];
+  if (marks && title) {
+    return h(marks.length === 1 ? 'h1' : marks.length === 2 ? 'h2' : 'h3', {}, ...inline(title, addressOf));
+  }
+  if (text.startsWith('|')) return tableOf(text, addressOf);
+  if (text.startsWith('- ')) {
+    return h(
+      'ul',
+      {},
+      ...text
+        .slice(2)
+        .split(/\n- /)
+        .map((item) => h('li', {}, ...inline(item, addressOf))),
+    );
+  }
+  return h('p', {}, ...inline(text, addressOf));
+};
+
+/** Blocks are separated by blank lines, of which fenced code may have some. */
+const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
+
+/**
+ * @param {string} markdown what stands between `<!-- figures NAME -->` and `<!-- /figures -->` is left out
+ * @param {Addresses} [addressOf]
+ * @returns {Block[]}
+ */
+export const blocksOf = (markdown, addressOf = elsewhere) =>
+  (markdown.replace(/(<!-- figures \w+ -->).*?<!-- \/figures -->/gs, '$1').match(BLOCK) ?? [])
+    .map((text) => text.trim())
+    .map((text) => {
+      const name = /^<!-- figures (\w+) -->$/.exec(text)?.[1];
+      return name ? { kind: 'figures', name } : { kind: 'element', element: elementOf(text, addressOf) };
+    });

@@ -1,0 +1,33 @@
+/** One row of a table, with what its columns mean. */
+import { getJson, Problem } from './api.js';
+import { h } from './dom.js';
+import { dataTools } from './figure.js';
+import { cellsOf, targetOf, words } from './table-view.js';
+
+/**
+ * @param {import('./tables.js').Table} table
+ * @returns {import('./router.js').Route}
+ */
+export const rowView = (table) => async (parameters, signal) => {
+  if (parameters.length !== table.key.length) {
+    throw new Problem(`A row of ${table.name} has the key ${table.key.join(', ')}.`, { status: 404, code: 'no_view' });
+  }
+  const target = targetOf(table, parameters);
+  const row = /** @type {import('./row-figures.js').Row} */ (await getJson(target, { signal }));
+  const cell = cellsOf(table, [row]);
+  return {
+    title: `${words(table.name)}: ${parameters.join(', ')}`,
+    content: [
+      h('p', { class: 'muted' }, h('a', { href: `#/${table.name}` }, `All rows of ${words(table.name).toLowerCase()}`)),
+      h(
+        'dl',
+        { class: 'record' },
+        ...table.columns.flatMap((column) => [
+          h('dt', {}, words(column.name), column.description ? h('small', {}, column.description) : null),
+          h('dd', {}, cell(row, column)),
+        ]),
+      ),
+      dataTools({ sources: [{ label: table.name, target }] }),
+    ],
+  };
+};

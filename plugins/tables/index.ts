@@ -1,0 +1,45 @@
+/** Lists and rows of collections by configuration alone: filters, sorting and pages by the orders that they declare. */
+import type { Collection } from '../../core/contracts/dataset.js';
+import { definePlugin } from '../../core/contracts/plugin.js';
+import { readDeclarations } from '../../core/dataset/declarations.js';
+import { OperatorError } from '../../core/errors.js';
+import { packageVersion } from '../../core/files/package.js';
+import { tableRoutes } from './routes.js';
+
+export default definePlugin({
+  name: 'tables',
+  version: packageVersion,
+  description: 'The rows of tables: lists with filters, sorting and pages, and single rows by their key.',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      path: {
+        type: 'string',
+        minLength: 1,
+        description:
+          'A directory whose files NAME.collection.json declare collections, such as a dataset of `import-csv`. All are served.',
+      },
+      collections: {
+        type: 'array',
+        items: { type: 'string', minLength: 1 },
+        uniqueItems: true,
+        description: 'Collections of other plugins to be served too, by name. Their schemas must have `examples`.',
+      },
+    },
+  },
+  collections({ path, collections }, { resolvePath }) {
+    if (path !== undefined) return readDeclarations(resolvePath(path));
+    if (collections?.length) return [];
+    throw new OperatorError('nothing says which tables to serve: give it the option "path" or "collections"');
+  },
+  routes({ collections: named = [] }, { collections, ownCollections }) {
+    const others = named.map((name): Collection => {
+      const found = collections.get(name);
+      if (found) return found;
+      const known = [...collections.keys()].join(', ') || 'none';
+      throw new OperatorError(`no plugin declares a collection "${name}"; there are: ${known}`);
+    });
+    return [...new Set([...ownCollections, ...others])].flatMap(tableRoutes);
+  },
+});

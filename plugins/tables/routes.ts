@@ -1,0 +1,195 @@
+/** The two endpoints of a table. */
+import type { Collection } from '../../core/contracts/dataset.js';
+import { type JsonSchema, record } from '../../core/contracts/json-schema.js';
+import type { Parameter, QueryOf, Route } from '../../core/contracts/plugin.js';
+import { dataRoute } from '../../core/contracts/plugin.js';
+import type { Scalar } from '../../core/contracts/storage.js';
+import { ApiError, defineError, invalidParameter, OperatorError } from '../../core/errors.js';
+import { findPage, type PageInput, pageHeaders, pageParameters } from '../../core/http/pages.js';
+
+type Row = Readonly<Record<string, Scalar>>;
+type Input = PageInput & Readonly<Record<string, Scalar | undefined>>;
+
+const rowNotFound = defineError({
+  code: 'row_not_found',
+  status: 404,
+  sentence: 'There is no row with this key. The list of the table has all of them.',
+  when: 'The key is not one of a row.',
+});
+
+const FROM = '_from';
+const TO = '_to';
+/** Names of parameters that every list has. */
+const RESERVED = ['sort', 'limit', 'after', 'format', 'as_of'];
+
+const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+
+/** How `sort` names an order: by the first fields that no order before it begins with. */
+export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
+  const names = new Map<string, readonly string[]>();
+  for (const order of orders) {
+    let length = 1;
+    while (names.has(order.slice(0, length).join())) length++;
+    names.set(order.slice(0, length).join(), order);
+  }
+  return names;
+};
+
+interface Asked {
+  readonly equal: Readonly<Record<string, Scalar>>;
+  readonly ranges: ReadonlyMap<string, { readonly from?: Scalar; readonly to?: Scalar }>;
+}
+
+const askedOf = (fields: readonly string[], input: Input): Asked => {
+  const equal: Record<string, Scalar> = {};
+  const ranges = new Map<string, { from?: Scalar; to?: Scalar }>();
+  for (const field of fields) {
+    const [value, from, to] = [input[field], input[field + FROM], input[field + TO]];
+    if (value !== undefined) equal[field] = value;
+    if (from !== undefined || to !== undefined) {
+      ranges.set(field, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) });
+    }
+  }
+  return { equal, ranges };
+};
+
+/** Whether an order begins with the fields that are given, and has the one of the range behind them. */
+const serves = (order: readonly string[], { equal, ranges }: Asked): boolean => {
+  const given = Object.keys(equal);
+  const rest = order.slice(given.length);
+  return (
+    given.every((field) => order.slice(0, given.length).includes(field)) &&
+    [...ranges.keys()].every((field) => rest.includes(field))
+  );
+};
+
+/**
+ * The query that an input asks for. Every filter is read by an order of the collection, and none by looking at all rows.
+ * @throws ApiError for filters that no order has together
+ */
+const queryOf = (orders: ReadonlyMap<string, readonly string[]>, fields: readonly string[], input: Input) => {
+  const asked = askedOf(fields, input);
+  const sort = input['sort'] as string | undefined;
+  const name = sort?.replace(/^-/, '');
+  const wanted = name === undefined ? [...orders.values()] : [orders.get(name)!];
+  const order = asked.ranges.size > 1 ? undefined : wanted.find((each) => serves(each, asked));
+  if (!order) {
+    const filter = [...asked.ranges.keys(), ...Object.keys(asked.equal)][0]!;
+    const known = wanted.map((each) => each.join(', ')).join('; or ');
+    const rule = `filters must be the first fields of an order, and at most one range of a field behind them: ${known}`;
+    const parameter = Object.hasOwn(asked.equal, filter)
+      ? filter
+      : input[filter + FROM] === undefined
+        ? filter + TO
+        : filter + FROM;
+    throw invalidParameter('query', parameter, `does not go with the other parameters; ${rule}`);
+  }
+  const [[field, range] = [undefined, undefined]] = [...asked.ranges];
+  return {
+    order,
+    equal: Object.fromEntries(
+      order.filter((each) => Object.hasOwn(asked.equal, each)).map((each) => [each, asked.equal[each]]),
+    ),
+    ...(field !== undefined && { range: { field, ...range } }),
+    descending: sort?.startsWith('-') ?? false,
+  } as QueryOf<Row>;
+};
+
+/** What a parameter says of a field: its type and limits. */
+const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
+  const {
+    default: _,
+    examples: __,
+    example: ___,
+    ...rest
+  } = (schema['properties'] as Record<string, JsonSchema>)[field]!;
+  return rest;
+};
+
+/** @throws OperatorError where a table cannot be served as it is declared */
+export const tableRoutes = (collection: Collection): Route[] => {
+  const { name, key, orders: more = [], schema } = collection as Collection<Row>;
+  const [example] = (schema['examples'] ?? []) as readonly Row[];
+  if (!example) throw new OperatorError(`collection "${name}" has no example of a row: "examples" of its schema`);
+  const orders = sortNames([key, ...more]);
+  const fields = [...new Set([...orders.values()].flat())];
+  const filters: Record<string, Parameter> = {};
+  for (const field of fields) {
+    const type = schemaOf(schema, field);
+    filters[field] = { description: `Rows with this \`${field}\` alone.`, schema: type, example: example[field]! };
+    filters[field + FROM] = { description: `Rows from this \`${field}\` on.`, schema: { type: type['type'] } };
+    filters[field + TO] = { description: `Rows up to this \`${field}\`, included.`, schema: { type: type['type'] } };
+  }
+  const clash = Object.keys(filters).find((each) => RESERVED.includes(each));
+  if (clash)
+    throw new OperatorError(`collection "${name}": a field of a key or an order must not be called "${clash}"`);
+  const names = [...orders.keys()];
+  const row = { title: `${pascal(name)}Row`, ...schema };
+  const query: Record<string, Parameter> = {
+    ...filters,
+    sort: {
+      description:
+        'What to sort by: ascending, or descending with a "-" before it. Without it: as the filters want it.',
+      schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
+      example: names.at(-1)!,
+    },
+    ...pageParameters,
+  };
+  const path = `/${name.replaceAll('_', '-')}`;
+  const operation = pascal(name);
+  return [
+    dataRoute({
+      path,
+      operationId: `list${operation}`,
+      vintages: true,
+      summary: `The rows of ${name}`,
+      description:
+        `By ${key.join(', ')} unless \`sort\` or a filter says otherwise. Filters that go together: the first fields of an ` +
+        `order, and a range of one field behind them. The orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}.`,
+      parameters: { query },
+      check: (input) => void queryOf(orders, fields, input as Input),
+      response: {
+        description: 'The rows.',
+        schema: record({ data: { type: 'array', items: row } }) as JsonSchema,
+        example: { data: [example] },
+        headers: pageHeaders,
+      },
+      async handler(input, context) {
+        const given = input as Input;
+        const asked = queryOf(orders, fields, given);
+        const { limit, after } = given;
+        if (limit === undefined && after === undefined) return { data: context.snapshot.stream(collection, asked) };
+        return { data: await findPage(context, collection as Collection<Row>, asked, given) };
+      },
+    }),
+    dataRoute({
+      path: `${path}/${key.map((field) => `{${field}}`).join('/')}`,
+      operationId: `get${operation}`,
+      vintages: true,
+      summary: `One row of ${name}`,
+      parameters: {
+        path: Object.fromEntries(
+          key.map((field): [string, Parameter] => [
+            field,
+            {
+              description: `\`${field}\` of the row.`,
+              schema: schemaOf(schema, field),
+              example: example[field]!,
+              foundIn: { [`list${operation}`]: `/data/0/${field}` },
+            },
+          ]),
+        ),
+      },
+      errors: [rowNotFound],
+      response: { description: 'The row.', schema: row, example },
+      async handler(input, { snapshot }) {
+        const found = await snapshot.get(
+          collection,
+          key.map((field) => (input as Input)[field]!),
+        );
+        if (!found) throw new ApiError(rowNotFound);
+        return found;
+      },
+    }),
+  ];
+};

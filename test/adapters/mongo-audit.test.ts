@@ -1,0 +1,113 @@
+/** The chain of an audit in MongoDB: several writers at once, writers that are stopped, entries that somebody changed. */
+import { expect } from 'chai';
+import { ObjectId } from 'mongodb';
+import { MongoAudit } from '../../adapters/mongo/audit.js';
+import { madeOnly } from '../../core/audit/chain.js';
+import type { AuditEntry } from '../../core/contracts/audit.js';
+import { openDatabase, type TestDatabase } from './mongo-database.js';
+
+interface Entry extends AuditEntry {
+  readonly what: string;
+}
+
+const entry = (what: string): Entry => ({ time: '2026-05-01T00:00:00.000Z', by: 'tester', what });
+
+describe('an audit in MongoDB', () => {
+  let database: TestDatabase;
+  let audit: MongoAudit<Entry>;
+  let count = 0;
+  let name: string;
+  before(async () => {
+    database = await openDatabase();
+  });
+  after(() => database.end());
+  beforeEach(() => {
+    name = `audit_${count++}`;
+    audit = new MongoAudit(database.connection, name);
+  });
+
+  const documents = () => database.connection.db.collection<{ _id: number | string | ObjectId }>(name);
+  const add = (what: string, made = true) => audit.around(entry(what), async () => made);
+  const told = async () => madeOnly(await audit.list()).map(({ what }) => what);
+  const faults = async () => (await audit.verify()).faults;
+
+  it('has each entry of many writers at once, in one chain, and shows readers no fault meanwhile', async () => {
+    const writers = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const names = writers.flatMap((writer) => [1, 2, 3, 4].map((n) => `${writer}${n}`));
+    let isOver = false;
+    const writing = Promise.all(
+      writers.map(async (writer) => {
+        const own = new MongoAudit<Entry>(database.connection, name);
+        for (const each of names) if (each.startsWith(writer)) await own.around(entry(each), async () => true);
+      }),
+    ).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) expect(await faults()).to.deep.equal([]);
+    await writing;
+    expect([...(await told())].sort()).to.deep.equal(names.sort());
+    expect(await audit.verify()).to.deep.include({ chained: 24, unchained: 0, faults: [] });
+  });
+
+  it('says of a change that was not made that it was not, and keeps what may have been made', async () => {
+    await add('one');
+    expect(await add('two', false)).to.equal(false);
+    const away = new Error('away');
+    await audit
+      .around(entry('three'), () => Promise.reject(away))
+      .then(
+        () => expect.fail('It was not refused.'),
+        (error) => expect(error).to.equal(away),
+      );
+    expect(await told()).to.deep.equal(['one', 'three']);
+    expect(await audit.verify()).to.deep.include({ chained: 4, faults: [] });
+  });
+
+  it('loses no entry of a writer that was stopped before it inserted what the head has', async () => {
+    await add('one');
+    await add('two');
+    await documents().deleteOne({ _id: 2 });
+    expect(await told()).to.deep.equal(['one', 'two']);
+    expect(await faults()).to.deep.equal([]);
+    await add('three');
+    expect(await documents().countDocuments()).to.equal(4);
+    expect(await faults()).to.deep.equal([]);
+  });
+
+  it('finds each entry that was removed or changed, and a head that was', async () => {
+    for (const each of ['one', 'two', 'three']) await add(each);
+    const all = await documents().find().toArray();
+    const restore = async () => {
+      await documents().deleteMany({});
+      await documents().insertMany(all);
+      expect(await faults()).to.deep.equal([]);
+    };
+    for (const _id of [1, 2]) {
+      await documents().deleteOne({ _id });
+      expect(await faults(), `without ${_id}`).to.not.deep.equal([]);
+      await restore();
+    }
+    for (const _id of [1, 2, 3]) {
+      await documents().updateOne({ _id }, { $set: { by: 'nobody' } });
+      expect(await faults()).to.deep.equal([`entry ${_id} is not as it was written`]);
+      await restore();
+    }
+    await documents().deleteOne({ _id: 'head' });
+    expect((await faults())[0]).to.match(/^the record of the newest entry is missing/);
+    await add('four');
+    expect(await faults()).to.deep.equal([]);
+    await documents().deleteMany({ _id: { $gte: 3 } });
+    expect(await faults()).to.not.deep.equal([]);
+  });
+
+  it('accepts entries of version 1.0 before the chain, and finds them changed after it has begun', async () => {
+    const old = ['a', 'b'].map((what) => ({ _id: new ObjectId(), ...entry(what) }));
+    await documents().insertMany(old);
+    expect(await audit.verify()).to.deep.include({ chained: 0, unchained: 2, faults: [] });
+    await add('c');
+    expect(await told()).to.deep.equal(['a', 'b', 'c']);
+    expect(await audit.verify()).to.deep.include({ chained: 1, unchained: 2, faults: [] });
+    await documents().deleteOne({ _id: old[0]!._id });
+    expect((await faults())[0]).to.match(/^entry 1 does not follow the entry before it/);
+  });
+});

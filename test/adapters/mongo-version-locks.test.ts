@@ -1,0 +1,119 @@
+/** What a replica holds in MongoDB: written when it changes or is due, and known to have run out before the server says so. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
+import { openDatabase, type TestDatabase } from './mongo-database.js';
+
+const HOLD_MS = 60_000;
+
+describe('holds in MongoDB', () => {
+  let database: TestDatabase;
+  let now: number;
+  let lapses: number;
+  const clock = { now: Date.now, monotonic: () => now };
+  const lapsed = async () => {
+    lapses++;
+  };
+  beforeEach(async () => {
+    database = await openDatabase();
+    now = 500;
+    lapses = 0;
+  });
+  afterEach(() => database.end());
+
+  const holdsFor = (ms = HOLD_MS) => new VersionLocks(database.connection, clock, ms);
+  const documents = () => database.connection.db.collection<{ holds: number[]; expires: Date }>('replicas');
+  /** Whether this writes: a mark in the document is gone then. */
+  const writes = async (work: () => Promise<void>): Promise<boolean> => {
+    await documents().updateMany({}, { $set: { holds: [-1] } });
+    await work();
+    return (await documents().countDocuments({ holds: -1 })) === 0;
+  };
+
+  it('are seen by all until their time is over by the clock of the server', async () => {
+    const [one, other] = [holdsFor(), holdsFor(1)];
+    await one.keep([1, 2], lapsed);
+    await other.keep([3], lapsed);
+    await delay(20);
+    expect(await lockedIds(database.connection)).to.deep.equal(new Set([1, 2]));
+    expect(await documents().countDocuments()).to.equal(2);
+    const { expires } = (await documents().findOne({ holds: [1, 2] }))!;
+    expect(+expires - Date.now()).to.be.within(HOLD_MS - 5000, HOLD_MS + 5000);
+  });
+
+  it('are written again when they change, and after a quarter of their time', async () => {
+    const holds = holdsFor();
+    await holds.keep([1], lapsed);
+    expect(await writes(() => holds.keep([1], lapsed))).to.equal(false);
+    expect(await writes(() => holds.keep([1, 2], lapsed))).to.equal(true);
+    expect(await writes(() => holds.keep([2, 1], lapsed))).to.equal(false);
+    expect(await writes(() => holds.keep([1, 3], lapsed))).to.equal(true);
+    expect(await writes(() => holds.keep([1], lapsed))).to.equal(true);
+    now += HOLD_MS / 4;
+    expect(await writes(() => holds.keep([1], lapsed))).to.equal(false);
+    now += 1;
+    expect(await writes(() => holds.keep([1], lapsed))).to.equal(true);
+    expect(await writes(() => holds.keep([1], lapsed))).to.equal(false);
+  });
+
+  it('are in force from when they were sent, for their time', async () => {
+    const holds = holdsFor();
+    expect(holds.inForce).to.equal(false);
+    const keeping = holds.keep([1], lapsed);
+    now += 10;
+    await keeping;
+    expect(holds.inForce).to.equal(true);
+    now += HOLD_MS - 11;
+    expect(holds.inForce).to.equal(true);
+    now += 1;
+    expect(holds.inForce).to.equal(false);
+  });
+
+  it('tell of a lapse where they were not in force all the time, before they are again', async () => {
+    const holds = holdsFor();
+    await holds.keep([1], lapsed);
+    const first = lapses;
+    now += HOLD_MS - 1;
+    await holds.keep([1], lapsed);
+    expect(lapses).to.equal(first);
+    now += HOLD_MS;
+    let inForce: boolean | undefined;
+    await holds.keep([1], async () => {
+      inForce = holds.inForce;
+    });
+    expect(inForce).to.equal(false);
+    expect(holds.inForce).to.equal(true);
+  });
+
+  it('tell of a lapse that came while they were written', async () => {
+    const holds = holdsFor();
+    await holds.keep([1], lapsed);
+    const first = lapses;
+    now += HOLD_MS - 1;
+    const keeping = holds.keep([1], lapsed);
+    now += 1;
+    await keeping;
+    expect(lapses).to.equal(first + 1);
+  });
+
+  it('end at once, once', async () => {
+    const [holds, other] = [holdsFor(), holdsFor()];
+    await holds.end();
+    await holds.keep([1], lapsed);
+    await other.keep([2], lapsed);
+    await holds.end();
+    expect(holds.inForce).to.equal(false);
+    expect(await lockedIds(database.connection)).to.deep.equal(new Set([2]));
+    await holds.end();
+    expect(await documents().countDocuments()).to.equal(1);
+  });
+
+  it('end without an error while MongoDB is away', async () => {
+    const away = await openDatabase();
+    const holds = new VersionLocks(away.connection, clock, HOLD_MS);
+    await holds.keep([1], lapsed);
+    await away.end();
+    await holds.end();
+    expect(holds.inForce).to.equal(false);
+  });
+});

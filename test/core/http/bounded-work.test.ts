@@ -1,0 +1,81 @@
+/** What a single request can make the service do, whatever it carries: bounded, and counted before it is done. */
+import { expect } from 'chai';
+import { resolve } from '../../../app/container.js';
+import { request } from '../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+const LIMIT = 5;
+const KILOBYTES = 15;
+const filled = (text: string): string => text.repeat(Math.floor((KILOBYTES * 1024) / text.length));
+
+describe('the work of one request', () => {
+  let service: TestApp;
+
+  before(async () => {
+    service = await startTestApp({ config: { limits: { requestsPerMinute: LIMIT } } });
+  });
+  after(() => service.close());
+
+  const health = (query = '', headers: Record<string, string> = {}) =>
+    request(`${service.url}/health${query}`, { headers });
+
+  // Judged, each would be refused, or sent compressed, or be a 304.
+  for (const [name, value] of [
+    ['Accept', filled('a/b,')],
+    ['Accept', `a/b${filled(';x=y')}`],
+    ['Accept', `a/b;x="${filled('\\"')}"`],
+    ['Accept-Encoding', `identity;q=0,${filled('gzip,')}`],
+    ['If-None-Match', filled('"x",')],
+  ] as const) {
+    it(`does not grow with ${name}: ${value.slice(0, 16)}...`, async () => {
+      for (const target of ['/health', '/openapi.json']) {
+        const { status, headers } = await service.get(target, { headers: { [name]: value } });
+        expect([status, headers['content-encoding']]).to.deep.equal([200, undefined]);
+      }
+    });
+  }
+
+  it('judges negotiation of the length that clients use', async () => {
+    expect((await health('', { Accept: 'text/html' })).status).to.equal(406);
+    expect((await health('', { Accept: `${'a/b,'.repeat(100)}application/json` })).status).to.equal(200);
+  });
+
+  it('an error names 20 faults at most', async () => {
+    const { status, json, text } = await service.get(`/movers?${'limit=x&'.repeat(50)}`);
+    expect([status, json.details.length]).to.deep.equal([400, 20]);
+    expect(text.length).to.be.below(4096);
+  });
+
+  it('a query has 100 parameters at most', async () => {
+    const parameters = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=1`).join('&');
+    const { json: unknown } = await service.get(`/movers?${parameters(100)}`);
+    expect([unknown.code, unknown.details.length]).to.deep.equal(['unknown_parameter', 20]);
+    for (const query of [parameters(101), '&'.repeat(2000), 'a&'.repeat(2000)]) {
+      const { status, json, text } = await service.get(`/movers?${query}`);
+      expect([status, json.code, json.details]).to.deep.equal([400, 'invalid_parameter', undefined]);
+      expect(text.length).to.be.below(200);
+    }
+  });
+
+  it('a fault counts against the limit also where the endpoint has none', async () => {
+    const faulty = Array.from({ length: LIMIT + 1 }, (_, i) => `?a${i}`);
+    const statuses = [];
+    for (const query of faulty) statuses.push((await health(query)).status);
+    expect(statuses.slice(-1)).to.deep.equal([429]);
+    expect((await health()).status).to.equal(200);
+  });
+
+  it('GET /health asks the store ten times a second at most', async () => {
+    const adapter = resolve(service.app.container, 'adapter');
+    const { ping } = adapter;
+    let pings = 0;
+    adapter.ping = (...args) => {
+      pings++;
+      return ping.apply(adapter, args);
+    };
+    const since = performance.now();
+    for (let i = 0; i < 10; i++) await Promise.all(Array.from({ length: 20 }, () => health()));
+    adapter.ping = ping;
+    expect(pings).to.be.within(1, 1 + Math.ceil((performance.now() - since) / 100));
+  });
+});

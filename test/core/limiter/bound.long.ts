@@ -1,0 +1,146 @@
+/** The bound that `docs/replicas.md` states of a limit, while Redis and the replicas fail at random. */
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { Redis } from 'ioredis';
+import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
+import { connectRedis } from '../../../core/redis/connection.js';
+import { randomFrom } from '../../../metro/sample/random.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { startRedis } from '../../support/services.js';
+import { startTcpProxy } from '../../support/tcp-proxy.js';
+
+/** To have the same faults again. */
+const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
+const SECONDS = 45;
+const REPLICAS = 3;
+/** Long enough for outages and returns within one. */
+const WINDOW_MS = 6000;
+const SUBJECT = 'key:k1';
+/** A fault counts in every window that it may have touched. */
+const MARGIN_MS = 200;
+
+interface Passed {
+  readonly sent: number;
+  readonly received: number;
+}
+
+/** What surely passed within each span of a window that begins with a request. */
+const spansOf = (passed: readonly Passed[]): { since: number; count: number }[] => {
+  const sorted = passed.toSorted((a, b) => a.sent - b.sent);
+  return sorted.map(({ sent: since }, i) => ({
+    since,
+    count: sorted.slice(i).filter(({ received }) => received < since + WINDOW_MS).length,
+  }));
+};
+
+describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`, function () {
+  this.timeout(SECONDS * 1000 + 60_000);
+
+  for (const [limit, restarts] of [
+    [2, false],
+    [40, false],
+    [300, false],
+    [2, true],
+    [40, true],
+    [300, true],
+  ] as const) {
+    // They run at the same time, each with a Redis of its own.
+    it(`a limit of ${limit}, ${restarts ? 'replicas ending and beginning anew' : 'no replica ending'}`, () =>
+      results.get(`${limit} ${restarts}`)?.());
+  }
+
+  const results = new Map<string, () => void>();
+
+  const run = async (limit: number, restarts: boolean): Promise<void> => {
+    const random = randomFrom(`${SEED} ${limit} ${restarts}`);
+    const chance = (most: number): number => random.uniform() * most;
+    const server = await startRedis();
+    const admin = new Redis(server.url, { retryStrategy: () => 20, maxRetriesPerRequest: 0 });
+    admin.on('error', () => undefined);
+    const proxies = await Promise.all(Array.from({ length: REPLICAS }, () => startTcpProxy(server.port)));
+    const until = performance.now() + SECONDS * 1000;
+    const passed: Passed[] = [];
+    const losses: number[] = [];
+    let begun = 0;
+
+    /** One place for a replica: those that stand in it live one after the other. */
+    const keepPlace = async (port: number): Promise<void> => {
+      while (performance.now() < until) {
+        begun++;
+        const logger = keptLogger();
+        const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs: 40, connectTimeoutMs: 300 };
+        const redis = connectRedis(config, logger);
+        await redis.opened;
+        const limiter = new RedisLimiter({ redis, replicas: REPLICAS, windowMs: WINDOW_MS, logger });
+        const ends = restarts ? Math.min(until, performance.now() + chance(WINDOW_MS)) : until;
+        const asked: Promise<void>[] = [];
+        while (performance.now() < ends) {
+          for (let i = 0; i < 1 + limit / 50; i++) {
+            const sent = performance.now();
+            const take = async (): Promise<void> => {
+              const { allowed } = await limiter.take(SUBJECT, limit);
+              if (allowed) passed.push({ sent, received: performance.now() });
+            };
+            asked.push(take());
+          }
+          await delay(5 + chance(20));
+        }
+        // Killed: it tells nobody what it knows.
+        redis.close();
+        await Promise.all(asked);
+        void limiter.close();
+      }
+    };
+
+    const fail = async (): Promise<void> => {
+      while (performance.now() < until) {
+        await delay(chance(2500));
+        const proxy = proxies[Math.floor(chance(REPLICAS))]!;
+        const lasts = chance(2000);
+        const kind = Math.floor(chance(4));
+        if (kind === 0) {
+          losses.push(performance.now());
+          await server.kill();
+          await delay(lasts);
+          await server.restart();
+        } else if (kind === 1) {
+          losses.push(performance.now());
+          await admin.flushall().catch(() => undefined);
+        } else if (kind === 2) {
+          server.freeze();
+          await delay(lasts);
+          server.resume();
+        } else {
+          proxy.cutReplies();
+          await delay(lasts);
+          proxy.mend();
+        }
+      }
+    };
+
+    await Promise.all([...proxies.map(({ port }) => keepPlace(port)), fail()]);
+    admin.disconnect();
+    for (const proxy of proxies) await proxy.close();
+    await server.stop();
+
+    const share = Math.max(1, Math.floor(limit / REPLICAS));
+    const boundOf = (since: number): number => {
+      const lost = losses.filter((at) => at > since - MARGIN_MS && at < since + WINDOW_MS + MARGIN_MS).length;
+      return restarts ? (lost + 1) * limit + 2 * REPLICAS * share : limit + (REPLICAS - 1) * share;
+    };
+    const spans = spansOf(passed);
+    const most = Math.max(...spans.map(({ count }) => count));
+    console.log(
+      `      limit ${limit}: ${passed.length} passed, at most ${most} in a window; ${losses.length} losses, ${begun} replicas`,
+    );
+    results.set(`${limit} ${restarts}`, () => {
+      assert.isAbove(passed.length, limit);
+      for (const { since, count } of spans) assert.isAtMost(count, boundOf(since));
+    });
+  };
+
+  before(async () => {
+    await Promise.all([2, 40, 300].flatMap((limit) => [run(limit, false), run(limit, true)]));
+  });
+});

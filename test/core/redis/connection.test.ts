@@ -1,0 +1,31 @@
+/** The connection to Redis. */
+import { assert } from 'chai';
+import { eventually } from '../../../conformance/expect.js';
+import { connectRedis } from '../../../core/redis/connection.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { redisForTests } from '../../support/services.js';
+
+describe('connectRedis()', () => {
+  const open = async () => {
+    const { url } = await redisForTests();
+    const redis = connectRedis({ url, keyPrefix: '', timeoutMs: 1000, connectTimeoutMs: 1000 }, keptLogger());
+    await redis.opened;
+    return redis;
+  };
+
+  it('connects again after ioredis has given up', async () => {
+    const redis = await open();
+    redis.client.disconnect();
+    await eventually('the connection has ended', () => redis.client.status === 'end', 5000);
+    await eventually('the connection is back', () => redis.client.status === 'ready', 5000);
+    redis.close();
+  });
+
+  it('does not connect again after close()', async () => {
+    const redis = await open();
+    redis.close();
+    await eventually('the connection has ended', () => redis.client.status === 'end', 5000);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal(redis.client.status, 'end');
+  });
+});

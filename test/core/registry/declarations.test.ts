@@ -1,0 +1,181 @@
+/** What types cannot hold is told at the start: all faults at once, each naming plugin, route and property. */
+import { expect } from 'chai';
+import type { Mount, Plugin, Route } from '../../../core/contracts/plugin.js';
+import type { OperatorError } from '../../../core/errors.js';
+import { openObservers } from '../../../core/http/request-observers.js';
+import { registerPlugins } from '../../../core/registry/register-plugins.js';
+import { keptLogger } from '../../support/kept-logger.js';
+
+const things = {
+  kind: 'data',
+  path: '/things',
+  operationId: 'listThings',
+  summary: 'Things',
+  response: { description: 'All.', schema: { type: 'object', required: ['data'] }, example: { data: [] } },
+  handler: async () => ({ data: [] }),
+};
+const limit = { description: 'How many.', schema: { type: 'integer', minimum: 1, maximum: 9 } };
+const mount = { path: '/page', summary: 'A page', handler: () => undefined };
+
+/** As a plugin in JavaScript may be: of no type. */
+const plugin = (more: object): Plugin =>
+  ({ kind: 'plugin', name: 'mine', version: '1.0.0', description: 'Mine.', routes: () => [], ...more }) as Plugin;
+const withRoute = (more: object): Plugin => plugin({ routes: () => [{ ...things, ...more }] as Route[] });
+const withMount = (more: object): Plugin => plugin({ mounts: () => [{ ...mount, ...more }] as Mount[] });
+
+const faultsOf = (declared: Plugin): readonly string[] => {
+  try {
+    registerPlugins([{ plugin: declared, options: {}, at: 'plugins[0]' }]);
+  } catch (error) {
+    return (error as OperatorError).faults;
+  }
+  return [];
+};
+
+describe('declarations of plugins', () => {
+  const wrong: readonly (readonly [what: string, declared: Plugin, ...says: string[]])[] = [
+    [
+      'an example that lacks a property',
+      withRoute({ response: { ...things.response, example: {} } }),
+      '/things',
+      'response.example',
+      "'data'",
+    ],
+    [
+      'an absent example',
+      withRoute({ response: { ...things.response, example: undefined } }),
+      '/things',
+      'response.example',
+    ],
+    [
+      'an example inside a schema',
+      withRoute({
+        response: {
+          ...things.response,
+          schema: { type: 'object', properties: { a: { type: 'string', example: 1 } } },
+          example: {},
+        },
+      }),
+      'response.schema.properties.a.example',
+    ],
+    [
+      'an example of a parameter',
+      withRoute({ parameters: { query: { limit: { ...limit, example: 10 } } } }),
+      '/things',
+      '"limit"',
+      'example: 10',
+    ],
+    [
+      'a default out of bounds',
+      withRoute({ parameters: { query: { limit: { ...limit, schema: { ...limit.schema, default: 0 } } } } }),
+      '"limit"',
+      'schema.default: 0',
+    ],
+    [
+      'a default of an option',
+      plugin({ options: { type: 'object', properties: { most: { type: 'integer', maximum: 3, default: 4 } } } }),
+      'options.properties.most.default: 4',
+    ],
+    [
+      'a misspelt property of a route',
+      withRoute({ operationID: 'x', operationId: undefined }),
+      '/things',
+      '"operationID" is not known; did you mean "operationId"',
+    ],
+    [
+      'a misspelt property of a parameter',
+      withRoute({ parameters: { query: { limit: { ...limit, foundin: {} } } } }),
+      '"limit"',
+      'did you mean "foundIn"',
+    ],
+    [
+      'parameters of no known place',
+      withRoute({ parameters: { querry: { limit } } }),
+      'parameters: "querry" is not known; did you mean "query"',
+    ],
+    ['a wrong kind of property', withRoute({ key: 'no' }), '/things', '"key" must be a boolean'],
+    [
+      'a misspelt property of a response',
+      withRoute({ response: { ...things.response, header: {} } }),
+      'response: "header" is not known; did you mean "headers"',
+    ],
+    ['parquet of what is no list', withRoute({ parquet: true }), '/things', 'parquet is of a list'],
+    ['columns of what is no list', withRoute({ columns: () => ['a'] }), '/things', 'columns are of a list'],
+    ['columns that are no function', withRoute({ columns: ['a'] }), '"columns" must be a function'],
+    ['errors that are no list', withRoute({ errors: {} }), '"errors" must be a list'],
+    ['an error that is none', withRoute({ errors: [undefined] }), 'errors: "code" is missing'],
+    ['a misspelt property of a mount', withMount({ method: ['POST'] }), '/page', 'did you mean "methods"'],
+    ['a mount without a handler', withMount({ handler: undefined }), '/page', '"handler" is missing'],
+    ['a method that is none', withMount({ methods: ['FETCH'] }), '/page', '"FETCH"'],
+    ['routes that are a promise', plugin({ routes: async () => [] }), 'routes must return a list', 'must not be async'],
+    ['routes that are an object', plugin({ routes: () => ({}) }), 'routes must return a list'],
+    ['a route that is none', plugin({ routes: () => [undefined] }), 'dataRoute or serviceRoute'],
+    ['mounts that are a promise', plugin({ mounts: async () => [] }), 'mounts must return a list', 'must not be async'],
+    ['middleware that is one function', plugin({ middleware: () => () => undefined }), 'middleware must return a list'],
+    ['middleware that is no function', plugin({ middleware: () => ['x'] }), 'middleware[0] must be a function'],
+    [
+      'middleware around the service that is no list',
+      plugin({ serviceMiddleware: () => () => undefined }),
+      'serviceMiddleware must return a list',
+    ],
+    [
+      'functions that throw what is no error',
+      plugin({
+        mounts: () => {
+          throw 'a text';
+        },
+      }),
+      'mounts failed: a text',
+    ],
+  ];
+  for (const [what, declared, ...says] of wrong) {
+    it(`refuses ${what}`, () => {
+      const faults = faultsOf(declared);
+      expect(
+        faults.some((fault) => fault.includes('plugin "mine"') && says.every((text) => fault.includes(text))),
+        faults.join('\n'),
+      ).to.equal(true);
+    });
+  }
+
+  it('tells all faults at once', () => {
+    const faults = faultsOf(
+      plugin({
+        routes: () => [
+          {
+            ...things,
+            summary: undefined,
+            parameters: { query: { limit: { ...limit, example: 'x' } } },
+            response: { ...things.response, example: {} },
+          },
+        ],
+        middleware: async () => [],
+        mounts: () => [{ ...mount, methods: ['FETCH'] }],
+      }),
+    );
+    for (const text of ['"summary"', '"limit"', 'response.example', 'middleware', 'FETCH']) {
+      expect(faults.join('\n')).to.contain(text);
+    }
+  });
+
+  for (const [what, open, says] of [
+    [
+      'throws',
+      () => {
+        throw new Error('no collector');
+      },
+      'no collector',
+    ],
+    ['is a promise', async () => ({ onRequest: () => undefined }), 'must not be async'],
+    ['has no onRequest', () => ({}), 'a function "onRequest"'],
+  ] as const) {
+    it(`names the plugin whose observer ${what}`, () => {
+      const logger = keptLogger();
+      const registered = [{ plugin: 'mine', open: open as never }];
+      expect(() => openObservers(registered, { logger, clock: Date, service: {} as never }))
+        .to.throw(/"mine"/)
+        .and.to.have.property('message')
+        .that.contains(says);
+    });
+  }
+});

@@ -1,0 +1,68 @@
+/** Where a JSON text goes wrong. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { findJsonFault } from '../../../core/validation/json.js';
+
+const parses = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('findJsonFault(text)', () => {
+  it('finds none in any JSON text', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), fc.nat(4), (text, indent) => {
+        expect(findJsonFault(text)).to.equal(undefined);
+        expect(findJsonFault(JSON.stringify(JSON.parse(text), null, indent))).to.equal(undefined);
+      }),
+    );
+  });
+
+  it('finds one exactly where JSON.parse refuses, in damaged texts', () => {
+    const damaged = fc
+      .tuple(
+        fc.json({ maxDepth: 4 }),
+        fc.nat(),
+        fc.nat(3),
+        fc.constantFrom('', '"', ',', '}', ']', ':', '\\', '0', '-', 'e', '.', '\n', '\u0001', 'true', ' '),
+      )
+      .map(([text, at, cut, put]) => {
+        const start = at % (text.length + 1);
+        return text.slice(0, start) + put + text.slice(start + cut);
+      });
+    fc.assert(
+      fc.property(damaged, (text) => {
+        const fault = findJsonFault(text);
+        if (fault?.problem.includes('twice')) return;
+        expect(fault === undefined, JSON.stringify(fault)).to.equal(parses(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('counts lines and columns from 1', () => {
+    expect(findJsonFault('x')).to.deep.include({ line: 1, column: 1 });
+    expect(findJsonFault('[1,\r\n  x]')).to.deep.include({ line: 2, column: 3 });
+  });
+
+  const problems: [text: string, problem: string][] = [
+    ['[1 2]', 'expected "," or "]"'],
+    ['[1,]', 'a comma stands before the closing "]"'],
+    ['{"a" 1}', 'expected ":"'],
+    ['{a: 1}', 'expected a name in double quotes'],
+    ['["a]', 'a string is not closed, or has a character to be escaped'],
+    ['"a\nb"', 'a string is not closed, or has a character to be escaped'],
+    ['{} {}', 'expected nothing more'],
+    ['{"a": 1, "a": 2}', 'the name "a" is there twice in one object'],
+    ['[01]', 'expected "," or "]"'],
+    ['[nulls]', 'expected a value'],
+    ['{"a": ', 'the text ends where a value is expected'],
+  ];
+  for (const [text, problem] of problems) {
+    it(`${JSON.stringify(text)}: ${problem}`, () => expect(findJsonFault(text)?.problem).to.equal(problem));
+  }
+});

@@ -1,4 +1,0 @@
-/** A short flood of invalid keys. */
-import { describeFlood } from './invalid-keys.js';
-
-describeFlood(4);

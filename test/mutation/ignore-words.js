@@ -1,0 +1,21 @@
+/** Keeps StrykerJS from mutating words for the log and for the documentation: no test has to notice them. */
+import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
+
+const isDescription = (path) => path.isObjectProperty() && path.node.key.name === 'description';
+
+const isLogCall = (path) => {
+  if (!path.isCallExpression()) return false;
+  const { object } = path.node.callee;
+  return /logger$/i.test(object?.name ?? object?.property?.name ?? '');
+};
+
+const words = {
+  /** @returns the reason to leave out what stands inside of a node; undefined for all other nodes */
+  shouldIgnore(path) {
+    if (isDescription(path)) return 'It is documentation.';
+    if (path.parentPath !== null && isLogCall(path.parentPath)) return 'It is for the log.';
+    return undefined;
+  },
+};
+
+export const strykerPlugins = [declareValuePlugin(PluginKind.Ignore, 'words', words)];

@@ -1,4 +1,0 @@
-/** Three publications under a short load. */
-import { describePublishing } from './publishing.js';
-
-describePublishing(2000);

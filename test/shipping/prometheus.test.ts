@@ -1,0 +1,160 @@
+/** Every alert fires and falls silent, and what the service tells Prometheus is as Prometheus wants it. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { load } from 'js-yaml';
+import { findTool } from '../support/binaries.js';
+import { request } from '../support/http-client.js';
+import { at, type Parsed, read } from '../support/shipped-files.js';
+import { skip } from '../support/skip.js';
+import { startTestApp } from '../support/test-app.js';
+
+const JOB = 'metro-forecast-api';
+const OF_ONE = 'job="metro-forecast-api",instance="a"';
+
+/** What one alert is tried with: a value a minute, quiet at first, then a fault from the 10th to the 90th minute. */
+interface Scenario {
+  /** By series, in the notation of `promtool test rules`. */
+  readonly series: Readonly<Record<string, string>>;
+  /** That the alert has beside its severity. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const during = (quiet: string, fault: string, after: string) => `${quiet}x9 ${fault}x80 ${after}x40`;
+/** A counter that stands still, rises by `each` a minute for 80 minutes, and stands still again. */
+const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
+const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
+const perJob = { job: JOB };
+const perInstance = { job: JOB, instance: 'a' };
+
+const scenarios: Readonly<Record<string, Scenario>> = {
+  ServiceDown: { series: { [`up{${OF_ONE}}`]: during('1', '0', '1') }, labels: perInstance },
+  ServiceAbsent: { series: { [`up{${OF_ONE}}`]: during('1', '_', '1') }, labels: perJob },
+  ServerErrors: { series: count('http_server_errors_total', 'status="500"', rising(1)), labels: perJob },
+  // Overload alone: no request has got as far as a route.
+  RequestsTurnedAway: {
+    series: {
+      ...count('http_server_errors_total', 'status="503"', '0x140'),
+      ...count('overload_refused_requests_total', 'overload="in_flight"', rising(600)),
+      ...count('http_request_duration_seconds_count', 'route="none",status="404"', '0x140'),
+    },
+    labels: perJob,
+  },
+  SlowAnswers: {
+    series: {
+      ...count(
+        'http_request_duration_seconds_bucket',
+        'route="r",status="200",le="0.25"',
+        '0+600x9 5400x80 5400+600x40',
+      ),
+      ...count('http_request_duration_seconds_bucket', 'route="r",status="200",le="0.5"', '0+600x140'),
+      ...count('http_request_duration_seconds_bucket', 'route="r",status="200",le="+Inf"', '0+600x140'),
+    },
+    labels: perJob,
+  },
+  PartAway: {
+    series: count('part_up', 'part="limiter"', during('1', '0', '1')),
+    labels: { ...perInstance, part: 'limiter' },
+  },
+  SnapshotOld: {
+    series: { [`snapshot_age_seconds{${OF_ONE}}`]: during('86400', `${46 * 86_400}`, '60') },
+    labels: perJob,
+  },
+  SnapshotsDiffer: {
+    series: {
+      ...count('snapshot_info', 'version="1"', '1x140'),
+      [`snapshot_info{job="${JOB}",instance="b",version="1"}`]: during('1', '_', '1'),
+      [`snapshot_info{job="${JOB}",instance="b",version="2"}`]: during('_', '1', '_'),
+    },
+    labels: perJob,
+  },
+  EventLoopBlocked: {
+    series: count('nodejs_eventloop_delay_seconds', 'quantile="0.99"', during('0.002', '0.3', '0.002')),
+    labels: perInstance,
+  },
+  InvalidKeysFlood: { series: count('authentications_total', 'result="invalid"', rising(1200)), labels: perJob },
+  ConnectionsRefused: {
+    series: count('http_edge_refusals_total', 'reason="too_many_connections"', rising(120)),
+    labels: { ...perJob, reason: 'too_many_connections' },
+  },
+};
+
+describe('config/observability with promtool', function () {
+  this.timeout(60_000);
+  const { groups }: Parsed = load(read('config/observability/alerts.yaml'));
+  const rules: Parsed[] = groups.flatMap((group: Parsed) => group.rules);
+  let promtool: string;
+  let folder: string;
+  before(async function () {
+    this.timeout(300_000);
+    promtool = await findTool('promtool', 'prometheus').catch((error: Error) => skip(this, error.message));
+    folder = await mkdtemp(join(tmpdir(), 'promtool-'));
+  });
+  after(() => folder && rm(folder, { recursive: true }));
+
+  const check = (args: readonly string[]) =>
+    promisify(execFile)(promtool, args).catch((error: Error & { stdout: string; stderr: string }) => {
+      throw new Error(`${error.stdout}${error.stderr}`);
+    });
+
+  it('the rules and the scrape configuration have no fault', async () => {
+    await check(['check', 'rules', at('config/observability/alerts.yaml')]);
+    await check(['check', 'config', at('config/observability/prometheus.yaml')]);
+    const { scrape_configs }: Parsed = load(read('config/observability/prometheus.yaml'));
+    expect(scrape_configs.map(({ job_name }: Parsed) => job_name)).to.deep.equal([JOB]);
+  });
+
+  it('every alert is silent before its fault, fires during it, and is silent after it', async () => {
+    expect(Object.keys(scenarios)).to.have.members(rules.map(({ alert }) => alert));
+    const tests = rules.map(({ alert, labels, annotations }) => {
+      const { series, labels: more } = scenarios[alert]!;
+      const expand = (text: string) => text.replace(/\{\{ \$labels\.(\w+) \}\}/g, (_, name) => more[name] ?? '');
+      const firing = {
+        exp_labels: { ...labels, ...more },
+        exp_annotations: Object.fromEntries(
+          Object.entries<string>(annotations).map(([name, text]) => [name, expand(text)]),
+        ),
+      };
+      const at = (eval_time: string, exp_alerts: object[]) => ({ alertname: alert, eval_time, exp_alerts });
+      return {
+        interval: '1m',
+        input_series: Object.entries({ ...series }).map(([name, values]) => ({ series: name, values })),
+        alert_rule_test: [at('9m', []), at('88m', [firing]), at('125m', [])],
+      };
+    });
+    const path = join(folder, 'tests.yaml');
+    const all = { rule_files: [at('config/observability/alerts.yaml')], evaluation_interval: '1m', tests };
+    await writeFile(path, JSON.stringify(all));
+    await check(['test', 'rules', path]);
+  });
+
+  it('what a service serves passes its lint from the start, and has every series that an alert adds up', async () => {
+    const service = await startTestApp({ config: { metrics: { port: 0 }, server: { overload: null } } });
+    try {
+      const { text } = await request(service.metricsUrl!);
+      const lint = spawn(promtool, ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
+      let said = '';
+      lint.stdout.on('data', (part) => (said += part));
+      lint.stderr.on('data', (part) => (said += part));
+      lint.stdin.end(text);
+      const [code] = await once(lint, 'close');
+      expect([said, code]).to.deep.equal(['', 0]);
+      for (const series of [
+        'http_server_errors_total{status="500"} 0',
+        'http_server_errors_total{status="503"} 0',
+        'overload_refused_requests_total{overload="in_flight"} 0',
+        'http_request_duration_seconds_count{route="none",status="404"} 0',
+        'authentications_total{result="invalid"} 0',
+        'http_edge_refusals_total{reason="too_many_connections"} 0',
+      ]) {
+        expect(text).to.contain(`\n${series}\n`);
+      }
+    } finally {
+      await service.close();
+    }
+  });
+});

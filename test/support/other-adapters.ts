@@ -1,0 +1,23 @@
+/** Every adapter but `json`, as a section of the configuration: the package's, and one that an outsider would write. */
+import { fileURLToPath } from 'node:url';
+import { resolve } from '../../app/container.js';
+import type { Dataset } from '../../core/contracts/storage.js';
+import { mongoForTests, uniqueName } from './services.js';
+import type { TestApp } from './test-app.js';
+
+export const otherAdapters: Readonly<Record<string, () => Promise<object>>> = {
+  memory: async () => ({ use: 'memory', options: {} }),
+  mongo: async () => ({ use: 'mongo', options: { uri: (await mongoForTests()).url, database: uniqueName('other') } }),
+  sqlite: async () => ({ use: fileURLToPath(new URL('../conformance/sqlite-module.js', import.meta.url)) }),
+};
+
+/** Publishes, and waits until it is served. */
+export const publishTo = async (service: TestApp, dataset: Dataset): Promise<void> => {
+  await resolve(service.app.container, 'adapter').publish!(dataset);
+  for (let tries = 0; tries < 200; tries++) {
+    const { headers } = await service.get('/markets');
+    if (headers['snapshot-version'] === dataset.manifest.version) return;
+    await new Promise((next) => setTimeout(next, 25));
+  }
+  throw new Error(`${dataset.manifest.version} is not served`);
+};

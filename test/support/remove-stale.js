@@ -1,0 +1,10 @@
+/** Removes from `dist` what was built of files that are gone, so that no test runs that has been deleted or moved. */
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const entries = existsSync('dist') ? readdirSync('dist', { recursive: true, withFileTypes: true }) : [];
+for (const entry of entries) {
+  const built = join(entry.parentPath, entry.name);
+  const source = built.slice('dist/'.length).replace(/(\.d)?(\.ts|\.js)(\.map)?$/, '.ts');
+  if (source.endsWith('.ts') && !existsSync(source)) rmSync(built);
+}
