@@ -10,7 +10,7 @@ import type { Document } from '../../core/contracts/dataset.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import type { Market } from '../../metro/collections.js';
 import { FHFA_ATTRIBUTION } from '../../metro/import/documents.js';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
+import { accessibilityFaults, BROWSED, holdFirst, openBrowser, type TestBrowser } from '../support/browser.js';
 import { runProcess } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
@@ -180,6 +180,10 @@ describe('the explorer in Chromium', () => {
     expect(await browser.page.locator('.facts').innerText()).to.equal(
       'House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0',
     );
+    await view('markets?run=1');
+    expect(await browser.page.locator('.facts').innerText(), 'a past run').to.contain(
+      'up to 2024 Q4 · run of 2024-11-26',
+    );
   });
 
   it('keeps search, filters, sorting, colours, run and scroll in the address and its history', async () => {
@@ -213,6 +217,56 @@ describe('the explorer in Chromium', () => {
     await page.goForward();
     await heading('Atlanta, GA').waitFor();
     await until('scrollY === 300');
+  });
+
+  it('shows the last of several choices, also where an earlier one takes longer, and says when one fails', async () => {
+    const { page } = browser;
+    const list = async () => [
+      await page.locator('.facts').innerText(),
+      ...(await page.locator('tbody tr').allInnerTexts()),
+      ...(await page.locator('.spark path').evaluateAll((paths) => paths.map((path) => path.getAttribute('d')))),
+    ];
+    const lines = () => until('[...document.querySelectorAll(".spark path")].some((path) => path.getAttribute("d"))');
+    await view('markets?state=TX');
+    await lines();
+    const expected = await list();
+    await view('markets?run=1');
+    const first = await holdFirst(page, '**/observations?*');
+    await page.getByLabel('Run of the model').press('ArrowRight');
+    await first.asked;
+    await page.getByLabel('Run of the model').press('ArrowRight');
+    await until('!location.hash.includes("run=")');
+    await lines();
+    await first.release();
+    await page.getByLabel('State').selectOption('TX');
+    expect(await list()).to.deep.equal(expected);
+
+    await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
+    await page.getByLabel('Run of the model').press('ArrowLeft');
+    const notice = page.getByRole('alert').filter({ hasText: 'cannot answer right now' });
+    await notice.waitFor();
+    expect((await list()).slice(1), 'the rows of the run before stay').to.deep.equal(expected.slice(1));
+    await page.unroute('**/observations?*');
+    await notice.getByRole('button', { name: 'Try again' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await page.waitForLoadState('networkidle');
+    const shown = await list();
+    await page.reload();
+    await page.waitForSelector('main:not([aria-busy]) h1');
+    await page.waitForLoadState('networkidle');
+    expect(await list()).to.deep.equal(shown);
+
+    // The nation is loaded when it is asked for; the choice after it needs nothing.
+    await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&from=2025`);
+    const before = await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d')));
+    const nation = await holdFirst(page, '**/observations?*');
+    await page.getByText('Difference to the nation').click();
+    await nation.asked;
+    await page.getByText('Start = 100').click();
+    await nation.release();
+    expect(
+      await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d'))),
+    ).to.deep.equal(before);
   });
 
   it('finds markets by city and state, from any view, and goes to them with Enter', async () => {

@@ -1,7 +1,7 @@
 /** The pages of tables in Chromium. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { accessibilityFaults, openBrowser, type TestBrowser } from '../support/browser.js';
+import { accessibilityFaults, holdFirst, openBrowser, type TestBrowser } from '../support/browser.js';
 import { request } from '../support/http-client.js';
 import { startTableService } from '../support/table-service.js';
 import { LABEL_FAULTS } from './page-files.js';
@@ -100,6 +100,20 @@ describe('the pages of tables in Chromium', () => {
     await page.locator('h1').click();
     await page.getByRole('alert').filter({ hasText: 'a sentence of the service' }).waitFor();
     await page.unroute('**/weather?*');
+  });
+
+  it('shows the rows of the last choice, also where those of an earlier one arrive later', async () => {
+    const { page } = browser;
+    await view('weather');
+    const first = await holdFirst(page, '**/weather?sort=*');
+    await page.getByRole('button', { name: 'Station' }).click();
+    await first.asked;
+    await page.getByLabel('Station', { exact: true }).fill('Oslo');
+    await page.keyboard.press('Enter');
+    await page.getByText('1,999 rows').first().waitFor();
+    await first.release();
+    expect(await page.locator('.count').innerText()).to.equal('1,999 rows');
+    expect(await page.locator('.rows th button').count()).to.equal(3);
   });
 
   it('draws lines and bars, whose values the arrow keys read, with the choices in the address', async () => {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from 'mocha';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page, type Route } from 'playwright-core';
 import { onPath } from './binaries.js';
 import { skip } from './skip.js';
 
@@ -99,3 +99,34 @@ export const accessibilityFaults = async (page: Page): Promise<string[]> => {
     );
   });
 };
+
+/**
+ * Keeps the first call of a page to such an address waiting.
+ * @returns `asked`, when it was made; `release` lets it go on, and waits until the page may have shown its response
+ */
+export async function holdFirst(
+  page: Page,
+  address: string,
+): Promise<{ readonly asked: Promise<void>; release(): Promise<void> }> {
+  let route: Route | undefined;
+  let made = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    made = resolve;
+  });
+  await page.route(
+    address,
+    (call) => {
+      route = call;
+      made();
+    },
+    { times: 1 },
+  );
+  return {
+    asked,
+    async release() {
+      // A page that no longer wants the response has ended the call.
+      await route?.continue().catch(() => undefined);
+      await page.waitForTimeout(300);
+    },
+  };
+}

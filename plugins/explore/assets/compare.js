@@ -9,7 +9,9 @@ import { h } from './dom.js';
 import { chartFigure, linesTable } from './figure.js';
 import { number, percent, points, quarter } from './format.js';
 import { indexOf, nationOf, observationsOf, PRICES, pricesOf, recessionsOf } from './index-data.js';
+import { latestOf } from './latest.js';
 import { inRealTerms, quarterMeans, quartersBetween, rebased, yearlyChange } from './market-figures.js';
+import { problemView } from './problems.js';
 import { onlyOne, plainName, searcher, tellingName } from './search.js';
 import { places } from './search-box.js';
 
@@ -94,6 +96,7 @@ export const compareView = async (_parameters, signal, query) => {
         .map(([kind, id]) => {
           const known = asked.get(`${kind}${id}`) ?? (kind === 'm' ? metro(id, signal) : macro(id, signal));
           asked.set(`${kind}${id}`, known);
+          known.catch(() => asked.delete(`${kind}${id}`));
           return known;
         }),
     );
@@ -101,8 +104,7 @@ export const compareView = async (_parameters, signal, query) => {
   let options;
   /** The series of the nation, where the chart shows the difference to it. @type {string | undefined} */
   let nationSource;
-  let shown = new AbortController();
-  signal.addEventListener('abort', () => shown.abort());
+  const next = latestOf(signal);
 
   /** @param {readonly Member[]} some @returns {Promise<import('./drawing.js').ChartOptions>} */
   const optionsOf = async (some) => {
@@ -167,12 +169,18 @@ export const compareView = async (_parameters, signal, query) => {
       from: chosen.from,
     });
   const show = async () => {
-    const some = await members();
-    const made = await optionsOf(some);
-    if (signal.aborted) return;
+    const shown = next();
+    let some;
+    let made;
+    try {
+      some = await members();
+      made = await optionsOf(some);
+    } catch (error) {
+      if (!shown.aborted) place.replaceChildren(problemView(error, () => void show()));
+      return;
+    }
+    if (shown.aborted) return;
     options = made;
-    shown.abort();
-    shown = new AbortController();
     chips.replaceChildren(
       ...some.map(({ id, kind, label }) =>
         h(
@@ -188,9 +196,7 @@ export const compareView = async (_parameters, signal, query) => {
       ),
     );
     place.replaceChildren(
-      made.lines.length > 0
-        ? chart(made, shown.signal)
-        : h('p', { class: 'notice' }, 'Add a market or a series above.'),
+      made.lines.length > 0 ? chart(made, shown) : h('p', { class: 'notice' }, 'Add a market or a series above.'),
     );
     // In the difference to the nation consumer prices cancel out.
     real.disabled = chosen.show === 'nation';
@@ -235,9 +241,7 @@ export const compareView = async (_parameters, signal, query) => {
   const choose = (change) => {
     Object.assign(chosen, change);
     keep();
-    return show().catch((error) => {
-      if (!signal.aborted) place.replaceChildren(h('p', { class: 'problem', role: 'alert' }, error.message));
-    });
+    return show();
   };
   const remove = (/** @type {'m' | 's'} */ kind, /** @type {string} */ id) => {
     example = false;

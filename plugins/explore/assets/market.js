@@ -9,7 +9,9 @@ import { chartFigure, dataTools } from './figure.js';
 import { day, exact, number, percent, points, quarter, share } from './format.js';
 import { limitsOf, recordOf } from './grades.js';
 import { gradeRecords, nationOf, pricesOf, recessionsOf, stateOf } from './index-data.js';
+import { latestOf } from './latest.js';
 import { addMonths, fanOf, inRealTerms, quartersBetween, scoreOf, valuesOf, yearlyChange } from './market-figures.js';
+import { problemView } from './problems.js';
 import { plainName, shortName, statesOf } from './search.js';
 
 /**
@@ -227,8 +229,7 @@ const indexFigure = (context) => {
   const adjusted = series?.seasonal_adjustment === 'NSA' ? 'not seasonally adjusted' : '';
   const place = h('div');
   const note = h('p', { class: 'muted' });
-  let shown = new AbortController();
-  signal.addEventListener('abort', () => shown.abort());
+  const next = latestOf(signal);
 
   /** @returns {Promise<import('./drawing.js').ChartOptions>} */
   const optionsOf = async () => {
@@ -304,12 +305,15 @@ const indexFigure = (context) => {
   let options;
   const show = async () => {
     beside.hidden = chosen.show !== 'change';
-    const made = await optionsOf();
-    if (signal.aborted) return;
-    options = made;
-    shown.abort();
-    shown = new AbortController();
-    place.replaceChildren(chart(made, shown.signal));
+    const shown = next();
+    try {
+      const made = await optionsOf();
+      if (shown.aborted) return;
+      options = made;
+      place.replaceChildren(chart(made, shown));
+    } catch (error) {
+      if (!shown.aborted) place.replaceChildren(problemView(error, () => void show()));
+    }
   };
   /** @param {Partial<typeof chosen>} change */
   const choose = (change) => {

@@ -11,8 +11,10 @@ import { dataTools } from './figure.js';
 import { day, number, percent, points, quarter, share } from './format.js';
 import { limitsOf, recordOf } from './grades.js';
 import { allIndexes, gradeRecords } from './index-data.js';
+import { latestOf } from './latest.js';
 import { metroMap, outlines } from './map.js';
 import { addMonths, quartersBetween } from './market-figures.js';
+import { problemView } from './problems.js';
 import { scaleOf, swatchOf } from './scales.js';
 import { plainName, STATES, searcher, statesOf } from './search.js';
 import { allMarkets, narrowBy, places } from './search-box.js';
@@ -72,6 +74,7 @@ const forecastsBy = (signal) => {
         ),
     );
     asked.set(run.id, answer);
+    answer.catch(() => asked.delete(run.id));
     return answer;
   };
 };
@@ -130,8 +133,13 @@ export const marketsView = async (_parameters, signal, query) => {
     sort: query.get('sort') ?? 'name',
     run: Math.max(0, runs.findIndex(({ id }) => String(id) === query.get('run')) + 1 || runs.length) - 1,
   };
-  const newestQuarter = series?.observation_end ?? '2020-01-01';
-  const quarters = quartersBetween(addMonths(newestQuarter, -SPARK_MONTHS), newestQuarter);
+  /** The last quarter that the run knew. */
+  const knownTo = () => {
+    const run = runs[chosen.run];
+    return run ? addMonths(run.target, -12) : (series?.observation_end ?? '2020-01-01');
+  };
+  /** @type {string[]} */
+  let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
   let sparks = new Map();
   const fillSpark = (/** @type {HTMLElement} */ place) => {
@@ -140,9 +148,7 @@ export const marketsView = async (_parameters, signal, query) => {
     return place;
   };
 
-  /** @type {Row[]} */
-  let rows = [];
-  const loadRows = async () => {
+  const rowsOf = async () => {
     const run = runs[chosen.run];
     const newest = chosen.run === runs.length - 1;
     const start = run && addMonths(run.target, -12);
@@ -156,7 +162,7 @@ export const marketsView = async (_parameters, signal, query) => {
       const [then, later] = [past.get(cbsa)?.get(addMonths(start, -12)), past.get(cbsa)?.get(start)];
       return then && later ? (later / then - 1) * 100 : null;
     };
-    rows = data.map((market) => {
+    return data.map((market) => {
       const { cbsa, name } = market;
       const forecast = now.get(cbsa);
       const prior = before.get(cbsa);
@@ -174,7 +180,8 @@ export const marketsView = async (_parameters, signal, query) => {
       };
     });
   };
-  await loadRows();
+  /** @type {Row[]} */
+  let rows = await rowsOf();
 
   const count = h('p', { class: 'count muted', role: 'status' });
   const table = dataTable({
@@ -210,14 +217,20 @@ export const marketsView = async (_parameters, signal, query) => {
     scrolls: true,
   });
 
-  // The largest call of the page is not waited for.
-  void allIndexes(signal, quarters[0]).then(
-    (found) => {
-      sparks = found;
-      for (const place of table.element.querySelectorAll('.spark span')) fillSpark(/** @type {HTMLElement} */ (place));
-    },
-    () => undefined,
-  );
+  /** Draws the lines of the list when they are here: the largest call of the page is not waited for. */
+  const loadSparks = (/** @type {AbortSignal} */ shown) => {
+    quarters = quartersBetween(addMonths(knownTo(), -SPARK_MONTHS), knownTo());
+    sparks = new Map();
+    allIndexes(signal, quarters[0], knownTo()).then(
+      (found) => {
+        if (shown.aborted) return;
+        sparks = found;
+        for (const place of table.element.querySelectorAll('.spark span'))
+          fillSpark(/** @type {HTMLElement} */ (place));
+      },
+      () => undefined,
+    );
+  };
 
   const rowOf = () => new Map(rows.map((row) => [row.cbsa, row]));
   const picture = metroMap({
@@ -338,7 +351,7 @@ export const marketsView = async (_parameters, signal, query) => {
       ? `Data to ${quarter(addMonths(run.target, -12))}, forecast for ${quarter(run.target)}`
       : '';
     facts.textContent = [
-      series && `${series.title}: ${series.units}${adjusted}, up to ${quarter(series.observation_end ?? '')}`,
+      series && `${series.title}: ${series.units}${adjusted}, up to ${quarter(knownTo())}`,
       run && `run of ${day(run.run_at)} by ${run.model_version}`,
       run?.vintage && `vintage of ${run.vintage}`,
     ]
@@ -360,21 +373,32 @@ export const marketsView = async (_parameters, signal, query) => {
     value: chosen.run,
     disabled: runs.length < 2,
   });
-  /** @type {ReturnType<typeof setTimeout>} */
-  let waiting;
+  const problem = h('div');
+  const next = latestOf(signal);
+  const showRun = async () => {
+    const shown = next();
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    if (shown.aborted) return;
+    keepInAddress({ run: chosen.run === runs.length - 1 ? null : String(runs[chosen.run]?.id) });
+    try {
+      const loaded = await rowsOf();
+      if (shown.aborted) return;
+      rows = loaded;
+      problem.replaceChildren();
+      loadSparks(shown);
+      show();
+    } catch (error) {
+      if (!shown.aborted) problem.replaceChildren(problemView(error, () => void showRun()));
+    }
+  };
   slider.addEventListener('input', () => {
     chosen.run = Number(slider.value);
     sayRun();
-    clearTimeout(waiting);
-    waiting = setTimeout(async () => {
-      keepInAddress({ run: chosen.run === runs.length - 1 ? null : String(runs[chosen.run]?.id) });
-      const asked = chosen.run;
-      await loadRows().catch(() => undefined);
-      if (!signal.aborted && asked === chosen.run) show();
-    }, 120);
+    void showRun();
   });
   narrowBy(chosen.q, (q) => choose({ q }), signal);
   sayRun();
+  loadSparks(next());
   show();
 
   const states = [...new Set(data.flatMap(({ name }) => statesOf(name)))].sort();
@@ -428,6 +452,7 @@ export const marketsView = async (_parameters, signal, query) => {
           count,
         ),
         meaning,
+        problem,
         table.element,
         tools,
       ),

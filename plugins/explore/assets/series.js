@@ -8,6 +8,7 @@ import { h } from './dom.js';
 import { chartFigure, dataTools } from './figure.js';
 import { day, exact } from './format.js';
 import { recessionsOf } from './index-data.js';
+import { latestOf } from './latest.js';
 import { keyFigures } from './market.js';
 import { monthsBetween } from './market-figures.js';
 import { dataTable } from './table.js';
@@ -110,13 +111,8 @@ const oneSeries = async (id, signal, query) => {
     valueText: exact,
   });
   const place = h('div');
-  let shown = new AbortController();
-  signal.addEventListener('abort', () => shown.abort());
-  const show = () => {
-    shown.abort();
-    shown = new AbortController();
-    place.replaceChildren(chart(options(), shown.signal));
-  };
+  const next = latestOf(signal);
+  const show = () => place.replaceChildren(chart(options(), next()));
   show();
   const span = spanChoice(years, (chosen) => {
     years = chosen;

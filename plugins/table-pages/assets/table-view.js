@@ -6,6 +6,7 @@ import { csvOf } from './csv.js';
 import { h } from './dom.js';
 import { chartFigure, dataTools, linesTable } from './figure.js';
 import { exact, number } from './format.js';
+import { latestOf } from './latest.js';
 import { chartChoices, figuresOf, found, LINES, periodText, timesOf } from './row-figures.js';
 import { narrowBy } from './row-search.js';
 import { dataTable } from './table.js';
@@ -131,16 +132,14 @@ const COUNT = 'rows';
  */
 const timeChart = (table, query, signal, { title, calls }) => {
   const place = h('div');
-  let shown = new AbortController();
-  signal.addEventListener('abort', () => shown.abort());
+  const next = latestOf(signal);
   /** @type {readonly Row[]} */
   let rows = [];
   const { form = '', time = '', value = '', by = '' } = Object.fromEntries(query);
   const chosen = { form, time, value, by };
 
   const show = () => {
-    shown.abort();
-    shown = new AbortController();
+    const shown = next();
     const { times, numbers, groups, first } = chartChoices(table, rows);
     if (times.length === 0) return place.replaceChildren();
     const named = (/** @type {readonly Column[]} */ columns, /** @type {string} */ name) =>
@@ -228,7 +227,7 @@ const timeChart = (table, query, signal, { title, calls }) => {
         ]
           .filter(Boolean)
           .join(' '),
-        chart: h('div', {}, choices, chart(made, shown.signal)),
+        chart: h('div', {}, choices, chart(made, shown)),
         picture: {
           title: `${title}: ${what.toLowerCase()}${per}`,
           file: table.name,
@@ -330,15 +329,18 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     );
     tools.querySelector('details')?.toggleAttribute('open', open);
   };
+  const next = latestOf(signal);
   const load = async () => {
+    const loading = next();
     problem.textContent = '';
     try {
-      ({ rows, more } = await firstRows(target(), signal));
-      if (signal.aborted) return;
+      const loaded = await firstRows(target(), loading);
+      if (loading.aborted) return;
+      ({ rows, more } = loaded);
       cell = cellsOf(table, rows);
       show();
     } catch (error) {
-      if (signal.aborted) return;
+      if (loading.aborted) return;
       if (!(error instanceof Problem)) throw error;
       problem.textContent = error.message;
     }
