@@ -35,8 +35,19 @@ const preloads = (html: string, path: string, files: readonly string[]): string 
     .map((name) => `<link rel="modulepreload" href="${escapeHtml(`${path}/${name}`)}">`)
     .join('');
 
+/** What every page begins with. @param values as in `fillTemplate` */
+const head = ({ service, base, path }: { service: string; base: string; path: string }): string =>
+  [
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<meta name="service" content="${service}">`,
+    `<meta name="base-path" content="${base}">`,
+    `<link rel="icon" href="${path}/icon.svg">`,
+    `<link rel="stylesheet" href="${path}/page.css">`,
+  ].join('\n    ');
+
 /**
- * @param html with `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}`, `{{mount}}`, `{{path}}` (of its files),
+ * @param html with `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}`, `{{mount}}`, `{{path}}` (of its files),
  * `{{preloads}}`, `{{links}}` and `{{guides}}` (list items) where they are to stand
  * @param page where the page is mounted, its title, the address of its files and their names
  * @param more of what else stands in braces
@@ -47,14 +58,18 @@ export const fillTemplate = (
   context: MountContext,
   more: Readonly<Record<string, string>> = {},
 ): string => {
-  const values: Readonly<Record<string, string>> = {
-    ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, escapeHtml(value)])),
+  const own = {
     service: escapeHtml(context.service.name),
     owner: escapeHtml(context.service.title),
     title: escapeHtml(page.title),
     base: escapeHtml(context.basePath),
     mount: escapeHtml(page.path),
     path: escapeHtml(page.folder),
+  };
+  const values: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, escapeHtml(value)])),
+    ...own,
+    head: head(own),
     preloads: preloads(html, page.folder, page.files),
     ...linkLists(page.path, context),
   };

@@ -464,7 +464,7 @@ describe('the explorer in Chromium', () => {
     await until('location.hash.includes("m=12060,19820&s=UNRATE&from=2025")');
     await page.getByText('API calls').click();
     await page.getByText('Python', { exact: true }).click();
-    const code = await page.locator('pre').innerText();
+    const code = await page.locator('pre').first().innerText();
     expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
   });
 
@@ -476,7 +476,8 @@ describe('the explorer in Chromium', () => {
       await page.getByLabel('Add a market or a series').fill(name);
       await page.keyboard.press('Enter');
     }
-    await until('location.hash.includes("m=19820,26420")');
+    await page.locator('.chips li').nth(1).waitFor();
+    expect(page.url()).to.contain('m=19820,26420');
     expect(await page.locator('.chips li').count()).to.equal(2);
   });
 
@@ -533,7 +534,7 @@ describe('the explorer in Chromium', () => {
       (await app.get(`/markets/${fixture.HOUSTON}/history?format=csv`)).text,
     );
     await figure.getByText('API calls').click();
-    const call = await figure.locator('pre').innerText();
+    const call = await figure.locator('pre').first().innerText();
     expect(call)
       .to.contain(`${app.url}/markets/${fixture.HOUSTON}/history`)
       .and.contain('$METRO_FORECAST_KEY')
@@ -549,6 +550,8 @@ describe('the explorer in Chromium', () => {
     const address = `#/compare?m=${fixture.ATLANTA}&from=2025`;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.origin });
     await view(address.slice(2));
+    await page.locator('summary').getByText('Embed').click();
+    await page.getByText(`Pages of ${FRAMER} may show it, and no others.`).waitFor();
     await page.getByRole('button', { name: 'Copy embed' }).click();
     await page.getByText('Copied').waitFor();
     const copied = await page.evaluate('navigator.clipboard.readText()');
@@ -633,6 +636,17 @@ describe('the explorer in Chromium', () => {
     await page.unroute('**/markets');
     await view('markets/99999');
     await page.getByText('There is no market with the CBSA code 99999').waitFor();
+    await view(`compare?m=99999,${fixture.HOUSTON}&s=NOTHING&from=2025`);
+    await page
+      .getByText('There is no market 99999: it is left out. There is no series NOTHING: it is left out.')
+      .waitFor();
+    expect(await page.locator('.chips li').count()).to.equal(1);
+    await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
+    await page.getByText('Difference to the nation').click();
+    await page.getByRole('alert').filter({ hasText: 'cannot answer right now' }).waitFor();
+    await page.unroute('**/observations?*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.plot svg').waitFor();
     await view('nowhere');
     await page.getByText('There is no such view').waitFor();
   });
@@ -737,6 +751,24 @@ describe('the explorer over FHFA’s index at full size', () => {
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
     expect(await page.locator('#synthetic').isVisible()).to.equal(false);
     expect(complaints).to.deep.equal([]);
+  });
+
+  it('offers the markets that a name may mean, and says how many movers there are', async () => {
+    const { page } = browser;
+    await page.goto(`${new URL(url).origin}/explore#/compare?m=26420&from=2008`);
+    await page.getByLabel('Add a market or a series').fill('portland');
+    await page.keyboard.press('Enter');
+    const offered = page.getByRole('group', { name: 'Markets found' }).getByRole('button');
+    expect(await offered.allInnerTexts()).to.have.members([
+      'Portland-South Portland, ME',
+      'Portland-Vancouver-Hillsboro, OR-WA',
+    ]);
+    await offered.getByText('ME').click();
+    await page.getByRole('button', { name: 'Remove Portland' }).waitFor();
+    expect(page.url()).to.contain('m=26420,38860');
+    expect(await offered.count()).to.equal(0);
+    await page.goto(`${new URL(url).origin}/explore?again#/movers`);
+    await page.getByText('The 50 largest changes among the 12-month forecasts of 410 markets').waitFor();
   });
 });
 

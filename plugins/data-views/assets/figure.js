@@ -123,20 +123,27 @@ const hashOf = (figure) => {
  * A frame with the figure for a page elsewhere, where the operator lets some frame it.
  * @param {string} title @param {string | undefined} figure
  */
-const embedButton = (title, figure) => {
+const embedCode = (title, figure) => {
   const origins = document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
-  if (origins === '') return [];
+  if (origins === '') return null;
   const quoted = title.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
   const address = () => `${location.origin}${location.pathname.replace(/\/$/, '')}/embed${hashOf(figure)}`;
-  const remark = h('p', { class: 'muted', role: 'status' });
-  const button = copyButton(
-    () => `<iframe src="${address().replaceAll('&', '&amp;')}" title="${quoted}" width="800" height="560"></iframe>`,
-    'Copy embed',
+  const text = () =>
+    `<iframe src="${address().replaceAll('&', '&amp;')}" title="${quoted}" width="800" height="560"></iframe>`;
+  const code = h('code');
+  return h(
+    'details',
+    // What the reader has chosen since stands in the address.
+    { ontoggle: () => code.replaceChildren(text()) },
+    h('summary', {}, 'Embed'),
+    h(
+      'p',
+      { class: 'muted' },
+      `Pages of ${origins} may show it, and no others. Each reader enters a key of this service; for readers without one, take the PNG or SVG.`,
+    ),
+    h('pre', { tabindex: '0' }, code),
+    copyButton(text, 'Copy embed'),
   );
-  button?.addEventListener('click', () => {
-    remark.textContent = `Pages of ${origins} may show it, and no others. Each reader enters a key of this service; for readers without one, take the PNG or SVG.`;
-  });
-  return [button, remark];
 };
 
 /** @param {Tools} tools */
@@ -145,7 +152,6 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
     'div',
     { class: 'tools' },
     copyButton(() => `${location.href.replace(/#.*/, '')}${hashOf(figure)}`, 'Copy link'),
-    ...(picture ? embedButton(picture.title, figure) : []),
     ...(picture
       ? /** @type {const} */ (['png', 'svg']).flatMap((format) =>
           workButton(format.toUpperCase(), () => savePicture(picture, format)),
@@ -162,6 +168,7 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
           ),
     ),
     apiCalls(sources),
+    picture ? embedCode(picture.title, figure) : null,
     more,
     remark ? h('p', { class: 'muted' }, remark) : null,
   );

@@ -22,9 +22,13 @@ const COMPONENTS = [
   { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'date wide' },
 ];
 
-/** @type {import('./table.js').Column<Source>[]} */
-const SOURCES = [
-  { label: 'Source', cell: ({ id }) => id, value: ({ id }) => id },
+/** @param {ReadonlyMap<string, string>} titles @returns {import('./table.js').Column<Source>[]} */
+const sourceColumns = (titles) => [
+  {
+    label: 'Source',
+    cell: ({ id }) => (titles.has(id) ? [id, h('small', { class: 'muted' }, `${titles.get(id)}`)] : id),
+    value: ({ id }) => id,
+  },
   { label: 'State', cell: ({ state }) => badge(state), value: ({ state }) => state },
   { label: 'Newest period', cell: (row) => day(row.latest_period), value: (row) => row.latest_period, name: 'date' },
   { label: 'Age', cell: (row) => span(row.age_seconds), value: (row) => row.age_seconds, numeric: true },
@@ -50,41 +54,47 @@ const getStatus = async (signal) => {
 export const markSynthetic = () => void getStatus().catch(() => undefined);
 
 /**
- * @param {() => HTMLElement} [more] what else belongs there
+ * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] the sources' titles
+ *   by id, where they are known; what else belongs there
  * @returns {import('./router.js').Route}
  */
-export const statusView = (more) => async (_parameters, signal) => {
-  const { status, generated_at, snapshot, components, sources } = await getStatus(signal);
-  return {
-    title: 'Status',
-    content: [
-      h('p', {}, 'The platform is ', badge(status), ` as of ${generated_at.replace('T', ' ').replace('Z', ' UTC')}.`),
-      h(
-        'p',
-        {},
-        snapshot
-          ? `Snapshot ${snapshot.version}, published ${day(snapshot.published_at)}.`
-          : 'No dataset is loaded: nothing but this page can answer until there is one.',
-      ),
-      h('h2', {}, 'Components'),
-      dataTable({
-        caption: 'What the service consists of.',
-        columns: COMPONENTS,
-        rows: /** @type {Component[]} */ (components),
-      }).element,
-      ...(sources.length > 0
-        ? [
-            h('h2', {}, 'Sources'),
-            dataTable({
-              caption: 'How long ago each source’s newest period ended, and whether that is in time.',
-              columns: SOURCES,
-              rows: /** @type {Source[]} */ (sources),
-              sort: 'source',
-            }).element,
-          ]
-        : []),
-      more?.(),
-      dataTools({ sources: [{ label: 'status', target: '/status' }] }),
-    ],
+export const statusView =
+  ({ titles, more } = {}) =>
+  async (_parameters, signal) => {
+    const [{ status, generated_at, snapshot, components, sources }, known] = await Promise.all([
+      getStatus(signal),
+      titles?.() ?? new Map(),
+    ]);
+    return {
+      title: 'Status',
+      content: [
+        h('p', {}, 'The platform is ', badge(status), ` as of ${generated_at.replace('T', ' ').replace('Z', ' UTC')}.`),
+        h(
+          'p',
+          {},
+          snapshot
+            ? `Snapshot ${snapshot.version}, published ${day(snapshot.published_at)}.`
+            : 'No dataset is loaded: nothing but this page can answer until there is one.',
+        ),
+        h('h2', {}, 'Components'),
+        dataTable({
+          caption: 'What the service consists of.',
+          columns: COMPONENTS,
+          rows: /** @type {Component[]} */ (components),
+        }).element,
+        ...(sources.length > 0
+          ? [
+              h('h2', {}, 'Sources'),
+              dataTable({
+                caption: 'How long ago each source’s newest period ended, and whether that is in time.',
+                columns: sourceColumns(known),
+                rows: /** @type {Source[]} */ (sources),
+                sort: 'source',
+              }).element,
+            ]
+          : []),
+        more?.(),
+        dataTools({ sources: [{ label: 'status', target: '/status' }] }),
+      ],
+    };
   };
-};

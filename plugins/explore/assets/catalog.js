@@ -41,6 +41,12 @@ export const notesOf = async (ids, signal) => {
 /** @param {string} id @returns {Promise<Series | undefined>} */
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
+/** The titles of series by id: none for readers without a key. @returns {Promise<ReadonlyMap<string, string>>} */
+export const titlesOf = async () => {
+  const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
+  return new Map(all.map(({ series_id, title }) => [series_id, title]));
+};
+
 /** The series that markets, their forecasts and the backtest are made from. */
 export const HPI = 'metro_hpi';
 

@@ -1,6 +1,5 @@
 /** Up to eight metros and series on one chart; the address says which, and how they are shown. */
 import { keepInAddress, listIn } from './address.js';
-import { Problem } from './api.js';
 import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
 import { chart, choice } from './chart.js';
 import { csvOf } from './csv.js';
@@ -21,6 +20,8 @@ import { places } from './search-box.js';
  */
 
 const MOST = 8;
+/** How many are offered where a name has several meanings. */
+const OFFERED = 8;
 
 /** @type {readonly (readonly [Show, string])[]} */
 const SHOWS = [
@@ -32,30 +33,19 @@ const SHOWS = [
 /** Values that prices change, so that real terms mean something. @param {string} units */
 const isMoney = (units) => /dollar/i.test(units) && !/chained/i.test(units);
 
-/** @param {string} id @param {AbortSignal} signal @returns {Promise<Member>} */
-const metro = async (id, signal) => {
-  const { markets } = await places();
-  const market = markets.find(({ cbsa }) => cbsa === id);
-  if (!market)
-    throw new Problem(`There is no market ${id}. Remove it from the address.`, { status: 404, code: 'no_view' });
+/**
+ * @param {import('./search-box.js').Named} market @param {readonly import('./search-box.js').Named[]} all
+ * @param {AbortSignal} signal @returns {Promise<Member>}
+ */
+const metro = async ({ cbsa: id, name }, all, signal) => {
   const values = await indexOf(id, signal);
-  return {
-    id,
-    kind: 'm',
-    label: plainName(market.name),
-    short: tellingName(market.name, markets),
-    values,
-    money: true,
-  };
+  return { id, kind: 'm', label: plainName(name), short: tellingName(name, all), values, money: true };
 };
 
-/** @param {string} id @param {AbortSignal} signal @returns {Promise<Member>} */
-const macro = async (id, signal) => {
-  const one = (await catalog()).find(({ series_id }) => series_id === id);
-  if (!one)
-    throw new Problem(`There is no series ${id}. Remove it from the address.`, { status: 404, code: 'no_view' });
+/** @param {import('./catalog.js').Series} series @param {AbortSignal} signal @returns {Promise<Member>} */
+const macro = async ({ series_id: id, title, units }, signal) => {
   const values = quarterMeans(await observationsOf(id, signal));
-  return { id, kind: 's', label: `${one.title} (${id})`, short: id, values, money: isMoney(one.units) };
+  return { id, kind: 's', label: `${title} (${id})`, short: id, values, money: isMoney(units) };
 };
 
 /** @param {import('./drawing.js').ChartOptions} options */
@@ -84,22 +74,31 @@ export const compareView = async (_parameters, signal, query) => {
   if (example) chosen.m = markets.slice(0, 2).map(({ cbsa }) => cbsa);
   const macros = all.filter(({ kind }) => kind === 'macro');
   const find = searcher(markets, parents);
+  const marketBy = new Map(markets.map((market) => [market.cbsa, market]));
+  const macroBy = new Map(macros.map((one) => [one.series_id, one]));
+  const missing = [
+    ...chosen.m.filter((id) => !marketBy.has(id)).map((id) => `market ${id}`),
+    ...chosen.s.filter((id) => !macroBy.has(id)).map((id) => `series ${id}`),
+  ];
+  chosen.m = chosen.m.filter((id) => marketBy.has(id));
+  chosen.s = chosen.s.filter((id) => macroBy.has(id));
   /** @type {Map<string, Promise<Member>>} */
   const asked = new Map();
-  const members = () =>
-    Promise.all(
-      [
-        ...chosen.m.map((id) => /** @type {const} */ (['m', id])),
-        ...chosen.s.map((id) => /** @type {const} */ (['s', id])),
-      ]
-        .slice(0, MOST)
-        .map(([kind, id]) => {
-          const known = asked.get(`${kind}${id}`) ?? (kind === 'm' ? metro(id, signal) : macro(id, signal));
-          asked.set(`${kind}${id}`, known);
-          known.catch(() => asked.delete(`${kind}${id}`));
-          return known;
-        }),
-    );
+  /** Asks once, and again after a failure. @param {string} id @param {() => Promise<Member>} ask */
+  const once = (id, ask) => {
+    const known = asked.get(id) ?? ask();
+    asked.set(id, known);
+    known.catch(() => asked.delete(id));
+    return known;
+  };
+  const members = () => {
+    const asks = [
+      ...chosen.m.flatMap((id) => marketBy.get(id) ?? []).map((one) => () => metro(one, markets, signal)),
+      ...chosen.s.flatMap((id) => macroBy.get(id) ?? []).map((one) => () => macro(one, signal)),
+    ];
+    const ids = [...chosen.m, ...chosen.s];
+    return Promise.all(asks.slice(0, MOST).map((ask, index) => once(`${ids[index]}`, ask)));
+  };
   /** @type {import('./drawing.js').ChartOptions | undefined} */
   let options;
   /** The series of the nation, where the chart shows the difference to it. @type {string | undefined} */
@@ -176,7 +175,7 @@ export const compareView = async (_parameters, signal, query) => {
       some = await members();
       made = await optionsOf(some);
     } catch (error) {
-      if (!shown.aborted) place.replaceChildren(problemView(error, () => void show()));
+      if (!shown.aborted) figure.replaceChildren(problemView(error, () => void show()));
       return;
     }
     if (shown.aborted) return;
@@ -248,7 +247,14 @@ export const compareView = async (_parameters, signal, query) => {
     void choose({ [kind]: chosen[kind].filter((one) => one !== id) });
   };
 
-  const problem = h('span', { class: 'problem', role: 'alert' });
+  const leftOut = missing.map((what) => `There is no ${what}: it is left out.`).join(' ');
+  const problem = h('span', { class: 'problem', role: 'alert' }, leftOut);
+  const which = h('div', { class: 'row', role: 'group', 'aria-label': 'Markets found' });
+  const clear = () => {
+    problem.textContent = '';
+    which.replaceChildren();
+    field.value = '';
+  };
   const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or UNRATE' });
   /** @param {Event} event */
   const add = (event) => {
@@ -258,6 +264,7 @@ export const compareView = async (_parameters, signal, query) => {
     const found = macro ? [] : find(text);
     const market = found.find(({ name }) => plainName(name) === text) ?? onlyOne(text, found);
     problem.textContent = '';
+    which.replaceChildren();
     if (text === '') return;
     const [m, s] = example ? [[], []] : [chosen.m, chosen.s];
     const addTo = (/** @type {Partial<typeof chosen>} */ more) => {
@@ -270,10 +277,20 @@ export const compareView = async (_parameters, signal, query) => {
     else if (macro || market) problem.textContent = 'It is there already.';
     else if (found.length === 0) problem.textContent = 'There is no such market or series.';
     else {
-      const names = found.slice(0, 4).map(({ name }) => plainName(name));
-      problem.textContent = `Which of ${found.length}? ${names.join('; ')}${found.length > names.length ? '; …' : ''}`;
+      problem.textContent =
+        found.length > OFFERED ? `Which of ${found.length}? The first ${OFFERED}:` : `Which of ${found.length}?`;
+      which.replaceChildren(
+        ...found.slice(0, OFFERED).map(({ cbsa, name }) => {
+          const take = () => {
+            addTo({ m: m.includes(cbsa) ? m : [...m, cbsa] });
+            clear();
+            field.focus();
+          };
+          return h('button', { type: 'button', class: 'quiet', onclick: take }, plainName(name));
+        }),
+      );
     }
-    if (problem.textContent === '') field.value = '';
+    if (problem.textContent === '') clear();
   };
   const years = [];
   for (
@@ -312,6 +329,7 @@ export const compareView = async (_parameters, signal, query) => {
         ),
         h('button', { type: 'submit' }, 'Add'),
         problem,
+        which,
       ),
       chips,
       h(

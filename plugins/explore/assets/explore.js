@@ -1,6 +1,7 @@
 /** The explorer: which view is shown at which address. */
 import { aboutSeries } from './about-series.js';
 import { backtestView } from './backtest.js';
+import { titlesOf } from './catalog.js';
 import { compareView } from './compare.js';
 import { dataView } from './data.js';
 import { h } from './dom.js';
@@ -31,7 +32,10 @@ startRouter(
     movers: moversView,
     series: seriesView,
     backtest: backtestView,
-    status: statusView(() => h('p', {}, h('a', { href: '#/data' }, 'Download all the data'))),
+    status: statusView({
+      titles: titlesOf,
+      more: () => h('p', {}, h('a', { href: '#/data' }, 'Download all the data')),
+    }),
     data: dataView,
   },
   'markets',

@@ -7,6 +7,7 @@ import { h } from './dom.js';
 import { dataTools } from './figure.js';
 import { day, percent, points } from './format.js';
 import { marketLink } from './markets.js';
+import { allMarkets } from './search-box.js';
 import { dataTable } from './table.js';
 
 const TARGET = '/movers?limit=50';
@@ -37,14 +38,15 @@ const columns = (most) => [
 
 /** @type {import('./router.js').Route} */
 export const moversView = async (_parameters, signal) => {
-  const { data } = await getJson(TARGET, { signal });
+  const [{ data }, markets] = await Promise.all([getJson(TARGET, { signal }), allMarkets()]);
+  const forecast = /** @type {Mover[]} */ (markets).filter(({ forecast_12m }) => forecast_12m !== null).length;
   const newest = /** @type {Mover | undefined} */ (data[0]);
   const body = newest
     ? [
         h(
           'p',
           {},
-          `Largest changes of the 12-month forecast, from the run of ${day(newest.prior_run_at)} to that of ${day(newest.run_at)}.`,
+          `The ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, from the run of ${day(newest.prior_run_at)} to that of ${day(newest.run_at)}.`,
         ),
         dataTable({
           caption: 'Largest change first, up or down.',
