@@ -2,6 +2,7 @@
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
 import { isInForce, type Peppers } from '../core/keys/key.js';
+import { usedOf } from '../core/limiter/usage.js';
 import type { KeyUsage, ListedKey, ShownKey } from './key-actions.js';
 import { table } from './output.js';
 
@@ -28,24 +29,15 @@ export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: nu
     ]),
   ]);
 
-/** Requests of the days whose date begins so. */
-const requestsOn = (days: readonly DayUsage[], prefix: string): string =>
-  String(days.filter(({ date }) => date.startsWith(prefix)).reduce((total, { requests }) => total + requests, 0));
-
 /** One key a line. */
-export const formatUsage = (keys: readonly KeyUsage[], now: number): string => {
-  const today = new Date(now).toISOString().slice(0, 10);
-  return table([
+export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
+  table([
     ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH'],
-    ...keys.map(({ id, name, tier, data }) => [
-      id,
-      name,
-      tier,
-      requestsOn(data, today),
-      requestsOn(data, today.slice(0, 7)),
-    ]),
+    ...keys.map(({ id, name, tier, data }) => {
+      const { day, month } = usedOf(data, now);
+      return [id, name, tier, String(day), String(month)];
+    }),
   ]);
-};
 
 /** One day a line. */
 export const formatDays = (days: readonly DayUsage[]): string =>

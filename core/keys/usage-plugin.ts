@@ -1,9 +1,11 @@
 /** The endpoint by which callers see what they have used; there where usage is counted. */
 
 import { USAGE_PATH } from '../config/tiers.js';
+import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import { packageVersion } from '../files/package.js';
+import { quotaStates, usedOf } from '../limiter/usage.js';
 
 const time = { type: ['string', 'null'], format: 'date-time' } as const;
 
@@ -46,24 +48,16 @@ const schema = {
   },
 } as const;
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
-
-const limitsOf = (
-  { limit, quotas }: CallerAccount,
-  days: readonly { readonly date: string; readonly requests: number }[],
-  now: Date,
-) => {
-  const today = now.toISOString().slice(0, 10);
-  const usedOn = (prefix: string) =>
-    sum(days.filter(({ date }) => date.startsWith(prefix)).map(({ requests }) => requests));
-  const end = (months: number, days: number) =>
-    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + months, days)).toISOString();
-  const ofDay = { used: usedOn(today), resets_at: end(0, now.getUTCDate() + 1) };
-  const ofMonth = { used: usedOn(today.slice(0, 7)), resets_at: end(1, 1) };
+const limitsOf = ({ limit, quotas }: CallerAccount, days: readonly DayUsage[], now: number) => {
+  const used = usedOf(days, now);
   return [
     { name: 'default' as const, limit, used: null, resets_at: null },
-    ...(quotas.perDay === null ? [] : [{ name: 'day' as const, limit: quotas.perDay, ...ofDay }]),
-    ...(quotas.perMonth === null ? [] : [{ name: 'month' as const, limit: quotas.perMonth, ...ofMonth }]),
+    ...quotaStates(quotas, used, now).map(({ name, quota, resetMs }) => ({
+      name,
+      limit: quota,
+      used: used[name],
+      resets_at: new Date(now + resetMs).toISOString(),
+    })),
   ];
 };
 
@@ -98,7 +92,7 @@ export const usagePlugin: Plugin = definePlugin({
         return {
           data: days.map((day) => ({ ...day })),
           tier: account.tier,
-          limits: limitsOf(account, days, service.now),
+          limits: limitsOf(account, days, service.now.getTime()),
         };
       },
     }),

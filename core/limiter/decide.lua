@@ -37,8 +37,11 @@ local asks = #fields
 -- By the field of a subject: what is told of its window and of its usage, and which field its usage is.
 local windowNews, usageNews, usageField = {}, {}, {}
 for i = 3, asks do
-  windowNews[i], usageNews[i] = string.match(ARGV[ASKS + 4 * (i - 3) + 3], '^([^#]*)#?(.*)$')
-  if usageNews[i] ~= '' then
+  local news = ARGV[ASKS + 4 * (i - 3) + 3]
+  local usageAt = string.find(news, '#', 1, true)
+  windowNews[i] = usageAt and sub(news, 1, usageAt - 1) or news
+  if usageAt then
+    usageNews[i] = sub(news, usageAt + 1)
     fields[#fields + 1] = 'usage:' .. fields[i]
     usageField[i] = #fields
   end
@@ -269,7 +272,7 @@ for i = 3, asks do
   elseif isChanged then
     total, buckets = giveBack(total, buckets, news)
   end
-  local usage, stream, used, left
+  local usage, stream, used, quotaLeft
   if usageField[i] then
     local id, perDay, perMonth, parts = string.match(usageNews[i], '^(%d+):(%d*):(%d*)(.*)$')
     usage, stream = readUsage(values[usageField[i]]), tonumber(id)
@@ -286,9 +289,9 @@ for i = 3, asks do
       end
     end
     used = entryOf(usage.days, today, nil)
-    left = min((tonumber(perDay) or math.huge) - used.requests, (tonumber(perMonth) or math.huge) - usage.month)
+    quotaLeft = min((tonumber(perDay) or math.huge) - used.requests, (tonumber(perMonth) or math.huge) - usage.month)
   end
-  local admitted = max(0, min(asked, limit - total, left or asked))
+  local admitted = max(0, min(asked, limit - total, quotaLeft or asked))
   if admitted > 0 then
     local ends = max(bucketEnd(now, limit), newest)
     buckets = add(newest, buckets, ends, admitted)
@@ -328,7 +331,8 @@ if isDue then
   local share = math.ceil(redis.call('HLEN', shard) / 30)
   local scanned = redis.call('HSCAN', shard, sweep and sub(sweep, 8) or 0, 'COUNT', max(10, min(share, MOST_SWEPT)))
   for i = 1, #scanned[2], 2 do
-    -- A replica relies on its record for a window after its last call, or two days where it counts usage, and what it sends may be on its way for a while.
+    -- A replica relies on its record for a window after its last call, or two days where it counts usage, and what it
+    -- sends may be on its way for a while.
     local field, span = scanned[2][i], window + bucketLength
     if sub(field, 1, 8) == 'replica:' then
       span = max(2 * window, min(kept, 3 * DAY))

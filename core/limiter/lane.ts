@@ -15,7 +15,7 @@ import {
 } from './decide-script.js';
 import { type Account, type Asking, Shard } from './shard.js';
 import { SlidingLog } from './sliding-log.js';
-import { DAY_MS, dayOf, leftOf, quotaStates } from './usage.js';
+import { DAY_MS, dayOf, leftOf, quotaStates, withQuotas } from './usage.js';
 
 export type Settle = (decision: Decision | Promise<never>) => void;
 
@@ -31,6 +31,8 @@ export interface Subject {
   /** When the last call was made, and how many requests there were since, its own included. */
   sentAt: number;
   used: number;
+  /** Since when it has asked without a pause of two buckets. */
+  steadySince: number;
   /** How many more would pass under `limit` and `quotas`, besides slots; and by when the next slot is surely due. */
   remaining: number;
   dueBy: number;
@@ -112,6 +114,7 @@ export class Lane {
       isQueued: false,
       sentAt: Number.NEGATIVE_INFINITY,
       used: 0,
+      steadySince: Number.NEGATIVE_INFINITY,
       remaining: 0,
       dueBy: 0,
       refusedUntil: 0,
@@ -145,7 +148,7 @@ export class Lane {
     const time = this.redisTime(now);
     account.usage?.refuse(dayOf(time), 1);
     if (account.usage) this.#hold(subject);
-    return { allowed: false, limit, remaining: 0, resetMs: dueBy - now, ...this.quotas(subject, time) };
+    return withQuotas({ allowed: false, limit, remaining: 0, resetMs: dueBy - now }, this.quotas(subject, time));
   }
 
   /** Milliseconds since 1970 by Redis's clock, by which days begin, or by this process's while that is not known. */
@@ -154,10 +157,10 @@ export class Lane {
   }
 
   /** The state of a subject's quotas. @param time as `redisTime` has it */
-  quotas({ account: { usage, slots }, quotas }: Subject, time: number): Pick<Decision, 'quotas'> {
-    if (!usage || !quotas) return {};
+  quotas({ account: { usage, slots }, quotas }: Subject, time: number): Decision['quotas'] {
+    if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
-    return { quotas: quotaStates(quotas, { day: day - slots, month: month - slots }, time) };
+    return quotaStates(quotas, { day: day - slots, month: month - slots }, time);
   }
 
   /** Tells what Redis does not know, also if nobody asks now. */
@@ -202,9 +205,11 @@ export class Lane {
     const { account, limit, quotas, waiting } = subject;
     const now = this.#clock.monotonic();
     const used = subject.used + waiting.length;
-    // A burst needs no slots ahead, since one call asks for all of it, and other replicas would miss them. Under an exact
-    // limit there is no bucket until whose end a slot could be used.
-    const mayTakeAhead = waiting.length === 1 && limit > EXACT_UP_TO;
+    if (now - subject.sentAt > 2 * this.#bucketMs) subject.steadySince = now;
+    // A burst that may be over needs no slots ahead, since one call asks for all of it, and other replicas would miss
+    // them. Under an exact limit there is no bucket until whose end a slot could be used.
+    const isSteady = waiting.length === 1 || now - subject.steadySince >= this.#bucketMs;
+    const mayTakeAhead = isSteady && limit > EXACT_UP_TO;
     const meanGapMs = (now - subject.sentAt) / used;
     const expected = (this.#bucketMs * AHEAD_BUCKETS) / meanGapMs;
     const ahead = mayTakeAhead ? Math.floor(Math.min(expected, subject.remaining * AHEAD_SHARE)) : 0;
@@ -263,7 +268,7 @@ export class Lane {
       for (let j = 0; j < waiting.length; j++) {
         const allowed = j < passing;
         const left = allowed ? remaining + slots : 0;
-        (waiting[j] as Settle)({ allowed, limit, remaining: left, resetMs, ...states });
+        (waiting[j] as Settle)(withQuotas({ allowed, limit, remaining: left, resetMs }, states));
       }
       if (limit !== subject.limit || quotas !== subject.quotas) {
         this.shard.giveBack(account);
@@ -310,8 +315,13 @@ export class Lane {
     account.log.add(now, 1, limit, this.#windowMs);
     account.usage?.pass(dayOfBucket(account.slotsEnd), 1);
     subject.used++;
-    const left = { remaining: remaining + account.slots, resetMs: Math.max(0, dueBy - now) };
-    return { allowed: true, limit, ...left, ...this.quotas(subject, this.redisTime(now)) };
+    const decision = {
+      allowed: true,
+      limit,
+      remaining: remaining + account.slots,
+      resetMs: Math.max(0, dueBy - now),
+    };
+    return withQuotas(decision, this.quotas(subject, this.redisTime(now)));
   }
 
   #startTimer(): NodeJS.Timeout {

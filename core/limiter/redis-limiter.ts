@@ -12,7 +12,7 @@ import { readUsage } from './decide-script.js';
 import { Lane, type Subject } from './lane.js';
 import type { OwnUsage } from './own-usage.js';
 import { shardKeys, shardOf } from './shard.js';
-import { DAY_MS, dayOf } from './usage.js';
+import { DAY_MS, dayOf, withQuotas } from './usage.js';
 
 /** What happens to requests while Redis is away. */
 export type AwayPolicy =
@@ -199,7 +199,7 @@ export class RedisLimiter implements Limiter {
     if (this.#whenAway === 'open') {
       usage?.passAlone(today);
       if (usage) lane.shard.doubt(account);
-      return { allowed: true, limit, remaining: limit, resetMs: 0, ...lane.quotas(subject, time) };
+      return withQuotas({ allowed: true, limit, remaining: limit, resetMs: 0 }, lane.quotas(subject, time));
     }
     const share = this.#shareOf(limit, now);
     const hasLeft = !usage || !quotas || usage.mayPassAlone(quotas, today, this.#replicas);
@@ -209,7 +209,7 @@ export class RedisLimiter implements Limiter {
       lane.shard.doubt(account);
     } else usage?.refuse(today, 1);
     const waits = allowed ? resetMs : Math.max(resetMs, share.growsInMs);
-    return { allowed, limit, remaining, resetMs: waits, ...lane.quotas(subject, time) };
+    return withQuotas({ allowed, limit, remaining, resetMs: waits }, lane.quotas(subject, time));
   }
 
   /**

@@ -1,5 +1,5 @@
 /** What callers use by the UTC day, and the days and months that quotas follow. */
-import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
+import type { DayUsage, Decision, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
@@ -76,6 +76,14 @@ export const usageOf = (days: readonly UsedDay[], now: number): readonly DayUsag
     }));
 };
 
+/** Requests of today and of this month. @param now milliseconds since 1970 */
+export const usedOf = (days: readonly DayUsage[], now: number): Used => {
+  const today = new Date(now).toISOString().slice(0, 10);
+  const on = (prefix: string) =>
+    days.reduce((sum, { date, requests }) => sum + (date.startsWith(prefix) ? requests : 0), 0);
+  return { day: on(today), month: on(today.slice(0, 7)) };
+};
+
 /** Of another day than it was heard on: nothing of that day yet, nor of another month. */
 export const usedOn = (day: number, used: Used, heardOn: number): Used =>
   day === heardOn ? used : { day: 0, month: monthStart(day) === monthStart(heardOn) ? used.month : 0 };
@@ -114,3 +122,7 @@ export const quotaStates = ({ perDay, perMonth }: Quotas, used: Used, now: numbe
       : [state('month', perMonth, used.month, now, { start: monthStart(day), end: monthStart(day, 1) })]),
   ];
 };
+
+/** A decision with the state of the caller's quotas, where it has any. */
+export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Decision =>
+  quotas ? { ...decision, quotas } : decision;
