@@ -208,7 +208,7 @@ export class Lane {
     if (now - subject.sentAt > 2 * this.#bucketMs) subject.steadySince = now;
     // A burst that may be over needs no slots ahead, since one call asks for all of it, and other replicas would miss
     // them. Under an exact limit there is no bucket until whose end a slot could be used.
-    const isSteady = waiting.length === 1 || now - subject.steadySince >= this.#bucketMs;
+    const isSteady = waiting.length === 1 || (waiting.length > 1 && now - subject.steadySince >= this.#bucketMs);
     const mayTakeAhead = isSteady && limit > EXACT_UP_TO;
     const meanGapMs = (now - subject.sentAt) / used;
     const expected = (this.#bucketMs * AHEAD_BUCKETS) / meanGapMs;

@@ -35,56 +35,82 @@ describe('metro-forecast completion', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** What bash offers for the last of these words. */
-  const bash = async (...words: string[]): Promise<string[]> => {
-    const script = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _metro_forecast; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout } = await run('bash', ['-c', script, join(folder, 'bash'), 'metro-forecast', ...words]);
-    return stdout.split('\n').filter((word) => word !== '');
+  const END = '--end--';
+
+  /** What a shell offers for the last word of each of these lines, all in one run. @param ask the function `ask` in its language */
+  const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
+    const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+    const calls = lines.map((words) => `ask ${['metro-forecast', ...words].map(quote).join(' ')}`);
+    const script = [`source ${quote(join(folder, shell))}`, ask, ...calls].join('\n');
+    const { stdout } = await run(shell, [...(shell === 'zsh' ? ['-f'] : []), '-c', script]);
+    const answers = stdout.split(`${END}\n`).slice(0, -1);
+    return answers.map((answer) => answer.split('\n').filter((word) => word !== ''));
   };
+  const inBash = (...lines: string[][]) =>
+    offered(
+      'bash',
+      `ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _metro_forecast
+        printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
+      lines,
+    );
+  // What zsh would show is printed instead.
+  const inZsh = (...lines: string[][]) =>
+    offered(
+      'zsh',
+      `compdef() { : }
+      _files() { print FILES }
+      _describe() { local -a shown; shown=("\${(@P)@[-1]}"); print -l -- "\${shown[@]%%:*}" }
+      ask() { words=("$@") CURRENT=$#; _metro-forecast; print -- ${END} }`,
+      lines,
+    );
+
+  /** For each command: the lines in which its commands and its options are asked for, and what there is. */
+  const everyCommand = async () =>
+    commandNodes(await createProgram()).map(({ path, commands, choices, options }) => ({
+      path,
+      lines: ['', '--'].map((last) => [...path.split(' ').filter((word) => word !== ''), last]),
+      found: [...commands.map(({ word }) => word), ...choices],
+      options: options.map(({ word }) => word),
+    }));
 
   it('offers the commands of every level in bash, as commander knows them', async function () {
-    this.timeout(60_000);
     if (!isInstalled('bash')) skip(this, 'bash is not installed');
-    for (const { path, commands, choices, options } of commandNodes(await createProgram())) {
-      const words = path.split(' ').filter((word) => word !== '');
-      expect(await bash(...words, ''), path).to.deep.equal([...commands.map(({ word }) => word), ...choices]);
-      expect(await bash(...words, '--'), path).to.have.members(options.map(({ word }) => word));
+    const all = await everyCommand();
+    const answers = await inBash(...all.flatMap(({ lines }) => lines));
+    expect(answers).to.have.length(2 * all.length);
+    for (const [i, { path, found, options }] of all.entries()) {
+      expect(answers[2 * i], path).to.deep.equal(found);
+      expect(answers[2 * i + 1], path).to.have.members(options);
     }
   });
 
   it('finds the command behind options with values, and offers the words or files for values', async function () {
     if (!isInstalled('bash')) skip(this, 'bash is not installed');
-    expect(await bash('--config', 'keys', 'snapshots', 'pr')).to.deep.equal(['prune']);
-    expect(await bash('keys', 'create', '--name', 'list', '--ti')).to.deep.equal(['--tier']);
-    expect(await bash('--config', '')).to.deep.equal([]);
-    expect(await bash('forecast', 'data', '--model', '')).to.deep.equal(models);
-    expect(await bash('forecast', '--model', models[1]!.slice(0, 3))).to.deep.equal([models[1]]);
+    const answers = await inBash(
+      ['--config', 'keys', 'snapshots', 'pr'],
+      ['keys', 'create', '--name', 'list', '--ti'],
+      ['--config', ''],
+      ['forecast', 'data', '--model', ''],
+      ['forecast', '--model', models[1]!.slice(0, 3)],
+    );
+    expect(answers).to.deep.equal([['prune'], ['--tier'], [], models, [models[1]]]);
   });
 
   it('offers the same in zsh', async function () {
-    this.timeout(60_000);
     if (!isInstalled('zsh')) skip(this, 'zsh is not installed');
-    // What zsh would show is printed instead.
-    const script = `
-      compdef() { : }
-      _files() { print FILES }
-      _describe() { local -a shown; shown=("\${(@P)@[-1]}"); print -l -- "\${shown[@]%%:*}" }
-      source "$1"
-      words=("\${@[2,-1]}") CURRENT=$(($# - 1))
-      _metro-forecast`;
-    const zsh = async (...words: string[]): Promise<string[]> => {
-      const args = ['-f', '-c', script, 'zsh', join(folder, 'zsh'), 'metro-forecast', ...words];
-      return (await run('zsh', args)).stdout.trim().split('\n');
-    };
-    for (const { path, commands, choices, options } of commandNodes(await createProgram())) {
-      const words = path.split(' ').filter((word) => word !== '');
-      const found = [...commands.map(({ word }) => word), ...choices];
-      expect(await zsh(...words, ''), path).to.deep.equal(found.length > 0 ? found : ['FILES']);
-      expect(await zsh(...words, '--'), path).to.have.members(options.map(({ word }) => word));
+    const all = await everyCommand();
+    const answers = await inZsh(...all.flatMap(({ lines }) => lines));
+    expect(answers).to.have.length(2 * all.length);
+    for (const [i, { path, found, options }] of all.entries()) {
+      expect(answers[2 * i], path).to.deep.equal(found.length > 0 ? found : ['FILES']);
+      expect(answers[2 * i + 1], path).to.have.members(options);
     }
-    expect(await zsh('--config', '')).to.deep.equal(['FILES']);
-    expect(await zsh('forecast', 'data', '--model', '')).to.deep.equal(models);
-    expect(await zsh('--config', 'keys', 'snapshots', '')).to.deep.equal(['list', 'activate', 'prune']);
+    const ofValues = await inZsh(
+      ['--config', ''],
+      ['forecast', 'data', '--model', ''],
+      ['--config', 'keys', 'snapshots', ''],
+    );
+    expect(ofValues).to.deep.equal([['FILES'], models, ['list', 'activate', 'prune']]);
   });
 
   it('describes every command to zsh', async () => {

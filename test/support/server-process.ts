@@ -1,5 +1,6 @@
 /** A server as a child process with a temporary folder, both gone when this process is, however it ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -39,14 +40,23 @@ export interface ServerSpec {
 
 const START_TIMEOUT_MS = 30_000;
 
+/** Below the ports that systems give to outgoing connections, any of which could take one before its server does. */
+const PORTS = [10_000, 32_768] as const;
+
 /** A port of 127.0.0.1 that was free a moment ago. */
 export const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(...PORTS);
+    const probe = createServer().listen(port, '127.0.0.1');
+    try {
+      await once(probe, 'listening');
+    } catch {
+      continue;
+    }
+    probe.close();
+    await once(probe, 'close');
+    return port;
+  }
 };
 
 /**
