@@ -4,7 +4,7 @@ import type { Plugin } from '../core/contracts/plugin.js';
 import type { AdapterModule } from '../core/contracts/storage.js';
 import type { Builtins } from '../core/registry/load-module.js';
 
-// Options are checked against each module's own schema before `create` sees them.
+// The cast is safe: options are checked against the module's own schema before `create` gets them.
 type Loader<T> = () => Promise<{ default: T }>;
 const any = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
 

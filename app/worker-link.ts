@@ -5,13 +5,13 @@ import type { KeyRecord } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
 import { type Ask, type Grant, WorkerLimiter } from '../core/limiter/worker-limiter.js';
 
-/** Set for the workers of `Workers` alone: a process manager may have made this process a worker of its own. */
+/** Set by `Workers` only: `cluster.isWorker` is also true under a process manager. */
 export const WORKER_MARK = 'METRO_FORECAST_WORKER';
 
 /** All workers run the configuration that the primary has read, also those that start when the file has changed. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
-  /** Of the demo key, whose hash is all that workers need of it. */
+  /** The demo key's record: its hash is all that workers need. */
   readonly demo: KeyRecord | null;
 }
 
@@ -30,7 +30,7 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /** What was sent to a process before it could read is lost, so it asks for its assignment. */
+  /** Asks for the assignment: messages that were sent before the worker listens are lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
@@ -49,13 +49,13 @@ export interface PrimaryLink {
   /** Asks the primary, which decides for all workers. */
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
-  /** Lets the process end although the primary is there. */
+  /** Lets the process end while the channel to the primary is open. */
   release(): void;
 }
 
 export const isWorker = (): boolean => process.env[WORKER_MARK] !== undefined;
 
-/** To be called once, by a worker. Signals are the primary's to act on: a terminal sends them to all at once. */
+/** To be called once, by a worker. Signals are ignored: a terminal sends them to all processes, and the primary acts. */
 export const linkToPrimary = (): PrimaryLink => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const told = new EventEmitter<{
@@ -80,7 +80,7 @@ export const linkToPrimary = (): PrimaryLink => {
     questionsOpen.get(question)?.(days);
     questionsOpen.delete(question);
   });
-  // `node:cluster` ends the workers of a primary that has ended.
+  // Errors of sending are ignored: when the primary has ended, `node:cluster` ends this worker.
   const tell = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   tell({ kind: 'ready' });
   const askUsage = (subject: string): Promise<readonly DayUsage[]> => {

@@ -24,14 +24,14 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   }
   const loaded = await loadConfig({ path: options.config, env: process.env });
   const { config, path, embedded, overrides } = loaded;
-  // The modules know which of their options are secret, and the options' defaults.
+  // Loading the modules tells which options are secret, and fills the options' defaults into `config`.
   const { adapter, keyStore, registry } = await loadModules(loaded);
   const masked = maskSecrets(config, {
     adapter: adapter.options,
     keys: keyStore.options,
     plugins: registry.plugins.map((plugin) => plugin.options),
   });
-  // With what plugins and the framework say where the configuration does not.
+  // `service` completed by the defaults of plugins and framework.
   const shown = { ...masked, service: registry.service };
   if (options.json) {
     printJson({ path, embedded, overrides, config: shown });
@@ -49,7 +49,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   printJson(shown);
 };
 
-/** For `$schema`: relative, so that editors find the installed one. */
+/** The value of `$schema`: a relative path to the installed schema, so that editors find it. */
 const schemaReference = (folder: string): string => {
   const path = relative(folder, join(packageRoot, 'config/schema.json')).split(sep).join('/');
   return path.startsWith('.') ? path : `./${path}`;

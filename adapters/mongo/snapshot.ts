@@ -23,11 +23,11 @@ export class MongoSnapshot implements Snapshot {
   readonly manifest: Manifest;
   readonly #context: SnapshotContext;
   readonly #held: LockedVersion;
-  /** The driver's handles, cached: making one takes half of the time of a read here. */
+  /** The driver's handles, cached: making one costs half as much as a read. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
-  /** Takes over one reader's lock on `held`. */
+  /** The caller has locked `held`; `release()` unlocks it. */
   constructor(context: SnapshotContext, held: LockedVersion, { version, publishedAt }: Publication) {
     this.version = version;
     this.publishedAt = publishedAt;
@@ -51,7 +51,7 @@ export class MongoSnapshot implements Snapshot {
 
   async *find(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<readonly Document[]> {
     this.#collection(name);
-    // To MongoDB a limit of 0 is none.
+    // MongoDB takes 0 as no limit, a query as no documents.
     if (query.limit === 0) return;
     this.#context.assertOpen();
     const { filter, options } = planFind(query, this.#context.batchSize);
@@ -61,7 +61,7 @@ export class MongoSnapshot implements Snapshot {
         this.#context.held.assertReadable(this.#held);
         yield batch.map(({ d }) => d);
       }
-      // The end may be that of a dropped collection.
+      // A collection that was dropped ends the cursor without an error.
       this.#context.held.assertReadable(this.#held);
     } catch (error) {
       throw this.#failure(error);
@@ -74,7 +74,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.held.release(this.#held);
   }
 
-  /** An error because the adapter was closed meanwhile becomes `closed`. */
+  /** Throws `closed` in place of an error that came because the adapter was closed meanwhile. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

@@ -14,13 +14,13 @@ export interface ValuedOption {
 }
 
 export interface CommandNode {
-  /** The words from the program's name on, each after a space: ` keys create`; empty for the program itself. */
+  /** The words after the program's name, each with a space before it: ` keys create`; empty for the program itself. */
   readonly path: string;
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
   /** Words that an argument may be. */
   readonly choices: readonly string[];
-  /** Options whose next word is their value, with the words that it may be where only some may. */
+  /** Options that take a value, with the allowed values where these are limited. */
   readonly valued: readonly ValuedOption[];
 }
 
@@ -46,7 +46,7 @@ export const commandNodes = (program: Command): CommandNode[] => {
 
 const isText = (value: string | undefined): value is string => value !== undefined;
 
-/** Every option with a value, whatever the command: its value is no command. */
+/** All options that take a value, of any command, so that completion does not read the value as a command. */
 export const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   const byWord = new Map<string, ValuedOption>();
   for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {

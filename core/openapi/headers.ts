@@ -1,4 +1,4 @@
-/** Every response header that the framework sends, documented. */
+/** Response headers that the OpenAPI document describes. */
 
 const header = (description: string, schema: object, example: unknown) => ({ description, schema, example });
 const string = { type: 'string' };

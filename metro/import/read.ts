@@ -11,7 +11,7 @@ import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 export interface Imported {
   /** The areas of FHFA's file by ascending code; undefined where no such file was given. */
   readonly index: readonly MetroIndex[] | undefined;
-  /** By ascending id. */
+  /** Series by ascending id. */
   readonly macro: readonly MacroSeries[];
   /** Files of a directory that were not read, each with the reason. */
   readonly ignored: readonly string[];
@@ -20,7 +20,7 @@ export interface Imported {
 /** `total` is in bytes, and undefined where it is not known. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
-/** What a file is that is not imported. */
+/** Why a file is not imported. */
 const describe = (kind: FileKind | undefined, head: string): string =>
   kind === 'fhfa-purchase-only'
     ? "is FHFA's purchase-only index, which covers the 100 largest areas alone"
@@ -36,16 +36,15 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 }
 
 /**
- * Reads every input. What was found in a directory and is no known format is ignored; what was given by name
- * must be one.
- * @param faults takes every bad row, unknown file, and file with the data of another one
+ * Reads every input. A file of unknown format is skipped if it was found in a directory, and a fault if it was named.
+ * @param faults takes every bad row, every unknown file, and every file that repeats another file's data
  * @throws OperatorError when an input cannot be read
  */
 export const readInputs = async (inputs: readonly Input[], faults: Faults, onRead?: OnRead): Promise<Imported> => {
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** The file of the index, and of each series. */
+  /** Which file each series came from, and the index. */
   const holders = new Map<string, string>();
 
   const claim = (what: string, name: string): boolean => {

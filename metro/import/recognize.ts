@@ -1,4 +1,4 @@
-/** Which kind of file it is, by its first bytes. */
+/** Tells the format of a file to import by its first bytes. */
 import { splitRow } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
@@ -8,7 +8,7 @@ export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or a FRED series (header "observation_date,<SERIES>", "DATE,<SERIES>" or "date,value")';
 
-/** Bytes of a file that decide. */
+/** How many bytes at the start of a file are inspected. */
 const HEAD = 4096;
 
 const isFhfaRow = (cells: readonly string[] | undefined): boolean =>
@@ -23,7 +23,7 @@ export const recognize = (head: string): FileKind | undefined => {
   const header = rows[0]?.map((cell) => cell.toLowerCase()) ?? [];
   if (header.length === 2 && (header[0] === 'date' || header[0] === 'observation_date')) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
-  // Any of the first rows: that one of them is bad should be said as such.
+  // One good row is enough: bad rows are reported later, as bad rows.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
 };
 
@@ -32,7 +32,7 @@ export interface Peeked {
   readonly head: string;
   /** The stream from its beginning. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** For a stream that is not read any further. */
+  /** To be called instead of reading `bytes` to the end. */
   close(): Promise<void>;
 }
 

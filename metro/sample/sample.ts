@@ -23,11 +23,11 @@ const VERSION = 'sample-2';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-30';
 const LOADED = '2026-09-30T12:00:00Z';
-/** Quarterly runs, the newest ones of the index. */
+/** How many runs there are: one for each of the newest quarters. */
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
 
-/** In key order. */
+/** The rows of each collection are in the order of its key. */
 export interface Sample {
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, readonly Document[]>>;

@@ -1,4 +1,4 @@
-/** Bars inside tables: the row's words and figures say the same. */
+/** Bars in tables, hidden from screen readers, since the row's text says the same. */
 import { paint, svg } from './drawing.js';
 
 const [WIDTH, HEIGHT] = [150, 16];
@@ -8,7 +8,7 @@ const picture = (...children) =>
   svg('svg', { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, ...children);
 
 /**
- * From zero to a value; with a second value as a mark.
+ * A bar from zero to a value; `mark` draws a second value as a line across it.
  * @param {number} value
  * @param {{ least?: number, most: number, color: string, mark?: number | null }} scale
  */
@@ -25,7 +25,7 @@ export const bar = (value, { least = 0, most, color, mark }) => {
 };
 
 /**
- * An age on a line that has a place where it is late and one where it is stale.
+ * An age on a line with ticks where it becomes late and stale.
  * @param {number} age @param {number} late @param {number} stale
  */
 export const ageLine = (age, late, stale) => {

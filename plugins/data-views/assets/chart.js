@@ -1,17 +1,17 @@
-/** A drawing that is read by pointer, by touch and by arrow keys. */
+/** A chart whose values are read by mouse, touch or arrow keys. */
 import { h } from './dom.js';
 import { draw, legendOf, paint, svg } from './drawing.js';
 
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
 
 const HEIGHT = 340;
-/** Below this height nobody reads a chart: a frame that leaves less scrolls. */
+/** The least height of a chart: a page in a lower frame scrolls. */
 const LOWEST = 120;
-/** What charts are drawn for on paper: the width of A4 and Letter with their margins, and two charts of a market on Letter. */
+/** The size of charts on paper: as wide as A4 and Letter less their margins, low enough for two on a Letter page. */
 const PAPER = { width: 680, height: 180 };
 
 /**
- * The values at a date, for the box beside the pointer and for those who hear them.
+ * The values at a date, for the box beside the pointer and for screen readers.
  * @param {ChartOptions} options @param {number} index
  */
 const valuesAt = ({ lines, band, valueText }, index) => {
@@ -135,7 +135,7 @@ export const chart = (options, signal) => {
 
   host.addEventListener('pointermove', (event) => nearest(event.clientX));
   host.addEventListener('pointerdown', (event) => {
-    // A finger keeps reading when it leaves the chart; up and down it scrolls the page.
+    // A finger that leaves the chart sideways goes on reading; one that moves up or down scrolls the page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     nearest(event.clientX);
   });
@@ -161,7 +161,7 @@ export const chart = (options, signal) => {
   });
   resized.observe(host);
   if (framed) {
-    // The attribution comes after the chart, and takes of its height.
+    // The attribution is added below the chart later, and leaves it less height.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }
