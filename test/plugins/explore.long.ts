@@ -161,6 +161,11 @@ describe('the explorer in Chromium', () => {
     await page.getByText('1 of 5 markets').waitFor();
     await page.getByLabel('Search markets').fill('nowhere');
     await page.getByText('Ask for less').waitFor();
+    await page.getByLabel('Search markets').fill('atlanta');
+    await page.getByLabel('State').selectOption('TX');
+    await page.getByRole('link', { name: 'clear the filters' }).click();
+    await page.getByText('1 of 5 markets').waitFor();
+    expect(await page.getByLabel('Search markets').inputValue()).to.equal('atlanta');
     await page.getByLabel('Search markets').fill('');
     await page.getByLabel('State').selectOption('TX');
     const waiting = page.waitForEvent('download');
@@ -355,8 +360,8 @@ describe('the explorer in Chromium', () => {
       const [ink] = channels(getComputedStyle(document.querySelector('.plot .line')).stroke);
       const wide = [...document.querySelectorAll('.plot > svg')].map((plot) => plot.getBoundingClientRect().right - innerWidth);
       const pressed = [...document.querySelectorAll('button, input, summary')].filter((each) => each.checkVisibility());
-      return { red, ink, wide, buttons: pressed.length };
-    })()`)) as { red: number; ink: number; wide: number[]; buttons: number };
+      return { red, ink, wide, buttons: pressed.length, owner: document.querySelector('.on-paper').innerText };
+    })()`)) as { red: number; ink: number; wide: number[]; buttons: number; owner: string };
     await page.evaluate('dispatchEvent(new Event("afterprint"))');
     for (const format of ['A4', 'Letter']) {
       const sheets = (await page.pdf({ format, preferCSSPageSize: false }))
@@ -369,6 +374,7 @@ describe('the explorer in Chromium', () => {
     expect(paper.red).to.equal(255);
     expect(paper.ink).to.be.below(80);
     expect(paper.buttons).to.equal(0);
+    expect(paper.owner, 'where the sheet comes from').to.contain(page.url());
     for (const excess of paper.wide) expect(excess).to.be.at.most(0);
   });
 
@@ -385,6 +391,39 @@ describe('the explorer in Chromium', () => {
     expect(swatches.length).to.be.above(4);
     for (const colors of swatches)
       expect(colors.some((color) => color !== background && color !== 'none')).to.equal(true);
+  });
+
+  it('shows the forecast over its band, and the words of buttons, in forced colours', async () => {
+    const { page } = browser;
+    await page.emulateMedia({ forcedColors: 'active' });
+    await view(`markets/${fixture.HOUSTON}`);
+    const contrast = `(a, b) => {
+      const light = (color) => {
+        const parts = color.match(/[\\d.]+/g).map(Number).slice(0, 3);
+        const scaled = color.startsWith('rgb') ? parts.map((part) => part / 255) : parts;
+        const [r, g, b] = scaled.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+      };
+      return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
+    }`;
+    const ofForecast = await page.evaluate(
+      `(${contrast})(getComputedStyle(document.querySelector('.plot .band')).fill,
+        getComputedStyle(document.querySelector('.plot .line[stroke-dasharray]')).stroke)`,
+    );
+    await view('compare');
+    const ofButton = await page.evaluate(`(() => {
+      const { color, backgroundColor } = getComputedStyle(document.querySelector('form [type=submit]:not(#finder *)'));
+      return (${contrast})(color, backgroundColor);
+    })()`);
+    await page.emulateMedia({ forcedColors: 'none' });
+    expect(ofForecast, 'the forecast over its band').to.be.above(3);
+    expect(ofButton, 'the words of a button').to.be.above(4.5);
+  });
+
+  it('shows the front page in the colours that the reader prefers', async () => {
+    const { page } = browser;
+    await page.goto(`${app.origin}/`);
+    expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).to.equal('light dark');
   });
 
   it('fits the map and the list into one screen, whose heads stay; on a phone shows last year beside the forecast', async () => {
@@ -452,11 +491,21 @@ describe('the explorer in Chromium', () => {
       'date,"Atlanta, GA","Houston, TX",Unemployment Rate (UNRATE)',
     );
     const picture = (await saved('SVG')).toString();
-    expect(picture).to.contain('Atlanta, Houston, UNRATE').and.contain(FHFA_ATTRIBUTION).and.contain('2025-10-01');
+    expect(picture).to.contain('Atlanta, Houston, UNRATE').and.contain(FHFA_ATTRIBUTION).and.contain('up to 2025 Q4');
     expect(picture).not.to.contain('var(--');
     const png = await saved('PNG');
     expect(png.subarray(1, 4).toString()).to.equal('PNG');
     expect(png.readUInt32BE(16)).to.equal(2400);
+    const wide = (await page.evaluate(`(async () => {
+      const { textWidth, wrap } = await import('/explore/drawing.js');
+      const lines = wrap('House prices in New York-Jersey City-White Plains, '.repeat(4).trim(), 600, 25, 650);
+      return lines.map((line) => textWidth(line, 25, 650));
+    })()`)) as number[];
+    for (const width of wide) expect(width, 'a line of a title').to.be.at.most(600);
+    await page.getByRole('button', { name: 'Remove Unemployment Rate' }).click();
+    await until('!location.hash.includes("UNRATE")');
+    expect((await saved('SVG')).toString()).to.contain('>House prices: Atlanta, Houston<');
+    await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
     await page.getByRole('button', { name: 'Remove Houston, TX' }).click();
     await until('!location.hash.includes("26420")');
     await page.getByLabel('Add a market or a series').fill('detroit mi');
@@ -512,6 +561,16 @@ describe('the explorer in Chromium', () => {
     );
     await figure.locator('.plot').press('Home');
     expect(await figure.locator('.readout').innerText()).to.equal('2025 Q3 · Index 300.10');
+    const [due] = (await app.get(`/markets/${fixture.HOUSTON}/forecast-track`)).json.data;
+    const past = page.locator('figure').nth(1);
+    await past.locator('.plot').press('Home');
+    const error = `Error ${due.error_pp > 0 ? '+' : ''}${due.error_pp.toFixed(2)} pp`;
+    expect(await past.locator('.readout').innerText())
+      .to.match(/^2025 Q4 · Came true /)
+      .and.contain(error);
+    expect(await past.locator('.values').innerText()).to.contain(error.slice(6));
+    await past.locator('.plot').press('End');
+    expect(await past.locator('.readout').innerText()).not.to.contain('Error');
   });
 
   it('offers each chart’s rows as a table, as CSV and as an API call without the key', async () => {
@@ -556,7 +615,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('Copied').waitFor();
     const copied = await page.evaluate('navigator.clipboard.readText()');
     expect(copied).to.match(
-      /^<iframe src="[^"]+\/explore\/embed#\/compare\?m=12060&amp;from=2025" title="Atlanta: [^"]+"/,
+      /^<iframe src="[^"]+\/explore\/embed#\/compare\?m=12060&amp;from=2025" title="House prices: Atlanta"/,
     );
     await page.goto(`${app.origin}/explore/embed${address}`);
     await page.locator('.plot svg').waitFor();
@@ -598,6 +657,43 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('.readout').first().textContent()).to.equal(
       `${year.group} · Model ${year.mae_pp.toFixed(2)} pp · Persistence ${year.benchmark_mae_pp.toFixed(2)} pp`,
     );
+  });
+
+  it('says periods as their cadence has them: quarters, months and days', async () => {
+    const { page } = browser;
+    const cells = async (table: number) =>
+      page.locator('table').nth(table).locator('tbody td.date:not(.wide)').allInnerTexts();
+    await view('status');
+    expect(await cells(1), 'status').to.include.members(['2025 Q4']);
+    await view('series');
+    expect(await cells(0), 'series').to.include.members(['2025 Q4', '2025-11']);
+    await view('series/PAYEMS');
+    expect(await page.locator('.figures').innerText()).to.match(/2025-11$/m);
+  });
+
+  it('leaves names the room for two words at least, on a narrow screen too', async () => {
+    const { page } = browser;
+    for (const name of ['movers', 'status', 'series']) {
+      for (const width of [390, 768]) {
+        await page.setViewportSize({ width, height: 900 });
+        await view(name);
+        const narrow = await page
+          .locator('tbody th')
+          .last()
+          .evaluate((head) => head.getBoundingClientRect().width);
+        expect(narrow, `${name} at ${width} pixels`).to.be.at.least(140);
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await view('markets');
+    await page.locator('#notes p').waitFor();
+    const left = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((each) => Math.round(each.getBoundingClientRect().left));
+    expect(await left('#notes p'), 'the attribution').to.equal(await left('h1'));
+    await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   it('shows the sources’ freshness without a key', async () => {
