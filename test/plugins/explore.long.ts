@@ -410,6 +410,10 @@ describe('the explorer in Chromium', () => {
       `(${contrast})(getComputedStyle(document.querySelector('.plot .band')).fill,
         getComputedStyle(document.querySelector('.plot .line[stroke-dasharray]')).stroke)`,
     );
+    const ofBand = await page.evaluate(
+      `(${contrast})(getComputedStyle(document.querySelector('.plot .band')).fill,
+        getComputedStyle(document.body).backgroundColor)`,
+    );
     await view('compare');
     const ofButton = await page.evaluate(`(() => {
       const { color, backgroundColor } = getComputedStyle(document.querySelector('form [type=submit]:not(#finder *)'));
@@ -417,6 +421,7 @@ describe('the explorer in Chromium', () => {
     })()`);
     await page.emulateMedia({ forcedColors: 'none' });
     expect(ofForecast, 'the forecast over its band').to.be.above(3);
+    expect(ofBand, 'the band on the page').to.be.above(1.5);
     expect(ofButton, 'the words of a button').to.be.above(4.5);
   });
 
@@ -515,6 +520,25 @@ describe('the explorer in Chromium', () => {
     await page.getByText('Python', { exact: true }).click();
     const code = await page.locator('pre').first().innerText();
     expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
+  });
+
+  it('copies a link to what is shown: a list, and one figure of a view', async () => {
+    const { page } = browser;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (figure: number) => {
+      await page.getByRole('button', { name: 'Copy link' }).nth(figure).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      return (await page.evaluate('navigator.clipboard.readText()')) as string;
+    };
+    await view('markets?state=TX&sort=-last');
+    expect(await copied(0)).to.equal(page.url());
+    await view(`markets/${fixture.HOUSTON}?show=change`);
+    const link = await copied(1);
+    expect(link).to.match(/#\/markets\/26420\?show=change&figure=forecasts$/);
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.locator('#forecasts .plot svg').waitFor();
+    expect(await page.getByRole('radio', { name: 'Yearly change' }).isChecked()).to.equal(true);
   });
 
   it('begins a comparison with an example, which the first market that is added replaces', async () => {
@@ -829,6 +853,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     await page.getByRole('button', { name: 'Use this key' }).click();
     await page.getByText('410 markets').waitFor();
     expect(await page.locator('.map .metro').count()).to.equal(410);
+    expect(await page.locator('.facts').innerText()).to.match(/ · vintage of 2026-02-24$/);
     await page.getByRole('link', { name: /^Houston/ }).click();
     const figure = page.locator('figure').first();
     await figure.locator('.plot svg').waitFor();
@@ -847,6 +872,27 @@ describe('the explorer over FHFA’s index at full size', () => {
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
     expect(await page.locator('#synthetic').isVisible()).to.equal(false);
     expect(complaints).to.deep.equal([]);
+  });
+
+  it('finds what people type: a city with its state, a state’s code, a state’s name', async () => {
+    const { page } = browser;
+    await page.goto(`${new URL(url).origin}/explore?search#/markets`);
+    await page.getByText('410 markets').waitFor();
+    const found = async (query: string) => {
+      await page.getByLabel('Search markets').fill(query);
+      await page.getByText(/^\d+ of 410 markets$/).waitFor();
+      return page.locator('tbody th').allInnerTexts();
+    };
+    expect(await found('Houston, TX')).to.deep.equal(['Houston-Pasadena-The Woodlands, TX']);
+    expect(await found('New York, NY')).to.include('New York-Jersey City-White Plains, NY-NJ');
+    for (const [query, state] of [
+      ['NY', /, .*\bNY\b/],
+      ['texas', /, .*\bTX\b/],
+    ] as const) {
+      const names = await found(query);
+      expect(names, query).to.have.length.within(10, 30);
+      for (const name of names) expect(name, query).to.match(state);
+    }
   });
 
   it('offers the markets that a name may mean, and says how many movers there are', async () => {
