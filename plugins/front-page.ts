@@ -31,7 +31,8 @@ const linksOf = ({ routes, mounts, basePath, service }: MountContext): Link[] =>
 };
 
 const STYLE =
-  'body{margin:0 auto;max-width:40rem;padding:3rem 1rem;font:1rem/1.6 system-ui,sans-serif;color-scheme:light dark}' +
+  ':root{color-scheme:light dark}' +
+  'body{margin:0 auto;max-width:40rem;padding:3rem 1rem;font:1rem/1.6 system-ui,sans-serif}' +
   'h1 small{font-weight:normal;opacity:.7}';
 
 const POLICY = [

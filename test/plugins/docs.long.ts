@@ -180,6 +180,20 @@ describe('the reference page', () => {
     });
   }
 
+  it('has its contents, the text and its samples beside each other on a wide screen', async () => {
+    await width(1440);
+    await open('#/getMarket');
+    const section = sectionOf('getMarket');
+    const boxes = await Promise.all(
+      [browser.page.locator('#contents'), section.locator('h3, h2').first(), section.locator('pre').first()].map(
+        async (part) => (await part.boundingBox())!,
+      ),
+    );
+    const [contents, text, sample] = boxes;
+    expect(contents!.x + contents!.width, 'the contents, left of the text').to.be.at.most(text!.x);
+    expect(text!.x + text!.width, 'the text, left of its samples').to.be.at.most(sample!.x);
+  });
+
   it('marks the part that is read in the contents and in the address, so that a reload comes back to it', async () => {
     await open();
     const { page } = browser;

@@ -161,6 +161,11 @@ describe('the explorer in Chromium', () => {
     await page.getByText('1 of 5 markets').waitFor();
     await page.getByLabel('Search markets').fill('nowhere');
     await page.getByText('Ask for less').waitFor();
+    await page.getByLabel('Search markets').fill('atlanta');
+    await page.getByLabel('State').selectOption('TX');
+    await page.getByRole('link', { name: 'clear the filters' }).click();
+    await page.getByText('1 of 5 markets').waitFor();
+    expect(await page.getByLabel('Search markets').inputValue()).to.equal('atlanta');
     await page.getByLabel('Search markets').fill('');
     await page.getByLabel('State').selectOption('TX');
     const waiting = page.waitForEvent('download');
@@ -355,8 +360,8 @@ describe('the explorer in Chromium', () => {
       const [ink] = channels(getComputedStyle(document.querySelector('.plot .line')).stroke);
       const wide = [...document.querySelectorAll('.plot > svg')].map((plot) => plot.getBoundingClientRect().right - innerWidth);
       const pressed = [...document.querySelectorAll('button, input, summary')].filter((each) => each.checkVisibility());
-      return { red, ink, wide, buttons: pressed.length };
-    })()`)) as { red: number; ink: number; wide: number[]; buttons: number };
+      return { red, ink, wide, buttons: pressed.length, owner: document.querySelector('.on-paper').innerText };
+    })()`)) as { red: number; ink: number; wide: number[]; buttons: number; owner: string };
     await page.evaluate('dispatchEvent(new Event("afterprint"))');
     for (const format of ['A4', 'Letter']) {
       const sheets = (await page.pdf({ format, preferCSSPageSize: false }))
@@ -369,6 +374,7 @@ describe('the explorer in Chromium', () => {
     expect(paper.red).to.equal(255);
     expect(paper.ink).to.be.below(80);
     expect(paper.buttons).to.equal(0);
+    expect(paper.owner, 'where the sheet comes from').to.contain(page.url());
     for (const excess of paper.wide) expect(excess).to.be.at.most(0);
   });
 
@@ -385,6 +391,44 @@ describe('the explorer in Chromium', () => {
     expect(swatches.length).to.be.above(4);
     for (const colors of swatches)
       expect(colors.some((color) => color !== background && color !== 'none')).to.equal(true);
+  });
+
+  it('shows the forecast over its band, and the words of buttons, in forced colours', async () => {
+    const { page } = browser;
+    await page.emulateMedia({ forcedColors: 'active' });
+    await view(`markets/${fixture.HOUSTON}`);
+    const contrast = `(a, b) => {
+      const light = (color) => {
+        const parts = color.match(/[\\d.]+/g).map(Number).slice(0, 3);
+        const scaled = color.startsWith('rgb') ? parts.map((part) => part / 255) : parts;
+        const [r, g, b] = scaled.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+      };
+      return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
+    }`;
+    const ofForecast = await page.evaluate(
+      `(${contrast})(getComputedStyle(document.querySelector('.plot .band')).fill,
+        getComputedStyle(document.querySelector('.plot .line[stroke-dasharray]')).stroke)`,
+    );
+    const ofBand = await page.evaluate(
+      `(${contrast})(getComputedStyle(document.querySelector('.plot .band')).fill,
+        getComputedStyle(document.body).backgroundColor)`,
+    );
+    await view('compare');
+    const ofButton = await page.evaluate(`(() => {
+      const { color, backgroundColor } = getComputedStyle(document.querySelector('form [type=submit]:not(#finder *)'));
+      return (${contrast})(color, backgroundColor);
+    })()`);
+    await page.emulateMedia({ forcedColors: 'none' });
+    expect(ofForecast, 'the forecast over its band').to.be.above(3);
+    expect(ofBand, 'the band on the page').to.be.above(1.5);
+    expect(ofButton, 'the words of a button').to.be.above(4.5);
+  });
+
+  it('shows the front page in the colours that the reader prefers', async () => {
+    const { page } = browser;
+    await page.goto(`${app.origin}/`);
+    expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).to.equal('light dark');
   });
 
   it('fits the map and the list into one screen, whose heads stay; on a phone shows last year beside the forecast', async () => {
@@ -452,11 +496,21 @@ describe('the explorer in Chromium', () => {
       'date,"Atlanta, GA","Houston, TX",Unemployment Rate (UNRATE)',
     );
     const picture = (await saved('SVG')).toString();
-    expect(picture).to.contain('Atlanta, Houston, UNRATE').and.contain(FHFA_ATTRIBUTION).and.contain('2025-10-01');
+    expect(picture).to.contain('Atlanta, Houston, UNRATE').and.contain(FHFA_ATTRIBUTION).and.contain('up to 2025 Q4');
     expect(picture).not.to.contain('var(--');
     const png = await saved('PNG');
     expect(png.subarray(1, 4).toString()).to.equal('PNG');
     expect(png.readUInt32BE(16)).to.equal(2400);
+    const wide = (await page.evaluate(`(async () => {
+      const { textWidth, wrap } = await import('/explore/drawing.js');
+      const lines = wrap('House prices in New York-Jersey City-White Plains, '.repeat(4).trim(), 600, 25, 650);
+      return lines.map((line) => textWidth(line, 25, 650));
+    })()`)) as number[];
+    for (const width of wide) expect(width, 'a line of a title').to.be.at.most(600);
+    await page.getByRole('button', { name: 'Remove Unemployment Rate' }).click();
+    await until('!location.hash.includes("UNRATE")');
+    expect((await saved('SVG')).toString()).to.contain('>House prices: Atlanta, Houston<');
+    await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
     await page.getByRole('button', { name: 'Remove Houston, TX' }).click();
     await until('!location.hash.includes("26420")');
     await page.getByLabel('Add a market or a series').fill('detroit mi');
@@ -466,6 +520,25 @@ describe('the explorer in Chromium', () => {
     await page.getByText('Python', { exact: true }).click();
     const code = await page.locator('pre').first().innerText();
     expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
+  });
+
+  it('copies a link to what is shown: a list, and one figure of a view', async () => {
+    const { page } = browser;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (figure: number) => {
+      await page.getByRole('button', { name: 'Copy link' }).nth(figure).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      return (await page.evaluate('navigator.clipboard.readText()')) as string;
+    };
+    await view('markets?state=TX&sort=-last');
+    expect(await copied(0)).to.equal(page.url());
+    await view(`markets/${fixture.HOUSTON}?show=change`);
+    const link = await copied(1);
+    expect(link).to.match(/#\/markets\/26420\?show=change&figure=forecasts$/);
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.locator('#forecasts .plot svg').waitFor();
+    expect(await page.getByRole('radio', { name: 'Yearly change' }).isChecked()).to.equal(true);
   });
 
   it('begins a comparison with an example, which the first market that is added replaces', async () => {
@@ -512,6 +585,16 @@ describe('the explorer in Chromium', () => {
     );
     await figure.locator('.plot').press('Home');
     expect(await figure.locator('.readout').innerText()).to.equal('2025 Q3 · Index 300.10');
+    const [due] = (await app.get(`/markets/${fixture.HOUSTON}/forecast-track`)).json.data;
+    const past = page.locator('figure').nth(1);
+    await past.locator('.plot').press('Home');
+    const error = `Error ${due.error_pp > 0 ? '+' : ''}${due.error_pp.toFixed(2)} pp`;
+    expect(await past.locator('.readout').innerText())
+      .to.match(/^2025 Q4 · Came true /)
+      .and.contain(error);
+    expect(await past.locator('.values').innerText()).to.contain(error.slice(6));
+    await past.locator('.plot').press('End');
+    expect(await past.locator('.readout').innerText()).not.to.contain('Error');
   });
 
   it('offers each chart’s rows as a table, as CSV and as an API call without the key', async () => {
@@ -556,7 +639,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('Copied').waitFor();
     const copied = await page.evaluate('navigator.clipboard.readText()');
     expect(copied).to.match(
-      /^<iframe src="[^"]+\/explore\/embed#\/compare\?m=12060&amp;from=2025" title="Atlanta: [^"]+"/,
+      /^<iframe src="[^"]+\/explore\/embed#\/compare\?m=12060&amp;from=2025" title="House prices: Atlanta"/,
     );
     await page.goto(`${app.origin}/explore/embed${address}`);
     await page.locator('.plot svg').waitFor();
@@ -598,6 +681,43 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('.readout').first().textContent()).to.equal(
       `${year.group} · Model ${year.mae_pp.toFixed(2)} pp · Persistence ${year.benchmark_mae_pp.toFixed(2)} pp`,
     );
+  });
+
+  it('says periods as their cadence has them: quarters, months and days', async () => {
+    const { page } = browser;
+    const cells = async (table: number) =>
+      page.locator('table').nth(table).locator('tbody td.date:not(.wide)').allInnerTexts();
+    await view('status');
+    expect(await cells(1), 'status').to.include.members(['2025 Q4']);
+    await view('series');
+    expect(await cells(0), 'series').to.include.members(['2025 Q4', '2025-11']);
+    await view('series/PAYEMS');
+    expect(await page.locator('.figures').innerText()).to.match(/2025-11$/m);
+  });
+
+  it('leaves names the room for two words at least, on a narrow screen too', async () => {
+    const { page } = browser;
+    for (const name of ['movers', 'status', 'series']) {
+      for (const width of [390, 768]) {
+        await page.setViewportSize({ width, height: 900 });
+        await view(name);
+        const narrow = await page
+          .locator('tbody th')
+          .last()
+          .evaluate((head) => head.getBoundingClientRect().width);
+        expect(narrow, `${name} at ${width} pixels`).to.be.at.least(140);
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await view('markets');
+    await page.locator('#notes p').waitFor();
+    const left = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((each) => Math.round(each.getBoundingClientRect().left));
+    expect(await left('#notes p'), 'the attribution').to.equal(await left('h1'));
+    await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   it('shows the sources’ freshness without a key', async () => {
@@ -733,6 +853,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     await page.getByRole('button', { name: 'Use this key' }).click();
     await page.getByText('410 markets').waitFor();
     expect(await page.locator('.map .metro').count()).to.equal(410);
+    expect(await page.locator('.facts').innerText()).to.match(/ · vintage of 2026-02-24$/);
     await page.getByRole('link', { name: /^Houston/ }).click();
     const figure = page.locator('figure').first();
     await figure.locator('.plot svg').waitFor();
@@ -751,6 +872,27 @@ describe('the explorer over FHFA’s index at full size', () => {
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
     expect(await page.locator('#synthetic').isVisible()).to.equal(false);
     expect(complaints).to.deep.equal([]);
+  });
+
+  it('finds what people type: a city with its state, a state’s code, a state’s name', async () => {
+    const { page } = browser;
+    await page.goto(`${new URL(url).origin}/explore?search#/markets`);
+    await page.getByText('410 markets').waitFor();
+    const found = async (query: string) => {
+      await page.getByLabel('Search markets').fill(query);
+      await page.getByText(/^\d+ of 410 markets$/).waitFor();
+      return page.locator('tbody th').allInnerTexts();
+    };
+    expect(await found('Houston, TX')).to.deep.equal(['Houston-Pasadena-The Woodlands, TX']);
+    expect(await found('New York, NY')).to.include('New York-Jersey City-White Plains, NY-NJ');
+    for (const [query, state] of [
+      ['NY', /, .*\bNY\b/],
+      ['texas', /, .*\bTX\b/],
+    ] as const) {
+      const names = await found(query);
+      expect(names, query).to.have.length.within(10, 30);
+      for (const name of names) expect(name, query).to.match(state);
+    }
   });
 
   it('offers the markets that a name may mean, and says how many movers there are', async () => {

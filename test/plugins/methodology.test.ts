@@ -86,7 +86,9 @@ describe('the methodology in Chromium', () => {
       await page.goto(`${app.origin}/docs/${name}`);
       await page.waitForSelector('main h1');
       const written = await readFile(join(packageRoot, `docs/${name}.md`), 'utf8');
-      const blocks = [...written.matchAll(/^```.*\n([\s\S]*?)\n```$/gm)].map(([, code]) => code);
+      const blocks = [...written.matchAll(/^```.*\n([\s\S]*?)\n```$/gm)].map(([, code]) =>
+        code!.replaceAll('http://127.0.0.1:8080', app.origin),
+      );
       expect(blocks).to.have.length.above(0);
       expect(await page.locator('main pre').allTextContents()).to.deep.equal(blocks);
       const shown = await page.locator('main :is(p, li, td, th, h2)').allTextContents();
@@ -100,6 +102,10 @@ describe('the methodology in Chromium', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);
       expect(await accessibilityFaults(page)).to.deep.equal([]);
       await page.setViewportSize({ width: 1280, height: 900 });
+      const broken = await page.evaluate(`[...document.querySelectorAll('td code')]
+        .filter((code) => code.getClientRects().length > 1 && /^[\\w=,?&]+$/.test(code.textContent))
+        .map((code) => code.textContent)`);
+      expect(broken, 'codes over two lines where there is room').to.deep.equal([]);
     });
   }
 

@@ -14,17 +14,20 @@ const PAPER = { width: 680, height: 180 };
  * The values at a date, for the box beside the pointer and for screen readers.
  * @param {ChartOptions} options @param {number} index
  */
-const valuesAt = ({ lines, band, valueText }, index) => {
+const valuesAt = ({ lines, band, told, valueText }, index) => {
   const values = lines.flatMap(({ label, values, color, dashed }) => {
     const value = values[index];
     return typeof value === 'number' ? [{ label, text: valueText(value), value, color, dashed }] : [];
   });
   const [low, high] = [band?.lower[index], band?.upper[index]];
-  const range =
-    band && typeof low === 'number' && typeof high === 'number'
-      ? { label: band.label, text: `${valueText(low)} to ${valueText(high)}` }
-      : undefined;
-  return { values, range };
+  const value = told?.values[index];
+  const beside = [
+    ...(band && typeof low === 'number' && typeof high === 'number'
+      ? [{ label: band.label, text: `${valueText(low)} to ${valueText(high)}` }]
+      : []),
+    ...(told && typeof value === 'number' ? [{ label: told.label, text: told.text(value) }] : []),
+  ];
+  return { values, beside };
 };
 
 /** What a frame leaves for the plot, so that all of the page fits into it. @param {HTMLElement} host */
@@ -67,12 +70,11 @@ export const chart = (options, signal) => {
     if (!drawn) return;
     at = index;
     const date = `${dates[index]}`;
-    const { values, range } = valuesAt(options, index);
+    const { values, beside } = valuesAt(options, index);
     readout.textContent = [
       dateText(date),
-      ...values.map(({ label, text }) => `${label} ${text}`),
-      ...(range ? [`${range.label} ${range.text}`] : []),
-      ...(values.length === 0 && !range ? ['no value'] : []),
+      ...[...values, ...beside].map(({ label, text }) => `${label} ${text}`),
+      ...(values.length === 0 && beside.length === 0 ? ['no value'] : []),
     ].join(' · ');
     const { plot, x, y } = drawn;
     const place = x(date);
@@ -101,14 +103,14 @@ export const chart = (options, signal) => {
           );
           return h('div', {}, dot, h('span', {}, label), h('b', {}, text));
         }),
-      ...(range ? [h('div', {}, h('i'), h('span', {}, range.label), h('b', {}, range.text))] : []),
-      ...(values.length === 0 && !range ? [h('div', {}, 'No value was published.')] : []),
+      ...beside.map(({ label, text }) => h('div', {}, h('i'), h('span', {}, label), h('b', {}, text))),
+      ...(values.length === 0 && beside.length === 0 ? [h('div', {}, 'No value was published.')] : []),
     );
     box.hidden = false;
     const scale = host.clientWidth / drawn.svg.viewBox.baseVal.width;
     const left = place * scale;
-    const beside = left + 14 + box.offsetWidth <= host.clientWidth ? left + 14 : left - 14 - box.offsetWidth;
-    box.style.left = `${Math.max(0, beside)}px`;
+    const right = left + 14 + box.offsetWidth <= host.clientWidth ? left + 14 : left - 14 - box.offsetWidth;
+    box.style.left = `${Math.max(0, right)}px`;
   };
 
   const nearest = (/** @type {number} */ clientX) => {

@@ -27,6 +27,8 @@
  * @property {(date: string) => string} dateText
  * @property {(value: number) => string} valueText
  * @property {string | undefined} [from] earliest date to show
+ * @property {{ label: string, values: readonly (number | null)[], text: (value: number) => string }} [told] is read with
+ *   the lines' values, and not drawn
  *
  * @typedef {object} Drawing
  * @property {SVGSVGElement} svg
@@ -68,13 +70,13 @@ export const textWidth = (text, size = FONT, weight = 400) => {
   return ruler.measureText(text).width;
 };
 
-/** @param {string} text @param {number} width in pixels @param {number} [size] @returns {string[]} lines */
-export const wrap = (text, width, size = FONT) => {
+/** @param {string} text @param {number} width in pixels @param {number} [size] @param {number} [weight] @returns {string[]} lines */
+export const wrap = (text, width, size = FONT, weight = 400) => {
   /** @type {string[]} */
   const lines = [];
   for (const word of text.split(' ')) {
     const longer = `${lines.at(-1) ?? ''} ${word}`.trim();
-    if (lines.length > 0 && textWidth(longer, size) <= width) lines[lines.length - 1] = longer;
+    if (lines.length > 0 && textWidth(longer, size, weight) <= width) lines[lines.length - 1] = longer;
     else lines.push(word);
   }
   return lines;

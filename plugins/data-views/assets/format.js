@@ -27,6 +27,13 @@ export const share = (value) => `${number(value * 100, 1)}%`;
 /** @param {string} date `YYYY-MM-DD` */
 export const quarter = (date) => `${date.slice(0, 4)} Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 
+/** @param {string | null} date the first day of a period, in UTC @param {string} cadence of its series */
+export const period = (date, cadence) => {
+  if (date === null) return DASH;
+  if (cadence === 'quarterly') return quarter(date);
+  return cadence === 'monthly' ? date.slice(0, 7) : cadence === 'annual' ? date.slice(0, 4) : day(date);
+};
+
 /** @param {string | null} time a date or timestamp, in UTC */
 export const day = (time) => (time === null ? DASH : time.slice(0, 10));
 

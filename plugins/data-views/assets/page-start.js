@@ -3,6 +3,12 @@ import { setKey } from './api.js';
 import { find } from './dom.js';
 
 export const startPage = () => {
+  // A sheet of paper says which service it comes from, and which view.
+  const paper = document.querySelector('.on-paper');
+  const owner = paper?.textContent ?? '';
+  addEventListener('beforeprint', () => {
+    if (paper) paper.textContent = `${owner} · ${location.href}`;
+  });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
   // The address after # is the view's, so that the browser's own jump would leave it.
   document.querySelector('.skip')?.addEventListener('click', (event) => {

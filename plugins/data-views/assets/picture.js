@@ -41,7 +41,7 @@ export const pictureOf = ({ title, options, credits }) => {
   });
   root.append(svg('rect', { width: WIDTH, height: HEIGHT, fill: paint('page') }));
   let y = MARGIN;
-  for (const line of wrap(title, inner, 27)) {
+  for (const line of wrap(title, inner, 25, 650)) {
     root.append(svg('text', { x: MARGIN, y: y + 18, 'font-size': 25, 'font-weight': 650, fill: paint('text') }, line));
     y += 32;
   }

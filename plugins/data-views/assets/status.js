@@ -4,7 +4,7 @@ import { badge } from './badge.js';
 import { ageLine } from './bars.js';
 import { find, h } from './dom.js';
 import { dataTools } from './figure.js';
-import { day, span } from './format.js';
+import { day, period, span } from './format.js';
 import { dataTable } from './table.js';
 
 /**
@@ -28,9 +28,15 @@ const sourceColumns = (titles) => [
     label: 'Source',
     cell: ({ id }) => (titles.has(id) ? [id, h('small', { class: 'muted' }, `${titles.get(id)}`)] : id),
     value: ({ id }) => id,
+    name: 'named',
   },
   { label: 'State', cell: ({ state }) => badge(state), value: ({ state }) => state },
-  { label: 'Newest period', cell: (row) => day(row.latest_period), value: (row) => row.latest_period, name: 'date' },
+  {
+    label: 'Newest period',
+    cell: (row) => period(row.latest_period, row.cadence),
+    value: (row) => row.latest_period,
+    name: 'date',
+  },
   { label: 'Age', cell: (row) => span(row.age_seconds), value: (row) => row.age_seconds, numeric: true },
   {
     label: 'Late, stale',

@@ -1,5 +1,6 @@
 /** The catalogue of series, asked once: its notes carry the attributions that belong with the numbers. */
 import { getJson } from './api.js';
+import { period } from './format.js';
 
 /**
  * @typedef {{ series_id: string, title: string, kind: string, cadence: string, source: string, units: string,
@@ -51,5 +52,5 @@ export const titlesOf = async () => {
 export const HPI = 'metro_hpi';
 
 /** Where a series comes from, for a picture that leaves the page. @param {Series} series */
-export const creditOf = ({ source, title, observation_end, last_updated }) =>
-  `${source}: ${title}, up to ${observation_end ?? 'nothing yet'}${last_updated ? `, as of ${last_updated.slice(0, 10)}` : ''}`;
+export const creditOf = ({ source, title, cadence, observation_end, last_updated }) =>
+  `${source}: ${title}, up to ${observation_end ? period(observation_end, cadence) : 'nothing yet'}${last_updated ? `, as of ${last_updated.slice(0, 10)}` : ''}`;

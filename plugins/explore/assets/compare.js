@@ -207,7 +207,7 @@ export const compareView = async (_parameters, signal, query) => {
     figure.replaceChildren(
       chartFigure({
         title: some.map(({ short }) => short).join(', '),
-        note: `${made.unit}. Monthly and daily series are means of quarters.`,
+        note: `${made.unit}.${chosen.s.length > 0 ? ' Monthly and daily series are means of quarters.' : ''}`,
         chart: place,
         sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
         remark: calls.remark,
@@ -217,7 +217,8 @@ export const compareView = async (_parameters, signal, query) => {
           text: () => csvOf(rowsOf(/** @type {import('./drawing.js').ChartOptions} */ (options))),
         },
         picture: {
-          title: `${some.map(({ short }) => short).join(', ')}: ${made.unit}`,
+          // Its unit stands above its axis.
+          title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${some.map(({ short }) => short).join(', ')}`,
           file: 'comparison',
           options: () => /** @type {import('./drawing.js').ChartOptions} */ (options),
           credits: () => [

@@ -72,7 +72,6 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
     show === 'rebased' && 'the start at 100',
     show === 'nation' && 'yearly changes, those of the nation, and the difference',
     show === 'change' && inReal && 'the yearly change of the real values',
-    inReal && show === 'rebased' && 'the prices’ base (the API’s are of 1982-84)',
     s.length > 0 && 'means of quarters',
   ].filter(Boolean);
   return {

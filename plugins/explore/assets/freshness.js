@@ -1,5 +1,5 @@
 /** Says of a view's data that it is older than its cadence allows. */
-import { quarter } from './format.js';
+import { period } from './format.js';
 
 /**
  * @typedef {{ id: string, cadence: string, state: string, latest_period: string | null, age_seconds: number | null,
@@ -19,7 +19,8 @@ export const overdue = (sources, generatedAt, ids) =>
     .flatMap(({ id, cadence, latest_period: latest, age_seconds: age, late_after_seconds: late }) => {
       if (latest === null || age === null) return [];
       const due = new Date(Date.parse(generatedAt) + (late - age) * 1000).toLocaleDateString('en-US', MONTHS);
-      const last = cadence === 'quarterly' ? quarter(latest) : cadence === 'daily' ? latest : latest.slice(0, 7);
-      return [`${ids.length > 1 ? `${id}: data` : 'Data'} up to ${last}; an update was due in ${due}.`];
+      return [
+        `${ids.length > 1 ? `${id}: data` : 'Data'} up to ${period(latest, cadence)}; an update was due in ${due}.`,
+      ];
     })
     .join(' ');

@@ -1,5 +1,5 @@
 /** The start page: a map of all markets and the list beside it, at any run of the model. */
-import { keepInAddress } from './address.js';
+import { addressOf, keepInAddress } from './address.js';
 import { getJson } from './api.js';
 import { badge } from './badge.js';
 import { HPI, seriesOf } from './catalog.js';
@@ -335,7 +335,11 @@ export const marketsView = async (_parameters, signal, query) => {
             q !== '' && outside > 0
               ? `${outside} found, outside of the other filters: choose less, or `
               : 'No market has all of this. Ask for less, or ',
-            h('a', { href: '#/markets' }, 'clear the filters'),
+            h(
+              'a',
+              { href: addressOf(['markets'], outside > 0 ? new URLSearchParams({ q }) : undefined) },
+              'clear the filters',
+            ),
             '.',
           ]
         : [shown.length === rows.length ? `${rows.length} markets` : `${shown.length} of ${rows.length} markets`]),

@@ -19,11 +19,12 @@ const TARGET = '/movers?limit=50';
 
 /** @param {number} most @returns {import('./table.js').Column<Mover>[]} */
 const columns = (most) => [
-  { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name },
+  { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name, name: 'named' },
   { label: 'Change', cell: ({ delta_pp }) => points(delta_pp), value: ({ delta_pp }) => delta_pp, numeric: true },
   {
     label: 'Down or up',
     cell: ({ delta_pp }) => bar(delta_pp, { least: -most, most, color: delta_pp < 0 ? 'fall-2' : 'rise-4' }),
+    name: 'wide',
   },
   { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
   {

@@ -6,7 +6,7 @@ import { catalog, creditOf, HPI } from './catalog.js';
 import { chart, lastYears, spanChoice } from './chart.js';
 import { h } from './dom.js';
 import { chartFigure, dataTools } from './figure.js';
-import { day, exact } from './format.js';
+import { day, exact, period } from './format.js';
 import { recessionsOf } from './index-data.js';
 import { latestOf } from './latest.js';
 import { keyFigures } from './market.js';
@@ -23,6 +23,7 @@ const COLUMNS = [
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
+    name: 'named',
   },
   {
     label: 'Identifier',
@@ -33,7 +34,12 @@ const COLUMNS = [
   { label: 'Cadence', cell: ({ cadence }) => cadence, value: ({ cadence }) => cadence },
   { label: 'Units', cell: ({ units }) => units, value: ({ units }) => units, name: 'wide' },
   { label: 'Source', cell: ({ source }) => source, value: ({ source }) => source, name: 'wide' },
-  { label: 'Newest', cell: (row) => day(row.observation_end), value: (row) => row.observation_end, name: 'date' },
+  {
+    label: 'Newest',
+    cell: (row) => period(row.observation_end, row.cadence),
+    value: (row) => row.observation_end,
+    name: 'date',
+  },
 ];
 
 /** @type {import('./router.js').Route} */
@@ -134,7 +140,7 @@ const oneSeries = async (id, signal, query) => {
       ),
       keyFigures([
         ['Newest value', last ? exact(last.value) : '–'],
-        ['Of', last ? day(last.period_start) : '–'],
+        ['Of', last ? period(last.period_start, one.cadence) : '–'],
         ['Cadence', one.cadence],
         ['Source', one.source],
       ]),

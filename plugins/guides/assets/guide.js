@@ -37,7 +37,9 @@ export const showGuide = async (figures = () => h('div')) => {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetch(new URL('guide.md', import.meta.url))).text();
-  const elements = blocksOf(markdown, addressOf).map((block) =>
+  // Documents call a service at its default address; the page knows that of its own.
+  const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin);
+  const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),
   );
   for (const heading of elements) {
