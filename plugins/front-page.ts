@@ -25,9 +25,11 @@ const linksOf = ({ routes, mounts, basePath, service }: MountContext): Link[] =>
   const pages = mounts
     .filter(({ contentSecurityPolicy }) => contentSecurityPolicy !== undefined)
     .map(({ path, summary }) => ({ rel: 'service-doc' as const, href: path, title: summary }));
+  const isGuide = ({ href }: Link) => pages.some((page) => href.startsWith(`${page.href}/`));
+  const guidesLast = [...pages.filter((page) => !isGuide(page)), ...pages.filter(isGuide)];
   const { termsOfService } = service;
   const terms = { rel: 'terms-of-service' as const, href: termsOfService ?? '', title: 'Terms of service' };
-  return [...pages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
+  return [...guidesLast, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
 
 const STYLE =

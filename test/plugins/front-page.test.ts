@@ -26,12 +26,12 @@ describe('GET /', () => {
       expect(headers['vary']).to.include('Accept');
       expect(json).to.deep.include({ title: 'A & <B>', version: '1.0.0', summary: 'All of it.' });
       expect(json.links.map(({ rel, href }: { rel: string; href: string }) => [rel, href])).to.deep.equal([
+        ['service-doc', '/docs'],
+        ['service-doc', '/explore'],
         ['service-doc', '/docs/calling'],
         ['service-doc', '/docs/vintages'],
         ['service-doc', '/docs/csv'],
         ['service-doc', '/docs/methodology'],
-        ['service-doc', '/docs'],
-        ['service-doc', '/explore'],
         ['status', '/api/v1/status'],
         ['service-desc', '/api/v1/openapi.json'],
         ['terms-of-service', 'https://example.com/terms'],

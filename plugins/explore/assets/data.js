@@ -92,10 +92,10 @@ export const dataView = async (_parameters, signal) => {
         'p',
         {},
         snapshot ? `Snapshot ${snapshot.version}. ` : '',
-        'Each download is one call with your key; its size is told once it is there. In a program, follow the calls below.',
+        'Each download is one call with your key, and shows its size when it is complete. Programs make the calls below.',
       ),
       dataTable({
-        caption: 'Collections, whole.',
+        caption: 'Each download has all rows of its collection.',
         rows,
         columns: /** @type {import('./table.js').Column<Collection>[]} */ ([
           { label: 'Collection', cell: ({ about }) => about },
