@@ -6,7 +6,13 @@ import { createProgress } from '../../cli/progress.js';
 
 const stream = (isTTY: boolean) => {
   const through = Object.assign(new PassThrough(), { isTTY, columns: 80, cursorTo() {}, clearLine() {} });
-  return { through, text: () => (through.read() as Buffer | null)?.toString() ?? '' };
+  const text = () => {
+    let all = '';
+    // From Node 26 on, a call of `read()` returns one chunk.
+    for (let chunk = through.read(); chunk !== null; chunk = through.read()) all += chunk;
+    return all;
+  };
+  return { through, text };
 };
 
 describe('cli/progress', () => {

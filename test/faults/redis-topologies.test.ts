@@ -162,7 +162,7 @@ describe('on a Redis Cluster of three', () => {
   });
 
   it('a node that dies and comes back: local windows meanwhile, and all of it is counted afterwards', async () => {
-    const limiters = [createLimiter(await connectCluster()), createLimiter(await connectCluster())];
+    const limiters = [createLimiter(await connectCluster(250)), createLimiter(await connectCluster(250))];
     const subject = 'key:orphan';
     const { key, slot } = await placeOf(subject);
     const owner = nodes[nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3))] as ClusterNode;
@@ -192,7 +192,8 @@ describe('behind Redis Sentinel', () => {
 
   it('the primary dies under load: nothing is refused, no wait is long, and the new primary knows what passed', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes };
-    const connections = [await connect({ sentinel }), await connect({ sentinel })];
+    // Longer than a busy machine pauses: a reply that is late would be an outage of its own.
+    const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);
     const subject = 'key:failover';
     const limit = 10_000;

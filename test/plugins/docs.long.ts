@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Locator } from 'playwright-core';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
+import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
 import { HOUSTON } from '../support/fixture.js';
 import { request } from '../support/http-client.js';
 import { findPythonPackage } from '../support/python-package.js';
@@ -223,7 +223,7 @@ describe('the reference page', () => {
     for (const [query, first] of expected) {
       await browser.page.locator('#search').fill(query);
       await browser.page.keyboard.press('Enter');
-      expect(new URL(browser.page.url()).hash, query).to.equal(first);
+      expect(new URL(await addressOf(browser.page)).hash, query).to.equal(first);
     }
   });
 
@@ -247,7 +247,7 @@ describe('the reference page', () => {
     await page.locator('#found', { hasText: 'Formulas' }).waitFor();
     await page.keyboard.press('Enter');
     await page.locator('h2#formulas').waitFor();
-    expect(new URL(page.url()).pathname).to.equal('/docs/csv');
+    expect(new URL(await addressOf(page)).pathname).to.equal('/docs/csv');
     // The views of other pages, by what their links say.
     await open();
     await page.locator('#search').fill('parquet');
@@ -267,7 +267,7 @@ describe('the reference page', () => {
     for (const operationId of ['listMarkets', 'getOpenApi']) {
       expect(await sectionOf(operationId).locator('pre').first().innerText()).to.match(/^library\(httr2\)/);
     }
-    expect(page.url()).to.contain('lang=r');
+    expect(await addressOf(page)).to.contain('lang=r');
     await open();
     expect(await sectionOf('getMarket').locator('pre').first().innerText()).to.match(/^library\(httr2\)/);
     await open('', '&lang=curl');
@@ -293,7 +293,7 @@ describe('the reference page', () => {
     await panel.locator('summary').click();
     const headers = await panel.locator('dl').innerText();
     expect(headers).to.contain(response.headers.etag).and.contain('Snapshot-Version').and.contain('fixture-1');
-    expect(page.url()).not.to.contain(app.key);
+    expect(await addressOf(page)).not.to.contain(app.key);
     expect(await section.innerText()).not.to.contain(app.key);
     expect(browser.complaints).to.deep.equal([]);
   });
@@ -308,7 +308,7 @@ describe('the reference page', () => {
     await section.getByRole('button', { name: 'Send' }).click();
     await section.getByText('404 Not Found').waitFor();
     await section.locator('.advice a').click();
-    expect(new URL(browser.page.url()).hash).to.equal('#/errors/market_not_found');
+    expect(new URL(await addressOf(browser.page)).hash).to.equal('#/errors/market_not_found');
   });
 
   it('shows the response as CSV where that is chosen', async () => {

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { type App, createApp } from '../../app/create-app.js';
 import { loadConfig } from '../../app/load-config.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
+import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
 import { runProcess } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { needSharedData } from '../support/shared-data.js';
@@ -244,7 +244,7 @@ describe('the explorer’s charts over all series and twenty markets', () => {
       const houston = await middleOf('.map [data-cbsa="26420"]');
       await session.send('Input.synthesizeTapGesture', houston);
       expect(await page.locator('.place .readout').textContent()).to.match(/^Houston/);
-      expect(page.url()).to.match(/#\/markets$/);
+      expect(await addressOf(page)).to.match(/#\/markets$/);
       await session.send('Input.synthesizeTapGesture', houston);
       await page.getByRole('heading', { level: 1, name: /^Houston/ }).waitFor();
     } finally {

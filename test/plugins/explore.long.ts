@@ -10,7 +10,14 @@ import type { Document } from '../../core/contracts/dataset.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import type { Market } from '../../metro/collections.js';
 import { FHFA_ATTRIBUTION } from '../../metro/import/documents.js';
-import { accessibilityFaults, BROWSED, holdFirst, openBrowser, type TestBrowser } from '../support/browser.js';
+import {
+  accessibilityFaults,
+  addressOf,
+  BROWSED,
+  holdFirst,
+  openBrowser,
+  type TestBrowser,
+} from '../support/browser.js';
 import { runProcess } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
@@ -132,7 +139,7 @@ describe('the explorer in Chromium', () => {
     await heading('Markets').waitFor();
     await page.reload();
     await heading('Markets').waitFor();
-    expect(page.url()).not.to.contain(app.key);
+    expect(await addressOf(page)).not.to.contain(app.key);
     expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).to.equal('{}');
     expect(complaints).to.deep.equal([]);
   });
@@ -200,11 +207,11 @@ describe('the explorer in Chromium', () => {
     await page.getByRole('button', { name: 'Last year' }).click();
     await page.getByLabel('Run of the model').press('ArrowLeft');
     await until('location.hash.includes("run=4")');
-    const address = page.url();
+    const address = await addressOf(page);
     expect(address).to.contain('#/markets?q=a&state=GA&colour=grade&sort=-last&run=4');
     await page.reload();
     await page.waitForSelector('main:not([aria-busy]) h1');
-    expect(page.url()).to.equal(address);
+    expect(await addressOf(page)).to.equal(address);
     expect(await page.getByLabel('Search markets').inputValue()).to.equal('a');
     expect(await page.locator('tbody th').allInnerTexts()).to.deep.equal(['Atlanta, GA']);
     expect(await page.locator('tbody td').first().innerText()).to.contain('+4.25%');
@@ -213,12 +220,12 @@ describe('the explorer in Chromium', () => {
     await heading('Atlanta, GA').waitFor();
     await page.getByText('Yearly change').click();
     await page.getByText('20 years').click();
-    expect(page.url()).to.match(/#\/markets\/12060\?show=change&years=20$/);
+    expect(await addressOf(page)).to.match(/#\/markets\/12060\?show=change&years=20$/);
     await page.evaluate('scrollTo(0, 300)');
     await until('history.state?.top === 300');
     await page.goBack();
     await heading('Markets').waitFor();
-    expect(page.url()).to.equal(address);
+    expect(await addressOf(page)).to.equal(address);
     await page.goForward();
     await heading('Atlanta, GA').waitFor();
     await until('scrollY === 300');
@@ -374,7 +381,7 @@ describe('the explorer in Chromium', () => {
     expect(paper.red).to.equal(255);
     expect(paper.ink).to.be.below(80);
     expect(paper.buttons).to.equal(0);
-    expect(paper.owner, 'where the sheet comes from').to.contain(page.url());
+    expect(paper.owner, 'where the sheet comes from').to.contain(await addressOf(page));
     for (const excess of paper.wide) expect(excess).to.be.at.most(0);
   });
 
@@ -531,7 +538,7 @@ describe('the explorer in Chromium', () => {
       return (await page.evaluate('navigator.clipboard.readText()')) as string;
     };
     await view('markets?state=TX&sort=-last');
-    expect(await copied(0)).to.equal(page.url());
+    expect(await copied(0)).to.equal(await addressOf(page));
     await view(`markets/${fixture.HOUSTON}?show=change`);
     const link = await copied(1);
     expect(link).to.match(/#\/markets\/26420\?show=change&figure=forecasts$/);
@@ -550,7 +557,7 @@ describe('the explorer in Chromium', () => {
       await page.keyboard.press('Enter');
     }
     await page.locator('.chips li').nth(1).waitFor();
-    expect(page.url()).to.contain('m=19820,26420');
+    expect(await addressOf(page)).to.contain('m=19820,26420');
     expect(await page.locator('.chips li').count()).to.equal(2);
   });
 
@@ -813,7 +820,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to the content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).to.equal('main');
-    expect(page.url()).to.match(/#\/markets$/);
+    expect(await addressOf(page)).to.match(/#\/markets$/);
   });
 });
 
@@ -907,7 +914,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     ]);
     await offered.getByText('ME').click();
     await page.getByRole('button', { name: 'Remove Portland' }).waitFor();
-    expect(page.url()).to.contain('m=26420,38860');
+    expect(await addressOf(page)).to.contain('m=26420,38860');
     expect(await offered.count()).to.equal(0);
     await page.goto(`${new URL(url).origin}/explore?again#/movers`);
     await page.getByText('The 50 largest changes among the 12-month forecasts of 410 markets').waitFor();

@@ -100,6 +100,9 @@ export const accessibilityFaults = async (page: Page): Promise<string[]> => {
   });
 };
 
+/** The address as the page itself has it: `page.url()` learns of a new one some time later. */
+export const addressOf = (page: Page): Promise<string> => page.evaluate<string>('location.href');
+
 /**
  * Keeps the first call of a page to such an address waiting.
  * @returns `asked`, when it was made; `release` lets it go on, and waits until the page may have shown its response

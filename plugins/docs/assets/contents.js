@@ -75,7 +75,13 @@ export const followReading = () => {
     link?.setAttribute('aria-current', 'location');
     if (link) reveal(nav, link);
     clearTimeout(naming);
-    if (!first) naming = setTimeout(name, 300);
+    const { hash } = location;
+    naming = first
+      ? undefined
+      : setTimeout(() => {
+          // Not over a place that a link or the search has named since, and that has yet to be scrolled to.
+          if (location.hash === hash) name();
+        }, 300);
   };
   let asked = false;
   addEventListener(

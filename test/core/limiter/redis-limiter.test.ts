@@ -257,7 +257,8 @@ describe('RedisLimiter', () => {
         seconds.add(Math.floor(performance.now() / 1000));
       }
       assert.isAtMost(promises, 5 + 5 * seconds.size);
-      assert.isAtMost((await calls()) - before, promises + 2);
+      // Each second brings a few more: what is given back, and the question whether Redis has lost data.
+      assert.isAtMost((await calls()) - before, promises + 2 + 5 * seconds.size);
     });
 
     it('a caller of ten requests in each second’s worth of its window asks Redis for less than every other one', async () => {
