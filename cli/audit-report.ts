@@ -1,7 +1,27 @@
-/** What `keys audit --verify` shows. */
+/** What `keys audit` and `snapshots audit` have in common: their options, and what `--verify` shows. */
+import type { Command } from 'commander';
 import type { AuditVerification } from '../core/contracts/audit.js';
 import { OperatorError } from '../core/errors.js';
+import { jsonOption } from './options.js';
 import { note, print, printJson } from './output.js';
+
+export interface AuditOptions {
+  readonly verify?: boolean;
+  readonly expect?: string;
+}
+
+/** @param what that the audit is of */
+export const addAuditOptions = (command: Command, what: string): Command =>
+  command
+    .option(
+      '--verify',
+      `check instead that no entry is missing or changed, and that they tell of the ${what} as they are`,
+    )
+    .option('--expect <hash>', 'with --verify: the hash of the newest entry that an earlier check told')
+    .option(...jsonOption);
+
+/** `--expect` is of a verification alone. */
+export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
 /**
  * @param what that the audit is of

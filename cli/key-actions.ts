@@ -51,11 +51,12 @@ const checkName = (name: string): string => {
   return name;
 };
 
-const checkTier = (tier: string, tiers: readonly string[]): string => {
+/** @param what it was given as */
+const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
   throw new UsageError(
-    `--tier: keys of the tier "${tier}" would be refused; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
+    `${what}: keys of the tier "${tier}" would be refused; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
   );
 };
 
@@ -159,8 +160,13 @@ export const rotateKey = async (
  * could use the other key with the old limit.
  * @param limit requests per minute, or `default` for the configured one
  */
-export const limitKey = async (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> => {
-  const limit_per_minute = limit === 'default' ? null : parseLimit(limit);
+/** Changes a key and those that share its limit. @throws OperatorError for one that is no longer in force */
+const changeSharing = async (
+  store: KeyStore,
+  id: string,
+  changes: Pick<KeyChange, 'limit_per_minute' | 'tier'>,
+  now: number,
+): Promise<ShownKey> => {
   const records = await store.list();
   const record = records.find((each) => each.id === id);
   if (record && !isInForce(record, now)) {
@@ -169,9 +175,21 @@ export const limitKey = async (store: KeyStore, id: string, limit: string, now: 
   }
   const family = ({ id: own, shares_limit_of }: KeyRecord): string => shares_limit_of ?? own;
   const others = record ? records.filter((each) => each.id !== id && family(each) === family(record)) : [];
-  for (const other of others) if (isInForce(other, now)) await change(store, other.id, { limit_per_minute });
-  return change(store, id, { limit_per_minute });
+  for (const other of others) if (isInForce(other, now)) await change(store, other.id, changes);
+  return change(store, id, changes);
 };
+
+export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
+  changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
+
+/** @param tiers those that are entitled */
+export const moveKey = (
+  store: KeyStore,
+  id: string,
+  tier: string,
+  tiers: readonly string[],
+  now: number,
+): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
 /** What a key has used, with those that it shares its limit with. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {

@@ -1,4 +1,4 @@
-/** `metro-forecast keys`: creates, lists, rotates, revokes and limits API keys, and shows what was changed. */
+/** `metro-forecast keys`: creates, lists, rotates, revokes and limits API keys, moves them to other tiers, and shows what was changed. */
 import type { Command } from 'commander';
 import { loadConfig } from '../app/load-config.js';
 import { type OpenedKeyStore, openKeyStore } from '../app/open-stores.js';
@@ -7,13 +7,14 @@ import { tierNames } from '../core/config/tiers.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import { KeyStoreError, LimiterUnavailable, OperatorError } from '../core/errors.js';
 import { missingPeppers, Peppers } from '../core/keys/key.js';
-import { reportVerification } from './audit-report.js';
+import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from './audit-report.js';
 import {
   auditOf,
   createKeyRecord,
   type KeyRules,
   limitKey,
   listKeys,
+  moveKey,
   type NewKey,
   revokeKey,
   rotateKey,
@@ -69,6 +70,12 @@ const report = (key: ShownKey, { json }: CommonOptions, sentence: string): void 
   if (json) printJson(key);
   else note(`${key.id} ("${key.name}") ${sentence}`);
 };
+
+/** A key's own limit goes before its tier's, which may surprise who has changed the tier. */
+const ownLimit = ({ id, limit_per_minute }: ShownKey): string =>
+  limit_per_minute === null
+    ? ''
+    : ` Its own limit of ${limit_per_minute} a minute stays; "keys limit ${id} default" takes the tier's.`;
 
 const help = (example: string): string => `\nExample:\n  $ ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
@@ -158,6 +165,22 @@ export const register = (program: Command): void => {
     );
 
   keys
+    .command('tier')
+    .description(
+      "change a key's tier, and so its limit, quotas and endpoints; running services follow within 5 seconds",
+    )
+    .argument('<id>', 'as "keys list" shows it')
+    .argument('<tier>', 'one of auth.tiers')
+    .option(...jsonOption)
+    .addHelpText('after', help('metro-forecast -c my.json keys tier key_4fJ8kQ2mXw pro'))
+    .action((id: string, tier: string, _: unknown, command: Command) =>
+      withStore(command, async (store, { tiers }, options) => {
+        const key = await moveKey(store, id, tier, tiers, Date.now());
+        report(key, options, `is of the tier "${key.tier}".${ownLimit(key)}`);
+      }),
+    );
+
+  keys
     .command('usage')
     .description('show how many requests keys have sent today and this month, in UTC; or one key, by the day')
     .argument('[id]', 'as "keys list" shows it')
@@ -172,19 +195,15 @@ export const register = (program: Command): void => {
       }),
     );
 
-  keys
-    .command('audit')
+  addAuditOptions(keys.command('audit'), 'keys')
     .description('list what was changed, when and by whom, the oldest change first')
     .argument('[id]', 'of one key alone, as "keys list" shows it')
-    .option('--verify', 'check instead that no entry is missing or changed, and that they tell of the keys as they are')
-    .option('--expect <hash>', 'with --verify: the hash of the newest entry that an earlier check told')
-    .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys audit --verify'))
-    .action((id: string | undefined, { verify, expect }: { verify?: boolean; expect?: string }, command: Command) =>
-      withStore(command, async (store, _auth, { json }) => {
-        if (verify || expect !== undefined) {
+    .action((id: string | undefined, options: AuditOptions, command: Command) =>
+      withStore(command, async (store, _rules, { json }) => {
+        if (isVerification(options)) {
           if (id !== undefined) throw new UsageError('--verify checks the audit of all keys: leave the id out.');
-          return reportVerification(await verifyAudit(store, expect), 'keys', json);
+          return reportVerification(await verifyAudit(store, options.expect), 'keys', json);
         }
         const entries = await auditOf(store, id);
         if (json) return printJson(entries);

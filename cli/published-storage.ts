@@ -5,8 +5,8 @@ import type { StorageAdapter } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
 import { commandLogger } from './output.js';
 
-type Able = Pick<StorageAdapter, 'publish' | 'versions'>;
-const WHAT = { publish: 'cannot publish', versions: 'keeps no versions' } as const;
+type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
+const WHAT = { publish: 'cannot publish', versions: 'keeps no versions', audit: 'keeps no audit' } as const;
 
 /**
  * Runs `task` on the opened storage of a config, and closes it.

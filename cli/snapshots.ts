@@ -1,9 +1,11 @@
 /** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
 import type { Command } from 'commander';
 import type { OpenedStorage } from '../app/open-stores.js';
+import type { DataAuditEntry } from '../core/contracts/audit.js';
 import type { Versions } from '../core/contracts/storage.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { nearest } from '../core/validation/nearest.js';
+import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from './audit-report.js';
 import { type CommonOptions, jsonOption, parseCount } from './options.js';
 import { note, print, printJson, table } from './output.js';
 import { whatServicesDo, withPublishedStorage } from './published-storage.js';
@@ -59,6 +61,30 @@ const prune = (keep: number, command: Command) =>
     return print(deleted.length === 0 ? 'There was nothing to delete.' : `Deleted: ${deleted.join(', ')}.`);
   });
 
+const formatAudit = (entries: readonly DataAuditEntry[]): string =>
+  table([
+    ['TIME', 'ACTION', 'VERSION', 'REPLACES', 'BY', 'FROM'],
+    ...entries.map(({ time, action, version, replaces, by, host }) => [
+      time,
+      action,
+      version,
+      replaces ?? '-',
+      by,
+      host ?? '-',
+    ]),
+  ]);
+
+const audit = (options: AuditOptions, command: Command) => {
+  const { config, json } = command.optsWithGlobals<CommonOptions>();
+  return withPublishedStorage(config, 'audit', async (kept) => {
+    if (isVerification(options)) return reportVerification(await kept.verify(options.expect), 'data', json);
+    const entries = await kept.list();
+    if (json) return printJson(entries);
+    if (entries.length > 0) return print(formatAudit(entries));
+    return note('No publication has been recorded.');
+  });
+};
+
 const help = (example: string): string =>
   `\nExample:\n  $ metro-forecast --config replicas.json snapshots ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
@@ -99,4 +125,9 @@ Exit codes: ${EXIT_CODES}.`,
     .option(...jsonOption)
     .addHelpText('after', help('prune --keep 5'))
     .action(({ keep }: { keep: number }, command: Command) => prune(keep, command));
+
+  addAuditOptions(snapshots.command('audit'), 'data')
+    .description('list what was published, activated and deleted, when and by whom, the oldest change first')
+    .addHelpText('after', help('audit --verify'))
+    .action((options: AuditOptions, command: Command) => audit(options, command));
 };

@@ -25,6 +25,7 @@
  * a reference over generated queries and datasets besides, and shows the smallest that differs.
  */
 import type { AdapterUnderTest } from './adapter-under-test.js';
+import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
 import { describeFind } from './find.js';
 import { allCollections, allRows, allRowsWithCrowd, datasetOf, FIRST, FIRST_CREATED, type Rows } from './fixture.js';
@@ -76,6 +77,7 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     describeHandingOver(target);
     describePublishing(target);
     describeVersions(target);
+    describeAudit(target);
     describeGeneratedDatasets(target);
     describeInstances(target);
     describeOtherProcess(target, this.file);

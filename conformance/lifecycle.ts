@@ -41,9 +41,17 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   it(
     'the adapter can do what its capabilities say, and nothing else',
     withInstance(target, async ({ adapter }) => {
-      const able = { publish: adapter.publish !== undefined, versions: adapter.versions !== undefined };
-      const { publish, versions } = target.capabilities;
-      sameValue(able, { publish, versions }, 'publish() and versions where the capabilities declare them');
+      const able = {
+        publish: adapter.publish !== undefined,
+        versions: adapter.versions !== undefined,
+        audit: adapter.audit !== undefined,
+      };
+      const { publish, versions, audit = false } = target.capabilities;
+      sameValue(
+        able,
+        { publish, versions, audit },
+        'publish(), versions and audit where the capabilities declare them',
+      );
     }),
   );
 

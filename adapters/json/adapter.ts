@@ -1,6 +1,7 @@
 /** The JSON adapter: serves a dataset directory from memory, and takes over each new version of it. */
 import { readdir } from 'node:fs/promises';
 import { LruMap } from '../../core/cache/lru-map.js';
+import type { DataAudit } from '../../core/contracts/audit.js';
 import type {
   AdapterContext,
   Dataset,
@@ -11,6 +12,7 @@ import type {
 import { StorageError } from '../../core/errors.js';
 import { type IndexedDataset, indexedSnapshot } from '../../core/storage/indexed-collection.js';
 import { publicationTime } from '../../core/storage/publishing.js';
+import { directoryAudit } from './data-audit.js';
 import { type Loaded, load, stampOf } from './load.js';
 import { type JsonOptions, POLL_MS } from './options.js';
 import { publishInto } from './publish.js';
@@ -22,6 +24,7 @@ interface Current extends IndexedDataset {
 }
 
 export class JsonAdapter implements StorageAdapter {
+  readonly audit: DataAudit;
   readonly #path: string;
   readonly #pollMs: number;
   readonly #context: AdapterContext;
@@ -49,6 +52,7 @@ export class JsonAdapter implements StorageAdapter {
     this.#path = context.resolvePath(path);
     this.#pollMs = pollMs;
     this.#context = context;
+    this.audit = directoryAudit(this.#path, context.logger);
   }
 
   async open(): Promise<void> {
@@ -84,7 +88,7 @@ export class JsonAdapter implements StorageAdapter {
     this.#publishing = true;
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
-      await publishInto(this.#path, dataset, this.#context.collections, { ...options, signal });
+      await publishInto(this.#path, dataset, this.#context, { ...options, signal });
       await this.#poll();
     } catch (error) {
       this.#assertOpen();

@@ -8,7 +8,7 @@ const json: AdapterModule<JsonOptions> = {
   kind: 'adapter',
   name: 'json',
   version: packageVersion,
-  capabilities: { publish: true, versions: false, durable: true, follows: true },
+  capabilities: { publish: true, versions: false, durable: true, follows: true, audit: true },
   options: jsonOptions,
   create: (options, context) => new JsonAdapter(options, context),
 };

@@ -1,10 +1,11 @@
 /** Publishes a dataset into a directory. */
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { AdapterContext, Dataset, PublishOptions } from '../../core/contracts/storage.js';
 import { DatasetCheck } from '../../core/dataset/dataset-check.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { readable } from '../../core/storage/publishing.js';
+import { recordPublication } from './data-audit.js';
 
 /** Hands a collection's rows on, each checked in passing. */
 async function* checked(check: DatasetCheck, name: string, batches: AsyncIterable<readonly Document[]>) {
@@ -24,7 +25,7 @@ async function* checked(check: DatasetCheck, name: string, batches: AsyncIterabl
 export const publishInto = async (
   path: string,
   dataset: Dataset,
-  collections: ReadonlyMap<string, Collection>,
+  { collections, clock }: Pick<AdapterContext, 'collections' | 'clock'>,
   { onProgress, signal }: PublishOptions,
 ): Promise<void> => {
   const check = new DatasetCheck(collections, dataset.manifest);
@@ -37,7 +38,10 @@ export const publishInto = async (
   try {
     await writeDirectory(path, dataset.manifest, Object.fromEntries(batches), {
       signal,
-      beforeCommit: assertValid,
+      async beforeCommit(previous) {
+        assertValid();
+        await recordPublication(path, dataset.manifest.version, previous, clock);
+      },
       onProgress: (progress) => onProgress?.({ ...progress, total: undefined }),
     });
   } catch (error) {

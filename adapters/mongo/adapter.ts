@@ -1,4 +1,5 @@
 /** The MongoDB adapter: combines its parts, opens and closes them. */
+import type { DataAudit } from '../../core/contracts/audit.js';
 import type {
   AdapterContext,
   Dataset,
@@ -10,6 +11,7 @@ import { StorageError } from '../../core/errors.js';
 import { Catalog, type Publication } from './catalog.js';
 import { Connection } from './connection.js';
 import { CurrentVersion } from './current-version.js';
+import { mongoDataAudit } from './data-audit.js';
 import { forWriting, type MongoOptions } from './options.js';
 import { publish } from './publish.js';
 import { MongoSnapshot } from './snapshot.js';
@@ -18,6 +20,7 @@ import { MongoVersions } from './versions.js';
 
 export class MongoAdapter implements StorageAdapter {
   readonly versions: MongoVersions;
+  readonly audit: DataAudit = mongoDataAudit((work) => this.#write(work));
   readonly #options: MongoOptions;
   readonly #context: AdapterContext;
   readonly #connection: Connection;

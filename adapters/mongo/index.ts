@@ -8,7 +8,7 @@ const mongo: AdapterModule<Given<MongoOptions>> = {
   kind: 'adapter',
   name: 'mongo',
   version: packageVersion,
-  capabilities: { publish: true, versions: true, durable: true, follows: true },
+  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true },
   options: mongoOptions,
   create: (options, context) => new MongoAdapter(withDefaults<MongoOptions>(mongoOptions, options), context),
 };

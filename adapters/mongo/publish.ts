@@ -9,6 +9,7 @@ import { publicationTime } from '../../core/storage/publishing.js';
 import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { type Content, type ContentTarget, verifyContent, writeContent } from './content.js';
+import { audited } from './data-audit.js';
 import { ordersOf } from './layout.js';
 import { sweep } from './sweep.js';
 import { expireReplicas, type VersionDocument } from './version-locks.js';
@@ -82,17 +83,22 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
   await sweep(connection, catalog);
 };
 
-/** Commits. If the server's response is lost, the catalog shows whether the commit succeeded. */
-const commit = async (catalog: Catalog, owner: string, publication: Publication, locked: CatalogDocument) => {
+/**
+ * Whether the pointer was moved, and not by somebody else. If the server's response is lost, the catalog shows whether
+ * the commit succeeded.
+ */
+const commit = async (
+  catalog: Catalog,
+  owner: string,
+  publication: Publication,
+  locked: CatalogDocument,
+): Promise<boolean> => {
   try {
-    if (await catalog.commit(owner, publication, locked.current)) return;
+    return await catalog.commit(owner, publication, locked.current);
   } catch (error) {
-    if ((await catalog.read()).versions.some(({ id }) => id === publication.id)) return;
+    if ((await catalog.read()).versions.some(({ id }) => id === publication.id)) return true;
     throw error;
   }
-  throw conflict(
-    `Version ${publication.version} was not published: another publisher took over, or another version was activated meanwhile.`,
-  );
 };
 
 /**
@@ -145,7 +151,15 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
 
     assertGoingOn();
     const publishedAt = publicationTime(manifest, locked.moves.at(-1)?.publishedAt, clock);
-    await commit(catalog, owner, { id, version: manifest.version, publishedAt }, locked);
+    const { version } = manifest;
+    const replaces = locked.current?.version ?? null;
+    const isPublished = await audited(connection, clock, { action: 'publish', version, replaces }, () =>
+      commit(catalog, owner, { id, version, publishedAt }, locked),
+    );
+    if (isPublished) return;
+    throw conflict(
+      `Version ${version} was not published: another publisher took over, or another version was activated meanwhile.`,
+    );
   } catch (error) {
     await abandon(connection, catalog, owner).catch((err: unknown) => {
       logger.warn({ err }, 'what this publication wrote is left to the next one to remove');

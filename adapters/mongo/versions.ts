@@ -6,6 +6,7 @@ import { momentAfter } from '../../core/storage/publishing.js';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';
+import { audited } from './data-audit.js';
 import { sweep } from './sweep.js';
 import { type LockedVersion, type LockedVersions, lockedIds } from './version-locks.js';
 
@@ -55,7 +56,11 @@ export class MongoVersions implements Versions {
       }
       if (target.id === current?.id) return;
       const publishedAt = momentAfter(moves.at(-1)?.publishedAt ?? new Date(0), this.#context.clock);
-      if (await catalog.activate({ ...target, publishedAt }, current)) return;
+      const entry = { action: 'activate', version, replaces: current?.version ?? null } as const;
+      const isActive = await audited(connection, this.#context.clock, entry, () =>
+        catalog.activate({ ...target, publishedAt }, current),
+      );
+      if (isActive) return;
       throw new StorageError('conflict', 'Another version was published, activated or pruned meanwhile. Look again.');
     });
   }
@@ -69,7 +74,9 @@ export class MongoVersions implements Versions {
       const held = await lockedIds(connection);
       const deleted: string[] = [];
       for (const { id, version } of newestFirst(versions).slice(keep)) {
-        if (id !== current?.id && !held.has(id) && (await catalog.remove(id))) deleted.push(version);
+        if (id === current?.id || held.has(id)) continue;
+        const entry = { action: 'prune', version } as const;
+        if (await audited(connection, this.#context.clock, entry, () => catalog.remove(id))) deleted.push(version);
       }
       await sweep(connection, catalog);
       return deleted;

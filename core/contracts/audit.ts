@@ -27,3 +27,26 @@ export interface AuditVerification {
   /** Where entries are missing or not as they were written, or what they tell is not what is there. */
   readonly faults: readonly string[];
 }
+
+/** The audit's entry for one change of what a store publishes. */
+export interface DataAuditEntry extends AuditEntry {
+  /** `prune`: deleted. */
+  readonly action: 'publish' | 'activate' | 'prune';
+  readonly version: string;
+  /** The version that was the current one before. Null: there was none. Absent: `prune`, which changes no pointer. */
+  readonly replaces?: string | null;
+}
+
+/** What a store tells of its own changes. */
+export interface DataAudit {
+  /**
+   * Publications, activations and deletions that were made, the oldest first. An entry is written before its change is
+   * made, so that every change has one; if the store fails in between, there is an entry of a change that was not made.
+   */
+  list(): Promise<readonly DataAuditEntry[]>;
+  /**
+   * Whether the audit is complete and unchanged, and agrees with what the store has.
+   * @param expected the hash of an entry that must be there
+   */
+  verify(expected?: string): Promise<AuditVerification>;
+}

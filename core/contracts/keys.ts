@@ -30,7 +30,7 @@ export interface KeyAuditEntry extends AuditEntry {
    * `rotate`: made as another key's successor. `change`: of anything that has no word of its own. `edit` and `remove`:
    * by hand, found by the process that `by` and `host` name; who did it is not known.
    */
-  readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'expire' | 'change' | 'edit' | 'remove';
+  readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   /** The key's id. */
   readonly key: string;
   /** Of a new key, or one whose hash was edited: a digest of its hash, which shows whether that was changed since. */

@@ -1,4 +1,5 @@
 /** The storage contract: everything the framework asks of a store. It names no dataset. */
+import type { DataAudit } from './audit.js';
 import type { Collection, Document, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Logger } from './runtime.js';
@@ -67,6 +68,8 @@ export interface StorageAdapter {
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /** With the capability `versions`: lists what has been published, and goes back to it. */
   readonly versions?: Versions;
+  /** With the capability `audit`: who published, activated and deleted what. */
+  readonly audit?: DataAudit;
 }
 
 /** What an adapter can do, as data: users read it and the conformance suite obeys it. */
@@ -79,6 +82,8 @@ export interface Capabilities {
   readonly durable?: boolean;
   /** Whether an open adapter notices within seconds what another one publishes or activates. Default: true. */
   readonly follows?: boolean;
+  /** Whether it keeps an audit. Default: false. */
+  readonly audit?: boolean;
 }
 
 /** A whole dataset on its way into a store: its manifest, and each collection in key order. */

@@ -23,8 +23,11 @@ export interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
   /** Once aborted, nothing is changed any more, unless the manifest has been replaced already. */
   readonly signal?: AbortSignal | undefined;
-  /** Runs when all rows are written. If it throws, nothing has changed. */
-  readonly beforeCommit?: (() => void | Promise<void>) | undefined;
+  /**
+   * Runs when all rows are written, with the version that is to be replaced. If it throws, nothing has changed. Nobody
+   * else writes meanwhile.
+   */
+  readonly beforeCommit?: ((previous: string | null) => void | Promise<void>) | undefined;
 }
 
 /** Files that this module makes: others are none of its business. */
@@ -100,12 +103,12 @@ const replace = async (
         onProgress?.({ collection: name, written: rows });
       });
     }
-    await beforeCommit?.();
-    assertWanted();
     const files: Record<string, CollectionFile> = { ...previous?.collections };
     for (const [name, { file, rows, sha256 }] of Object.entries(written)) files[name] = { file, rows, sha256 };
     next = { ...descriptionOf(manifest), collections: files };
     assertOwnVersion(path, next, previous);
+    await beforeCommit?.(previous?.version ?? null);
+    assertWanted();
     await writeFileAtomic(join(path, MANIFEST_FILE), `${JSON.stringify(next, null, 2)}\n`, { beforeCommit: confirm });
   } catch (error) {
     for (const { file, isNew } of Object.values(written)) {

@@ -43,6 +43,7 @@ const actionOf = (
   if (changes['revoked_at'] && after.revoked_at !== null) return 'revoke';
   const fields = Object.keys(changes).join();
   if (fields === 'limit_per_minute') return 'limit';
+  if (fields === 'tier') return 'tier';
   return fields === 'expires_at' ? 'expire' : 'change';
 };
 

@@ -110,7 +110,7 @@ describe('metro-forecast completion', () => {
       ['forecast', 'data', '--model', ''],
       ['--config', 'keys', 'snapshots', ''],
     );
-    expect(ofValues).to.deep.equal([['FILES'], models, ['list', 'activate', 'prune']]);
+    expect(ofValues).to.deep.equal([['FILES'], models, ['list', 'activate', 'prune', 'audit']]);
   });
 
   it('describes every command to zsh', async () => {

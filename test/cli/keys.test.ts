@@ -101,6 +101,28 @@ describe('metro-forecast keys', () => {
     expect((await done('rotate', id)).stderr).to.match(/Its successor is key_\w+, which ends \S+Z as it was to; keep/);
   });
 
+  it('tier moves all keys that share one limit, keeps a limit of their own, and says so', async () => {
+    const first = await create('--name', 'T', '--tier', 'partner');
+    const { created: second } = JSON.parse((await done('rotate', first.id, '--json')).stdout);
+    const moved = await done('tier', second.id, 'enterprise');
+    expect(moved.stderr).to.equal(`${second.id} ("T") is of the tier "enterprise".\n`);
+    const listed: { id: string; tier: string }[] = JSON.parse((await done('list', '--json')).stdout);
+    for (const { id } of [first, second]) expect(listed.find((key) => key.id === id)?.tier).to.equal('enterprise');
+    const [, change] = JSON.parse((await done('audit', second.id, '--json')).stdout);
+    expect(change).to.deep.include({
+      action: 'tier',
+      changes: { tier: { from: 'partner', to: 'enterprise' } },
+    });
+    await done('limit', second.id, '7');
+    expect((await done('tier', second.id, 'partner')).stderr).to.contain(
+      `Its own limit of 7 a minute stays; "keys limit ${second.id} default" takes the tier's.`,
+    );
+    expect(await refused('tier', second.id, 'partnr')).to.contain('did you mean "partner"?');
+    expect(await refused('tier', 'key_none', 'partner')).to.contain('There is no key with the id key_none');
+    await done('revoke', second.id);
+    expect(await refused('tier', second.id, 'enterprise')).to.contain(`${second.id} is revoked`);
+  });
+
   it('limit refuses a key that may send nothing', async () => {
     const { id } = await create('--name', 'L');
     await done('revoke', id);

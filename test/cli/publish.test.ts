@@ -1,6 +1,6 @@
 /** `metro-forecast publish` and `metro-forecast snapshots`, on MongoDB. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
@@ -167,6 +167,75 @@ describe('metro-forecast publish and snapshots', () => {
       ['third', false],
       [version, true],
     ]);
+  });
+
+  it('snapshots audit lists who published, activated and deleted what, and verifies it', async () => {
+    const { version } = await json('publish', data);
+    await done('publish', data);
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    await refused('snapshots', 'activate', 'third');
+    await done('snapshots', 'activate', version);
+    await done('publish', await another('third', '2124-02-01T00:00:00Z'));
+    await done('snapshots', 'prune', '--keep', '1');
+    const { username } = userInfo();
+    const { stdout } = await done('snapshots', 'audit');
+    expect(stdout).to.match(
+      new RegExp(
+        `^TIME +ACTION +VERSION +REPLACES +BY +FROM\n\\S+Z +publish +${version} +- +${username}.*\n` +
+          `\\S+Z +publish +second +${version} .*\n\\S+Z +activate +${version} +second .*\n` +
+          `\\S+Z +publish +third +${version} .*\n\\S+Z +prune +second +- .*\n\\S+Z +prune +${version} +- .*\n$`,
+      ),
+    );
+    const entries = await json('snapshots', 'audit');
+    expect(entries.map(({ action }: { action: string }) => action)).to.deep.equal([
+      'publish',
+      'publish',
+      'activate',
+      'publish',
+      'prune',
+      'prune',
+    ]);
+    expect((await done('snapshots', 'audit', '--verify')).stdout).to.equal(
+      `The audit of data is whole: 6 chained entries. The newest has the hash ${entries[5].hash}.\n`,
+    );
+    expect(await refused('snapshots', 'audit', '--expect', 'f'.repeat(64))).to.contain('no entry has the hash ffff');
+    const client = new MongoClient(uri);
+    await client
+      .db(database)
+      .collection('catalog')
+      .updateOne({}, { $set: { 'current.version': 'by-hand' } });
+    expect(await refused('snapshots', 'audit', '--verify')).to.contain(
+      'no entry tells how "by-hand" became the current version',
+    );
+    await client.db(database).collection<{ _id: number }>('data_audit').deleteOne({ _id: 2 });
+    await client.close();
+    expect(await refused('snapshots', 'audit', '--verify')).to.contain('entry 3 does not follow the entry before it');
+  });
+
+  it('snapshots audit is of a directory too, and finds that it was written by other means', async () => {
+    const served = join(folder, 'served');
+    await mkdir(served);
+    await writeConfig({ use: 'json', options: { path: served } });
+    expect((await done('snapshots', 'audit')).stderr).to.contain('No publication has been recorded.\n');
+    const { version } = await json('publish', data);
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    const [, { replaces, action, hash }] = await json('snapshots', 'audit');
+    expect({ replaces, action }).to.deep.equal({ replaces: version, action: 'publish' });
+    expect((await done('snapshots', 'audit', '--verify', '--expect', hash)).stdout).to.contain('is whole: 2 chained');
+    await cp(await another('third', '2124-02-01T00:00:00Z'), served, { recursive: true });
+    expect(await refused('snapshots', 'audit', '--verify')).to.contain('how "third" became the current version');
+    expect(await refused('snapshots')).to.contain('keeps no versions');
+  });
+
+  it('publish DIR says that nothing has changed where the audit cannot be written', async () => {
+    const served = join(folder, 'served');
+    await mkdir(join(served, '.audit.ndjson'), { recursive: true });
+    await writeConfig({ use: 'json', options: { path: served } });
+    const { error } = await run('publish', data);
+    expect(String(error))
+      .to.contain('Nothing has changed: the audit')
+      .and.to.contain('.audit.ndjson cannot be written');
+    expect(await readdir(served)).to.deep.equal(['.audit.ndjson']);
   });
 
   it('snapshots activate refuses a version that is not there, and suggests the nearest', async () => {

@@ -1,6 +1,7 @@
 /** Proves that the conformance suite finds each fault by the rule that it breaks, and finds none where none is. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
+import { auditRules, auditWithoutFault } from './faults/audits.js';
 import { brokenAdapters, classes, triedOften } from './faults/index.js';
 import { itFailsByItsRules } from './it-fails-by-its-rules.js';
 import { runSuite } from './run-suite.js';
@@ -10,6 +11,11 @@ describe('the conformance suite', () => {
     for (const [name, faults] of Object.entries(classes)) expect(faults.length, name).to.be.at.least(3);
     expect(brokenAdapters.filter(({ sqlite }) => sqlite)).to.have.length.of.at.least(30);
     expect(new Set(brokenAdapters.map(({ that }) => that)).size).to.equal(brokenAdapters.length);
+  });
+
+  it('passes an adapter whose audit has no fault', async () => {
+    const { failed } = await runSuite(targetOf('audits', auditWithoutFault), auditRules);
+    expect([...failed.keys()]).to.deep.equal([]);
   });
 
   for (const adapter of triedOften) itFailsByItsRules(adapter);

@@ -1,4 +1,5 @@
 /** Adapters broken on purpose, by the class of what is wrong: what that is, and which rules of the suite must say so. */
+import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
 import { documentFaults } from './documents.js';
@@ -24,6 +25,7 @@ export const classes = {
   lifecycle: lifecycleFaults,
   publishing: publishingFaults,
   versions: versionFaults,
+  audits: auditFaults,
   holders: holderFaults,
   times: timeFaults,
   manifests: manifestFaults,

@@ -11,7 +11,7 @@ import { countedIn, fieldOf, readWindow } from '../../support/limiter-window.js'
 import { redisForTests, type Server, startRedis, uniqueName } from '../../support/services.js';
 import { defineLimiterSuite } from './limiter-suite.js';
 
-const closers: (() => void)[] = [];
+const closers: (() => unknown)[] = [];
 
 /** A patient connection: these tests are about counting, and the machine may be busy. */
 const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
@@ -29,7 +29,7 @@ const create = (redis: RedisConnection, windowMs?: number, countsUsage = false) 
     logger: keptLogger(),
     ...(windowMs === undefined ? {} : { windowMs }),
   });
-  closers.push(() => void limiter.close());
+  closers.push(() => limiter.close());
   return limiter;
 };
 
@@ -39,9 +39,12 @@ const wait = async (ms: number): Promise<void> => {
   while (performance.now() < until) await delay(until - performance.now());
 };
 
-after(() => {
-  for (const close of closers.splice(0)) close();
-});
+/** Limiters before their connections. */
+const closeAll = async (): Promise<void> => {
+  for (const close of closers.splice(0).reverse()) await close();
+};
+
+after(closeAll);
 
 defineLimiterSuite('RedisLimiter', async () => {
   const { url } = await redisForTests();
@@ -71,6 +74,9 @@ describe('RedisLimiter', () => {
     server = await startRedis();
     admin = new Redis(server.url);
   });
+
+  // What a limiter does by itself would be counted among the calls of the next test.
+  afterEach(closeAll);
 
   after(async () => {
     admin.disconnect();
