@@ -1,0 +1,140 @@
+/** Quotas and usage over HTTP: three replicas behind nginx under load, that are replaced and lose sight of Redis. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import { writeVersions } from '../support/dataset-version.js';
+import { request } from '../support/http-client.js';
+import { type Answer, keepAsking, LoadClient } from '../support/load-client.js';
+import { untilKnown } from '../support/replica-state.js';
+import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
+import type { Server } from '../support/services.js';
+import { isPassed } from '../support/windows.js';
+import { assertOnlyPassedOrRefused, PATHS } from './limited-replicas.js';
+
+const QUOTA = 4000;
+const PER_SECOND = 100;
+const DAY_MS = 86_400_000;
+/** Longer than a test's load. */
+const TEST_MS = 90_000;
+const AWAY_MS = 4000;
+const TIERS = { enterprise: {}, counted: { requestsPerDay: QUOTA }, uncounted: {} };
+
+describe('quotas and usage of keys over three replicas behind nginx', function () {
+  this.timeout(180_000);
+  let service: Replicas;
+
+  before(async () => {
+    // A quota of a day that ends during a test would be two.
+    const left = DAY_MS - (Date.now() % DAY_MS);
+    if (left < 3 * TEST_MS) await delay(left);
+    const versions = await writeVersions([1]);
+    service = await startReplicas({
+      dataset: versions.directories[0] as string,
+      proxied: true,
+      env: { METRO__AUTH__TIERS: JSON.stringify(TIERS), METRO__LIMITS__REPLICAS: String(REPLICAS) },
+    }).finally(() => versions.remove());
+  });
+
+  after(() => service?.stop());
+
+  const createKey = async (tier: string): Promise<{ id: string; key: string; first: readonly Answer[] }> => {
+    const args = ['keys', 'create', '--name', tier, '--tier', tier, '--limit', '100000000', '--json'];
+    const { id, key } = JSON.parse(await service.command(...args));
+    return { id, key, first: await untilKnown(service, key) };
+  };
+
+  /** All that came back while `work` ran. */
+  const underLoad = async (key: string, work: () => Promise<void>): Promise<readonly Answer[]> => {
+    const client = new LoadClient(service.url, key, 32);
+    let next = 0;
+    const asking = keepAsking(client, PER_SECOND, () => PATHS[next++ % PATHS.length] as string);
+    try {
+      await work();
+    } finally {
+      await asking.stop();
+      client.close();
+    }
+    return asking.stop();
+  };
+
+  const replace = async (replica: Server, key: string): Promise<readonly Answer[]> => {
+    await replica.kill('SIGTERM');
+    await replica.restart();
+    return untilKnown({ ...service, replicas: [replica] }, key);
+  };
+
+  /** By the command line; refusals are told within a second. */
+  const usageOf = async (id: string): Promise<{ requests: number; refused: number }> => {
+    await delay(1500);
+    const [{ data }] = JSON.parse(await service.command('keys', 'usage', id, '--json'));
+    assert.lengthOf(data, 1);
+    return data[0];
+  };
+
+  const counts = (answers: readonly Answer[]) => {
+    assertOnlyPassedOrRefused(answers);
+    const requests = answers.filter(isPassed).length;
+    return { requests, refused: answers.length - requests };
+  };
+
+  it('a rolling restart under load: as many pass as the quota has, and usage tells each request once', async () => {
+    const { id, key, first } = await createKey('counted');
+    const more: Answer[] = [...first];
+    const answers = await underLoad(key, async () => {
+      for (const replica of service.replicas) more.push(...(await replace(replica, key)));
+      await delay((QUOTA / PER_SECOND) * 1000);
+    });
+    const { requests, refused } = counts([...answers, ...more]);
+    console.log(`      ${requests} passed, ${refused} refused`);
+    assert.equal(requests, QUOTA);
+    assert.isAbove(refused, 0);
+    const { body } = answers.findLast((answer) => !isPassed(answer))!;
+    assert.equal(JSON.parse(body).code, 'quota_exceeded');
+    assert.deepInclude(await usageOf(id), { requests: QUOTA, refused });
+  });
+
+  it('without a quota: usage tells each request once, however often replicas lose sight of Redis or are replaced', async () => {
+    const { id, key, first } = await createKey('uncounted');
+    const more: Answer[] = [...first];
+    const { redis } = service.proxies!;
+    const answers = await underLoad(key, async () => {
+      for (const replica of service.replicas) {
+        await delay(1000);
+        // Redis counts calls whose replies are lost.
+        redis.cutReplies();
+        await delay(AWAY_MS);
+        redis.mend();
+        await delay(3000);
+        more.push(...(await replace(replica, key)));
+      }
+    });
+    const { requests, refused } = counts([...answers, ...more]);
+    const used = await usageOf(id);
+    console.log(`      ${requests} passed, ${refused} refused; usage tells ${used.requests} and ${used.refused}`);
+    assert.deepInclude(used, { requests, refused });
+    // The caller's own view of the same.
+    const { json } = await request(`${service.url}/usage`, { headers: { Authorization: `Bearer ${key}` } });
+    assert.equal((json as { data: { requests: number }[] }).data[0]!.requests, requests + 1);
+  });
+
+  it('Redis frozen under load: no more pass than the stated bound, and usage tells them when it is back', async () => {
+    const { id, key, first } = await createKey('counted');
+    const answers = await underLoad(key, async () => {
+      await delay(3000);
+      await service.redis.freeze();
+      await delay(AWAY_MS);
+      await service.redis.resume();
+      await delay(4000);
+      await service.redis.freeze();
+      // Until each replica has used up its share.
+      await delay((QUOTA / PER_SECOND) * 1000);
+      await service.redis.resume();
+      await delay(4000);
+    });
+    const { requests } = counts([...first, ...answers]);
+    const bound = QUOTA + (REPLICAS - 1) * Math.floor(QUOTA / REPLICAS);
+    console.log(`      quota ${QUOTA}: ${requests} passed, ${bound} may`);
+    assert.isAtMost(requests, bound);
+    assert.isAbove(requests, QUOTA * 0.9);
+    assert.equal((await usageOf(id)).requests, requests);
+  });
+});
