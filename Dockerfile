@@ -27,7 +27,8 @@ COPY --from=build /app/docs docs
 # Nothing is written outside of /data, a volume for datasets and keys: the root may be read-only, and belongs to root.
 RUN install -d -o node -g node /data
 VOLUME /data
-USER node
+# The user "node" by its number, by which Kubernetes can tell that it is not root.
+USER 1000:1000
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s \
   CMD ["node", "cli/metro-forecast.js", "ready"]

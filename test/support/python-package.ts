@@ -1,7 +1,7 @@
 /** A Python that has a package: the machine's own, or one with a copy of the package fetched once, outside the repository. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Context } from 'mocha';
 import { cacheFolder } from './cache-folder.js';
@@ -19,7 +19,8 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   if (await has(process.env)) return process.env;
   const { stdout } = await run('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
   const folder = join(cacheFolder, `${name}-python${stdout.trim()}`);
-  const env = { ...process.env, PYTHONPATH: folder };
+  // Some bring a program of their own.
+  const env = { ...process.env, PYTHONPATH: folder, PATH: `${join(folder, 'bin')}${delimiter}${process.env['PATH']}` };
   if (await has(env)) return env;
   process.stderr.write(`Fetching ${name} with pip, for the tests ...\n`);
   await mkdir(cacheFolder, { recursive: true });
