@@ -6,18 +6,18 @@ import type { Builtins } from '../core/registry/load-module.js';
 
 // The cast is safe: options are checked against the module's own schema before `create` gets them.
 type Loader<T> = () => Promise<{ default: T }>;
-const any = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
+const withOptions = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
 
 export const adapters: Builtins<AdapterModule> = {
-  memory: any(() => import('../adapters/memory.js')),
-  json: any(() => import('../adapters/json/index.js')),
-  mongo: any(() => import('../adapters/mongo/index.js')),
+  memory: withOptions(() => import('../adapters/memory.js')),
+  json: withOptions(() => import('../adapters/json/index.js')),
+  mongo: withOptions(() => import('../adapters/mongo/index.js')),
 };
 
 export const keyStores: Builtins<KeyStoreModule> = {
-  memory: any(async () => ({ default: (await import('../core/keys/memory-key-store.js')).memoryKeyStore })),
-  file: any(async () => ({ default: (await import('../core/keys/file-key-store.js')).fileKeyStore })),
-  mongo: any(async () => ({ default: (await import('../adapters/mongo/key-store.js')).mongoKeyStore })),
+  memory: withOptions(async () => ({ default: (await import('../core/keys/memory-key-store.js')).memoryKeyStore })),
+  file: withOptions(async () => ({ default: (await import('../core/keys/file-key-store.js')).fileKeyStore })),
+  mongo: withOptions(async () => ({ default: (await import('../adapters/mongo/key-store.js')).mongoKeyStore })),
 };
 
 export const plugins: Builtins<Plugin> = {
@@ -26,11 +26,11 @@ export const plugins: Builtins<Plugin> = {
   observations: () => import('../plugins/observations.js'),
   signals: () => import('../plugins/signals.js'),
   vintages: () => import('../plugins/vintages.js'),
-  tables: any(() => import('../plugins/tables/index.js')),
+  tables: withOptions(() => import('../plugins/tables/index.js')),
   'table-pages': () => import('../plugins/table-pages/index.js'),
   status: () => import('../plugins/status.js'),
   docs: () => import('../plugins/docs/index.js'),
   explore: () => import('../plugins/explore/index.js'),
-  mcp: any(() => import('../plugins/mcp/index.js')),
-  opentelemetry: any(() => import('../plugins/opentelemetry/index.js')),
+  mcp: withOptions(() => import('../plugins/mcp/index.js')),
+  opentelemetry: withOptions(() => import('../plugins/opentelemetry/index.js')),
 };

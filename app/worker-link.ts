@@ -6,7 +6,7 @@ import type { DayUsage } from '../core/contracts/limiter.js';
 import { type Ask, type Grant, WorkerLimiter } from '../core/limiter/worker-limiter.js';
 
 /** Set by `Workers` only: `cluster.isWorker` is also true under a process manager. */
-export const WORKER_MARK = 'METRO_FORECAST_WORKER';
+export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 
 /** All workers run the configuration that the primary has read, also those that start when the file has changed. */
 export interface Assignment {
@@ -18,7 +18,7 @@ export interface Assignment {
 export type ToWorker =
   | { readonly kind: 'start'; readonly assignment: Assignment }
   | { readonly kind: 'granted'; readonly grants: readonly Grant[] }
-  | { readonly kind: 'used'; readonly question: number; readonly days: readonly DayUsage[] }
+  | { readonly kind: 'used'; readonly call: number; readonly days: readonly DayUsage[] }
   /** The worker replies with `metrics`. */
   | { readonly kind: 'measure'; readonly scrape: number }
   | { readonly kind: 'reload'; readonly loaded: LoadedConfig }
@@ -36,7 +36,7 @@ export type ToPrimary =
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
   /** Answered with `used`. */
-  | { readonly kind: 'usage'; readonly question: number; readonly subject: string };
+  | { readonly kind: 'usage'; readonly call: number; readonly subject: string };
 
 export interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
@@ -53,52 +53,52 @@ export interface PrimaryLink {
   release(): void;
 }
 
-export const isWorker = (): boolean => process.env[WORKER_MARK] !== undefined;
+export const isWorker = (): boolean => process.env[WORKER_VARIABLE] !== undefined;
 
 /** To be called once, by a worker. Signals are ignored: a terminal sends them to all processes, and the primary acts. */
 export const linkToPrimary = (): PrimaryLink => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
-  const told = new EventEmitter<{
+  const messages = new EventEmitter<{
     start: [Assignment];
     granted: [readonly Grant[]];
-    used: [question: number, days: readonly DayUsage[]];
+    used: [call: number, days: readonly DayUsage[]];
     measure: [scrape: number];
     reload: [LoadedConfig];
     stop: [delayMs: number];
   }>();
   process.on('message', (message: ToWorker) => {
-    if (message.kind === 'start') told.emit('start', message.assignment);
-    else if (message.kind === 'granted') told.emit('granted', message.grants);
-    else if (message.kind === 'used') told.emit('used', message.question, message.days);
-    else if (message.kind === 'measure') told.emit('measure', message.scrape);
-    else if (message.kind === 'reload') told.emit('reload', message.loaded);
-    else told.emit('stop', message.delayMs);
+    if (message.kind === 'start') messages.emit('start', message.assignment);
+    else if (message.kind === 'granted') messages.emit('granted', message.grants);
+    else if (message.kind === 'used') messages.emit('used', message.call, message.days);
+    else if (message.kind === 'measure') messages.emit('measure', message.scrape);
+    else if (message.kind === 'reload') messages.emit('reload', message.loaded);
+    else messages.emit('stop', message.delayMs);
   });
-  const questionsOpen = new Map<number, (days: readonly DayUsage[]) => void>();
-  let questions = 0;
-  told.on('used', (question, days) => {
-    questionsOpen.get(question)?.(days);
-    questionsOpen.delete(question);
+  const openCalls = new Map<number, (days: readonly DayUsage[]) => void>();
+  let calls = 0;
+  messages.on('used', (call, days) => {
+    openCalls.get(call)?.(days);
+    openCalls.delete(call);
   });
   // Errors of sending are ignored: when the primary has ended, `node:cluster` ends this worker.
   const tell = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   tell({ kind: 'ready' });
   const askUsage = (subject: string): Promise<readonly DayUsage[]> => {
-    const question = ++questions;
+    const call = ++calls;
     return new Promise((resolve) => {
-      questionsOpen.set(question, resolve);
-      tell({ kind: 'usage', question, subject });
+      openCalls.set(call, resolve);
+      tell({ kind: 'usage', call, subject });
     });
   };
   const limiter = new WorkerLimiter((asks) => {
     tell({ kind: 'ask', asks });
-    return new Promise((resolve) => told.once('granted', resolve));
+    return new Promise((resolve) => messages.once('granted', resolve));
   }, askUsage);
   return {
-    assignment: once(told, 'start').then(([assignment]) => assignment as Assignment),
-    stopped: once(told, 'stop').then(([delayMs]) => delayMs as number),
-    onMeasure: (read) => void told.on('measure', (scrape) => tell({ kind: 'metrics', scrape, page: read() })),
-    onReload: (listener) => void told.on('reload', listener),
+    assignment: once(messages, 'start').then(([assignment]) => assignment as Assignment),
+    stopped: once(messages, 'stop').then(([delayMs]) => delayMs as number),
+    onMeasure: (read) => void messages.on('measure', (scrape) => tell({ kind: 'metrics', scrape, page: read() })),
+    onReload: (listener) => void messages.on('reload', listener),
     limiter,
     listening: (at) => void tell({ kind: 'listening', listening: at }),
     release: () => process.channel?.unref(),

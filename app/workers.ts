@@ -7,7 +7,7 @@ import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
 import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
 import { grantAll } from '../core/limiter/worker-limiter.js';
-import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_MARK } from './worker-link.js';
+import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_VARIABLE } from './worker-link.js';
 import { mergePages } from './worker-metrics.js';
 
 /** A worker that ends sooner has a fault that the next one may share. */
@@ -131,7 +131,7 @@ export class Workers {
     // A port that the system chose is requested by its number only once no process uses it any more.
     if (this.#running.size === 0 && this.#port > 0) this.#assignment = onPort(this.#assignment, this.#port);
     const since = performance.now();
-    const worker = cluster.fork({ [WORKER_MARK]: '1' });
+    const worker = cluster.fork({ [WORKER_VARIABLE]: '1' });
     const number = this.#freeNumber();
     this.#running.set(worker, number);
     const assignment = this.#assignment;
@@ -140,8 +140,8 @@ export class Workers {
         if (message.kind === 'ask') {
           this.#tell(worker, { kind: 'granted', grants: grantAll(this.#limiter, message.asks) });
         } else if (message.kind === 'usage') {
-          const { question, subject } = message;
-          void this.#limiter.usage(subject).then((days) => this.#tell(worker, { kind: 'used', question, days }));
+          const { call, subject } = message;
+          void this.#limiter.usage(subject).then((days) => this.#tell(worker, { kind: 'used', call, days }));
         } else if (message.kind === 'metrics') this.#pages.emit('page', message.scrape, number, message.page);
         else if (message.kind === 'listening') resolve(message.listening);
         else {

@@ -58,14 +58,14 @@ const schemaReference = (folder: string): string => {
 const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
-  const fit = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
+  const fitting = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
   const starter = {
     ...embedded,
     $schema: schemaReference(dirname(path)),
     server: { host: '127.0.0.1', port: 8080 },
     adapter: { use: 'json', options: { path: dataset } },
-    plugins: fit?.plugins ?? embedded.plugins,
+    plugins: fitting?.plugins ?? embedded.plugins,
     auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
   };
   try {
@@ -73,14 +73,14 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   } catch (cause) {
     throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
-  const unread = fit?.unread ?? [];
+  const unserved = fitting?.unserved ?? [];
   print(
     [
       `${path} is written. It serves the dataset in ${data}. Next:`,
-      ...(fit ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
-      ...(unread.length > 0
+      ...(fitting ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
+      ...(unserved.length > 0
         ? [
-            `  for ${unread.join(', ')} name "tables" and "table-pages" in "plugins" (docs/own-csv.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
+            `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/own-csv.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
             '  say in "service" who the service is: its title, summary and contact',
           ]
         : []),

@@ -19,7 +19,7 @@ const CANDIDATES = [
 export interface FittingPlugins {
   readonly plugins: readonly string[];
   /** The dataset's collections that none of them serves. */
-  readonly unread: readonly string[];
+  readonly unserved: readonly string[];
 }
 
 /** A plugin fits where the dataset has its collections, the first row of each is one that it can read, and its needs fit. */
@@ -34,7 +34,7 @@ export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPl
     plugins.push(name);
     for (const collection of collections) read.add(collection.name);
   }
-  return { plugins, unread: Object.keys(opened.manifest.collections).filter((name) => !read.has(name)) };
+  return { plugins, unserved: Object.keys(opened.manifest.collections).filter((name) => !read.has(name)) };
 };
 
 const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirectory): Promise<boolean> => {

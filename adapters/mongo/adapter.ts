@@ -25,7 +25,7 @@ export class MongoAdapter implements StorageAdapter {
   readonly #context: AdapterContext;
   readonly #connection: Connection;
   readonly #catalog: Catalog;
-  readonly #held: LockedVersions;
+  readonly #locks: LockedVersions;
   readonly #current: CurrentVersion;
   /** Aborted by `close`. */
   readonly #life = new AbortController();
@@ -38,14 +38,14 @@ export class MongoAdapter implements StorageAdapter {
     this.#context = context;
     const connection = new Connection(options);
     const catalog = new Catalog(connection);
-    const held = new LockedVersions(connection, catalog, context, options.holdMs);
+    const locks = new LockedVersions(connection, catalog, context, options.holdMs);
     this.#connection = connection;
     this.#catalog = catalog;
-    this.#held = held;
-    this.#current = new CurrentVersion({ connection, catalog, held }, options, context);
+    this.#locks = locks;
+    this.#current = new CurrentVersion({ connection, catalog, locks }, options, context);
     this.versions = new MongoVersions({
       clock: context.clock,
-      held,
+      locks,
       current: this.#current,
       write: (work) => this.#write(work),
       snapshotOf: (version, publication) => this.#snapshotOf(version, publication),
@@ -72,8 +72,8 @@ export class MongoAdapter implements StorageAdapter {
 
   snapshot(): Snapshot {
     this.#assertOpen();
-    const { held, publication } = this.#current.served;
-    return this.#snapshotOf(this.#held.retain(held), publication);
+    const { locked, publication } = this.#current.served;
+    return this.#snapshotOf(this.#locks.retain(locked), publication);
   }
 
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
@@ -109,22 +109,22 @@ export class MongoAdapter implements StorageAdapter {
     }
   }
 
-  #snapshotOf(held: LockedVersion, publication: Publication): Snapshot {
+  #snapshotOf(locked: LockedVersion, publication: Publication): Snapshot {
     const context = {
       connection: this.#connection,
       collections: this.#context.collections,
-      held: this.#held,
+      locks: this.#locks,
       batchSize: this.#options.batchSize,
       assertOpen: () => this.#assertOpen(),
     };
-    return new MongoSnapshot(context, held, publication);
+    return new MongoSnapshot(context, locked, publication);
   }
 
   async #close(): Promise<void> {
     this.#life.abort();
     await Promise.allSettled(this.#writing);
     await this.#current.stop();
-    await this.#held.end();
+    await this.#locks.end();
     await this.#connection.close();
   }
 

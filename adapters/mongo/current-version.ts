@@ -12,7 +12,7 @@ const AWAY = 'The database cannot be reached.';
 const UNFIT = 'A new version was published for another config and is not served.';
 
 export interface Served {
-  readonly held: LockedVersion;
+  readonly locked: LockedVersion;
   readonly publication: Publication;
   /** Every move of the pointer up to this one, oldest first. */
   readonly moves: readonly Publication[];
@@ -23,7 +23,7 @@ const isSame = (a: Publication, b: Publication): boolean => a.id === b.id && +a.
 export class CurrentVersion {
   readonly #connection: Connection;
   readonly #catalog: Catalog;
-  readonly #held: LockedVersions;
+  readonly #locks: LockedVersions;
   readonly #options: MongoOptions;
   readonly #context: AdapterContext;
   readonly #poller: Poller;
@@ -34,13 +34,13 @@ export class CurrentVersion {
   #problem: string | undefined;
 
   constructor(
-    { connection, catalog, held }: { connection: Connection; catalog: Catalog; held: LockedVersions },
+    { connection, catalog, locks }: { connection: Connection; catalog: Catalog; locks: LockedVersions },
     options: MongoOptions,
     context: AdapterContext,
   ) {
     this.#connection = connection;
     this.#catalog = catalog;
-    this.#held = held;
+    this.#locks = locks;
     this.#options = options;
     this.#context = context;
     this.#poller = new Poller(options.pollMs, () => this.#poll());
@@ -82,7 +82,7 @@ export class CurrentVersion {
     try {
       await this.#connection.connect();
       const publication = await this.#catalog.current();
-      await this.#held.keep();
+      await this.#locks.keep();
       this.#say(publication && (await this.#follow(publication)));
     } catch (error) {
       this.#say(AWAY, error);
@@ -95,9 +95,9 @@ export class CurrentVersion {
     if (before && isSame(before.publication, publication)) return undefined;
     if (this.#refused === publication.id) return UNFIT;
     const { moves } = await this.#catalog.read();
-    let held: LockedVersion | undefined;
+    let locked: LockedVersion | undefined;
     try {
-      held = await this.#held.acquire(publication.id);
+      locked = await this.#locks.acquire(publication.id);
     } catch (error) {
       if (!(error instanceof StorageError && error.code === 'invalid_dataset')) throw error;
       this.#refused = publication.id;
@@ -105,13 +105,13 @@ export class CurrentVersion {
       return UNFIT;
     }
     // The version is gone already: the next poll finds its successor.
-    if (!held) return undefined;
+    if (!locked) return undefined;
     this.#served = {
-      held,
+      locked,
       publication,
       moves: moves.slice(0, moves.findIndex((move) => isSame(move, publication)) + 1),
     };
-    if (before) this.#held.release(before.held);
+    if (before) this.#locks.release(before.locked);
     this.#context.changed();
     return undefined;
   }

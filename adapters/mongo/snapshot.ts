@@ -11,7 +11,7 @@ import type { LockedVersion, LockedVersions } from './version-locks.js';
 export interface SnapshotContext {
   readonly connection: Connection;
   readonly collections: ReadonlyMap<string, Collection>;
-  readonly held: LockedVersions;
+  readonly locks: LockedVersions;
   readonly batchSize: number;
   /** Throws once the adapter is closed. */
   assertOpen(): void;
@@ -22,18 +22,18 @@ export class MongoSnapshot implements Snapshot {
   readonly publishedAt: Date;
   readonly manifest: Manifest;
   readonly #context: SnapshotContext;
-  readonly #held: LockedVersion;
+  readonly #locked: LockedVersion;
   /** The driver's handles, cached: making one costs half as much as a read. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
-  /** The caller has locked `held`; `release()` unlocks it. */
-  constructor(context: SnapshotContext, held: LockedVersion, { version, publishedAt }: Publication) {
+  /** The caller has locked the version; `release()` unlocks it. */
+  constructor(context: SnapshotContext, locked: LockedVersion, { version, publishedAt }: Publication) {
     this.version = version;
     this.publishedAt = publishedAt;
-    this.manifest = held.manifest;
+    this.manifest = locked.manifest;
     this.#context = context;
-    this.#held = held;
+    this.#locked = locked;
   }
 
   async get(name: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined> {
@@ -42,7 +42,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.assertOpen();
     try {
       const found = await connection.first(`read "${name}"`, this.#rows(name), filter, options, signal);
-      this.#context.held.assertReadable(this.#held);
+      this.#context.locks.assertReadable(this.#locked);
       return found?.d;
     } catch (error) {
       throw this.#failure(error);
@@ -58,11 +58,11 @@ export class MongoSnapshot implements Snapshot {
     const cursor = this.#rows(name).find(filter, options);
     try {
       for await (const batch of this.#context.connection.batches(`read "${name}"`, cursor, signal)) {
-        this.#context.held.assertReadable(this.#held);
+        this.#context.locks.assertReadable(this.#locked);
         yield batch.map(({ d }) => d);
       }
       // A collection that was dropped ends the cursor without an error.
-      this.#context.held.assertReadable(this.#held);
+      this.#context.locks.assertReadable(this.#locked);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -71,7 +71,7 @@ export class MongoSnapshot implements Snapshot {
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.#context.held.release(this.#held);
+    this.#context.locks.release(this.#locked);
   }
 
   /** Throws `closed` in place of an error that came because the adapter was closed meanwhile. */
@@ -83,7 +83,7 @@ export class MongoSnapshot implements Snapshot {
   #rows(name: string): MongoCollection<Row> {
     let handle = this.#handles.get(name);
     if (!handle) {
-      handle = this.#context.connection.readDb.collection<Row>(dataCollection(this.#held.id, name));
+      handle = this.#context.connection.readDb.collection<Row>(dataCollection(this.#locked.id, name));
       this.#handles.set(name, handle);
     }
     return handle;

@@ -36,7 +36,7 @@ const COLLECTION = 'replicas';
 /** The ids that some live replica has locked. */
 export const lockedIds = async (connection: Connection): Promise<ReadonlySet<number>> => {
   const live = { $expr: { $gt: ['$expires', '$$NOW'] } };
-  const replicas = await connection.run('read the holds', (db) =>
+  const replicas = await connection.run('read the locks', (db) =>
     db.collection<ReplicaDocument>(COLLECTION).find(live).toArray(),
   );
   return new Set(replicas.flatMap(({ holds }) => holds));
@@ -79,7 +79,7 @@ export class VersionLocks {
     const changed = ids.length !== this.#written.length || ids.some((id) => !this.#written.includes(id));
     if (!due && !changed) return;
     const startedAt = this.#clock.monotonic();
-    await this.#connection.run('write the holds', (db) =>
+    await this.#connection.run('write the locks', (db) =>
       db
         .collection<ReplicaDocument>(COLLECTION)
         .updateOne({ _id: this.#id }, [{ $set: { holds: ids, expires: fromNow(this.#holdMs) } }], { upsert: true }),
@@ -94,7 +94,7 @@ export class VersionLocks {
     if (this.#writtenAt === Number.NEGATIVE_INFINITY) return;
     this.#writtenAt = Number.NEGATIVE_INFINITY;
     await this.#connection
-      .run('end the holds', (db) => db.collection<ReplicaDocument>(COLLECTION).deleteOne({ _id: this.#id }))
+      .run('end the locks', (db) => db.collection<ReplicaDocument>(COLLECTION).deleteOne({ _id: this.#id }))
       .catch(() => undefined);
   }
 }
@@ -175,7 +175,7 @@ export class LockedVersions {
       );
     }
     if (!this.#locks.inForce) {
-      throw new StorageError('unavailable', 'The hold on the version has run out: MongoDB has been away for too long.');
+      throw new StorageError('unavailable', 'The lock on the version has run out: MongoDB has been away for too long.');
     }
   }
 

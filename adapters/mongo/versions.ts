@@ -12,11 +12,11 @@ import { type LockedVersion, type LockedVersions, lockedIds } from './version-lo
 
 export interface VersionsContext {
   readonly clock: Clock;
-  readonly held: LockedVersions;
+  readonly locks: LockedVersions;
   readonly current: CurrentVersion;
   /** Does work over a connection for writing, which is closed afterwards; then this replica follows the new state. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  snapshotOf(held: LockedVersion, publication: Publication): Snapshot;
+  snapshotOf(locked: LockedVersion, publication: Publication): Snapshot;
   assertOpen(): void;
 }
 
@@ -32,12 +32,12 @@ export class MongoVersions implements Versions {
   list() {
     return this.#context.write(async (connection) => {
       const { versions, current } = await new Catalog(connection).read();
-      const held = await lockedIds(connection);
+      const locked = await lockedIds(connection);
       return newestFirst(versions).map(({ id, version, publishedAt }) => ({
         version,
         publishedAt,
         current: id === current?.id,
-        held: held.has(id),
+        held: locked.has(id),
       }));
     });
   }
@@ -69,12 +69,12 @@ export class MongoVersions implements Versions {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
       // Otherwise versions that this process has released would count as locked until its next poll.
-      await this.#context.held.keep();
+      await this.#context.locks.keep();
       const { versions, current } = await catalog.read();
-      const held = await lockedIds(connection);
+      const locked = await lockedIds(connection);
       const deleted: string[] = [];
       for (const { id, version } of newestFirst(versions).slice(keep)) {
-        if (id === current?.id || held.has(id)) continue;
+        if (id === current?.id || locked.has(id)) continue;
         const entry = { action: 'prune', version } as const;
         if (await audited(connection, this.#context.clock, entry, () => catalog.remove(id))) deleted.push(version);
       }
@@ -89,7 +89,7 @@ export class MongoVersions implements Versions {
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
     // A pruned version gives undefined, since the version before it was not current then.
-    const held = await this.#context.held.acquire(publication.id);
-    return held && this.#context.snapshotOf(held, publication);
+    const locked = await this.#context.locks.acquire(publication.id);
+    return locked && this.#context.snapshotOf(locked, publication);
   }
 }

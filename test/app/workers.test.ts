@@ -27,7 +27,7 @@ const spawnService = (env: Readonly<Record<string, string>>): Service => {
 };
 
 const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> => {
-  for (let attempts = 0; attempts < 700; attempts++) {
+  for (let attempts = 0; attempts < 1800; attempts++) {
     const found = await find();
     if (found !== undefined) return found;
     await delay(20);

@@ -6,7 +6,7 @@ import { draw, legendOf, paint, svg } from './drawing.js';
 
 const HEIGHT = 340;
 /** The least height of a chart: a page in a lower frame scrolls. */
-const LOWEST = 120;
+const LEAST_HEIGHT = 120;
 /** The size of charts on paper: as wide as A4 and Letter less their margins, low enough for two on a Letter page. */
 const PAPER = { width: 680, height: 180 };
 
@@ -33,7 +33,7 @@ const valuesAt = ({ lines, band, told, valueText }, index) => {
 /** What a frame leaves for the plot, so that all of the page fits into it. @param {HTMLElement} host */
 const heightInFrame = (host) => {
   const others = document.body.offsetHeight - host.offsetHeight;
-  return Math.max(LOWEST, innerHeight - others);
+  return Math.max(LEAST_HEIGHT, innerHeight - others);
 };
 
 /** @param {ChartOptions} options */
@@ -60,7 +60,7 @@ export const chart = (options, signal) => {
   /** @type {import('./drawing.js').Drawing | undefined} */
   let drawn;
   /** @type {number | undefined} */
-  let at;
+  let shown;
 
   const clear = () => {
     box.hidden = true;
@@ -68,7 +68,7 @@ export const chart = (options, signal) => {
   };
   const show = (/** @type {number} */ index) => {
     if (!drawn) return;
-    at = index;
+    shown = index;
     const date = `${dates[index]}`;
     const { values, beside } = valuesAt(options, index);
     readout.textContent = [
@@ -113,7 +113,7 @@ export const chart = (options, signal) => {
     box.style.left = `${Math.max(0, right)}px`;
   };
 
-  const nearest = (/** @type {number} */ clientX) => {
+  const showNearest = (/** @type {number} */ clientX) => {
     if (!drawn) return;
     const { left, width } = drawn.svg.getBoundingClientRect();
     const wanted = ((clientX - left) / width) * drawn.svg.viewBox.baseVal.width;
@@ -135,11 +135,11 @@ export const chart = (options, signal) => {
     redraw({ width: host.clientWidth, height: framed ? heightInFrame(host) : height });
   };
 
-  host.addEventListener('pointermove', (event) => nearest(event.clientX));
+  host.addEventListener('pointermove', (event) => showNearest(event.clientX));
   host.addEventListener('pointerdown', (event) => {
     // A finger that leaves the chart sideways goes on reading; one that moves up or down scrolls the page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
-    nearest(event.clientX);
+    showNearest(event.clientX);
   });
   host.addEventListener('pointerleave', (event) => {
     if (event.pointerType === 'mouse') clear();
@@ -148,7 +148,7 @@ export const chart = (options, signal) => {
   host.addEventListener('keydown', (event) => {
     const first = drawn?.first ?? 0;
     const last = dates.length - 1;
-    const from = at ?? last;
+    const from = shown ?? last;
     const next = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: first, End: last, Escape: -1 }[event.key];
     if (next === undefined) return;
     event.preventDefault();
@@ -167,13 +167,13 @@ export const chart = (options, signal) => {
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }
-  const print = (/** @type {boolean} */ begins) => {
-    printing = begins;
+  const setPrinting = (/** @type {boolean} */ isPrinting) => {
+    printing = isPrinting;
     if (printing) redraw(PAPER);
     else adapt();
   };
-  addEventListener('beforeprint', () => print(true), { signal });
-  addEventListener('afterprint', () => print(false), { signal });
+  addEventListener('beforeprint', () => setPrinting(true), { signal });
+  addEventListener('afterprint', () => setPrinting(false), { signal });
   signal.addEventListener('abort', () => resized.disconnect());
   return h('div', { class: 'chart' }, legend(options), host, readout);
 };

@@ -4,7 +4,8 @@ import { h } from './dom.js';
 import { keyForm } from './key-form.js';
 
 /** @param {number | undefined} seconds */
-const wait = (seconds) => (seconds === undefined ? 'in a moment' : `in ${seconds} second${seconds === 1 ? '' : 's'}`);
+const inSeconds = (seconds) =>
+  seconds === undefined ? 'in a moment' : `in ${seconds} second${seconds === 1 ? '' : 's'}`;
 
 /**
  * @param {Problem} problem
@@ -18,13 +19,13 @@ const explain = ({ status, code, message, retryAfter }) => {
   if (status === 429) {
     return {
       heading: 'Too many requests',
-      advice: `This key has used up its requests for the minute. Try again ${wait(retryAfter)}.`,
+      advice: `This key has used up its requests for the minute. Try again ${inSeconds(retryAfter)}.`,
     };
   }
   if (status === 503) {
     return {
       heading: 'The service cannot answer right now',
-      advice: `Its data cannot be read, or it has too much to do. Try again ${wait(retryAfter)}; the status page says more.`,
+      advice: `Its data cannot be read, or it has too much to do. Try again ${inSeconds(retryAfter)}; the status page says more.`,
     };
   }
   if (status === 404) return { heading: 'There is nothing here', advice: message };

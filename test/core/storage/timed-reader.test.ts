@@ -93,6 +93,7 @@ describe('TimedReaders', () => {
     while (all.current() === first) await delay(1);
     const sharedMs = performance.now() - since;
     assert.isAtLeast(sharedMs, 199);
-    assert.isBelow(sharedMs, 800);
+    // A quarter of the time, and what a busy machine adds.
+    assert.isBelow(sharedMs, 1200);
   });
 });
