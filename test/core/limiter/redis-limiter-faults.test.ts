@@ -15,10 +15,11 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 
 const SUBJECT = 'key:k1';
 const REPLICAS = 3;
-const TIMEOUT_MS = 40;
+/** Longer than a busy machine pauses: a reply that is late would be an outage of its own. */
+const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
 /** More than one timeout and what a busy machine adds, less than a second one in turn for each of many or a connection's. */
-const AT_ONCE_MS = 500;
+const AT_ONCE_MS = 800;
 /** Half a second by itself, and what a busy machine adds. */
 const BACK_MS = 5000;
 
@@ -77,15 +78,25 @@ describe('RedisLimiter and an outage', () => {
   /** How many admissions the shared window holds. */
   const counted = (): Promise<number> => countedIn(admin, 'p:', SUBJECT);
 
+  const assertCounted = async (expected: number): Promise<void> => {
+    for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
+      if ((await counted()) === expected) break;
+    }
+    // It is to stay so.
+    await delay(50);
+    assert.equal(await counted(), expected);
+  };
+
   const back = async (limiter: RedisLimiter): Promise<number> => {
     const since = performance.now();
     while (!limiter.health().ok) {
       assert.isBelow(performance.now() - since, 10_000, 'the limiter did not come back');
       await delay(5);
     }
+    const waited = performance.now() - since;
     // What the replica knows is told right after: let that be applied.
     await delay(50);
-    return performance.now() - since;
+    return waited;
   };
 
   it('killed: requests go on at once in the local window, and the shared one knows of them after the restart', async () => {
@@ -101,7 +112,7 @@ describe('RedisLimiter and an outage', () => {
     await server.restart();
     assert.isBelow(await back(limiter), BACK_MS);
     // The new server was empty: all 200 came from this replica's memory of the window.
-    assert.equal(await counted(), 200);
+    await assertCounted(200);
     assert.equal(passed(await take(limiter, 600)), 400);
     assert.match(logger.lines.join('\n'), /warn: limiter: the shared store is away\n(.*\n)*info: limiter: .* is back/);
   });
@@ -113,7 +124,7 @@ describe('RedisLimiter and an outage', () => {
     await Promise.all(limiters.map((limiter) => take(limiter, 20)));
     await server.restart();
     await Promise.all(limiters.map(back));
-    assert.equal(await counted(), 3 * 50);
+    await assertCounted(3 * 50);
     const decisions = await Promise.all(limiters.map((limiter) => take(limiter, 600)));
     assert.equal(
       decisions.map(passed).reduce((sum, n) => sum + n),
@@ -136,7 +147,7 @@ describe('RedisLimiter and an outage', () => {
     }
     assert.equal(others, 600 / REPLICAS);
     await delay(50);
-    assert.equal(await counted(), 600 + others);
+    await assertCounted(600 + others);
     assert.equal(passed(await take(second, 100)), 0);
     await proxy.close();
   });
@@ -154,7 +165,7 @@ describe('RedisLimiter and an outage', () => {
     await delay(500);
     server.resume();
     assert.isBelow(await back(limiter), BACK_MS);
-    assert.equal(await counted(), 31);
+    await assertCounted(31);
   });
 
   it('frozen for longer than a connection is kept: it comes back all the same, and none is counted twice', async () => {
@@ -166,7 +177,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 5)), 5);
     server.resume();
     assert.isBelow(await back(limiter), BACK_MS);
-    assert.equal(await counted(), 35);
+    await assertCounted(35);
   });
 
   it('a call that was counted, but whose reply was lost, is not counted again', async () => {
@@ -177,7 +188,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 7)), 7);
     proxy.mend();
     await back(limiter);
-    assert.equal(await counted(), 17);
+    await assertCounted(17);
     assert.equal(passed(await take(limiter, 600)), 583);
     await proxy.close();
   });
@@ -201,7 +212,7 @@ describe('RedisLimiter and an outage', () => {
       others += passed(await take(busy, 100));
     }
     assert.equal(10 + others, 600 / REPLICAS);
-    assert.equal(await counted(), 550 + 600 / REPLICAS);
+    await assertCounted(550 + 600 / REPLICAS);
   });
 
   it('FLUSHALL: callers that nobody asks for now are told too', async () => {
@@ -211,7 +222,7 @@ describe('RedisLimiter and an outage', () => {
     await admin.flushall();
     await limiter.take('key:next', 600);
     await delay(100);
-    assert.equal(await counted(), 40);
+    await assertCounted(40);
     for (const i of [0, 150, 299]) assert.equal(await countedIn(admin, 'p:', `key:other-${i}`), 1);
   });
 
@@ -221,7 +232,7 @@ describe('RedisLimiter and an outage', () => {
     await admin.flushall();
     await take(limiter, 2000, 100_000);
     await limiter.close();
-    assert.equal(await counted(), 2040);
+    await assertCounted(2040);
   });
 
   it('killed while slots are ahead: the local window counts what was used, and the slots are void', async () => {
@@ -240,7 +251,7 @@ describe('RedisLimiter and an outage', () => {
     assert.isFalse(limiter.health().ok);
     await admin.replicaof('NO', 'ONE');
     assert.isBelow(await back(limiter), BACK_MS);
-    assert.equal(await counted(), 200);
+    await assertCounted(200);
   });
 
   it('begun while Redis is down, a replica gets its share evenly over the first window', async () => {
@@ -279,7 +290,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 201)), 200);
     await server.restart();
     assert.isBelow(await back(limiter), BACK_MS);
-    assert.equal(await counted(), 200);
+    await assertCounted(200);
   });
 
   it('does not wait for a Redis at 1 KB/s to be ready, and joins the shared window when it is faster', async () => {
@@ -292,7 +303,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 201)), 200);
     proxy.heal();
     await back(limiter);
-    assert.equal(await counted(), 200);
+    await assertCounted(200);
     await proxy.close();
   });
 
