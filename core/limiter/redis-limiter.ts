@@ -49,6 +49,10 @@ const POLL_MS = REJOIN_MS / 2;
 /** How long a caller waits for its usage. */
 const READ_MS = 1000;
 
+/** How long `close` waits for a Redis that is away or late: more than a lost call, a probe and the next call take. */
+const CLOSE_MS = 2000;
+const CLOSE_LOOK_MS = 5;
+
 const randomNumber = (): number => randomBytes(4).readUInt32BE();
 
 const AWAY: Record<AwayPolicy, string> = {
@@ -167,12 +171,22 @@ export class RedisLimiter implements Limiter {
     return alone ? { ok: false, message: AWAY[this.#whenAway] } : { ok: true, message: null };
   }
 
-  /** Gives back slots that were not used, tells what Redis has not counted, and leaves the connection to its owner. */
+  /**
+   * Gives back slots that were not used, tells what Redis has not counted, again if a call was lost, for up to `CLOSE_MS`,
+   * and leaves the connection to its owner.
+   */
   async close(): Promise<void> {
     clearInterval(this.#polling);
-    for (const lane of this.#lanes) lane.giveBackAll();
-    this.#tellAll();
-    while (this.#lanes.some((lane) => lane.isBusy) && !this.#breaker.open) await delay(1);
+    for (
+      const until = this.#clock.monotonic() + CLOSE_MS;
+      this.#clock.monotonic() < until;
+      await delay(CLOSE_LOOK_MS)
+    ) {
+      // Each time anew: a call that was in flight may have brought slots.
+      for (const lane of this.#lanes) lane.giveBackAll();
+      if (!this.#hasNews()) break;
+      this.#tellAll();
+    }
     this.#redis.client.off('close', this.#onConnectionLost);
     this.#breaker.dispose();
   }
@@ -237,6 +251,15 @@ export class RedisLimiter implements Limiter {
     if (!mayBeEmpty) return;
     await delay(REJOIN_MS, undefined, { ref: false });
     this.#tellAll();
+  }
+
+  /** Whether Redis counts something else than what this replica let pass, or may do so once calls in flight have ended. */
+  #hasNews(): boolean {
+    return (
+      this.#lanes.some((lane) => lane.isBusy) ||
+      this.#usages.values().some((usage) => !this.#laneOf(usage.name).shard.isCounted(usage)) ||
+      this.#subjects.values().some(({ lane, account }) => lane.shard.hasNews(account))
+    );
   }
 
   /** Tells a Redis that has come back what this replica knows, also of subjects that nobody asks for now. */

@@ -29,13 +29,36 @@ const retry = (times: number): number => Math.min(times * 50, RETRY_AT_MOST_MS);
 const common = (config: RedisConfig) =>
   ({
     connectTimeout: config.connectTimeoutMs,
-    // A connection on which commands have waited this long for any data is dead: make a new one.
-    socketTimeout: 1000,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     // The server was demoted: connect again to find the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
+
+/** A connection on which commands have waited through so many looks without any data is dead. */
+const DEAD_AFTER_LOOKS = 5;
+const LOOK_MS = 200;
+
+/**
+ * Ends connections that are dead, so that new ones are made. What counts is looks, not time: a process that was busy for
+ * seconds has not read what arrived meanwhile, and looks only once after that.
+ */
+const endDeadConnections = (redis: Redis): void => {
+  let looking: NodeJS.Timeout | undefined;
+  redis.on('connect', () => {
+    const { stream } = redis;
+    let read = 0;
+    let looks = 0;
+    clearInterval(looking);
+    looking = setInterval(() => {
+      const isWaiting = redis.commandQueue.length > 0 && stream.bytesRead === read;
+      looks = isWaiting ? looks + 1 : 0;
+      read = stream.bytesRead;
+      if (looks > DEAD_AFTER_LOOKS) stream.destroy(new Error('There was no reply from Redis for a second.'));
+    }, LOOK_MS).unref();
+  });
+  redis.on('close', () => clearInterval(looking));
+};
 
 const address = (node: string): { host: string; port: number } => {
   const colon = node.lastIndexOf(':');
@@ -48,30 +71,16 @@ const access = ({ username, password, tls }: Credentials) => ({
   ...(tls ? { tls: {} } : {}),
 });
 
-const createClient = (config: RedisConfig): RedisClient => {
-  const { url, sentinel, cluster } = config;
-  const { Cluster, Redis } = loadPackage('ioredis') as typeof import('ioredis');
-  if (cluster) {
-    return new Cluster(cluster.nodes.map(address), {
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      clusterRetryStrategy: retry,
-      slotsRefreshTimeout: config.connectTimeoutMs,
-      slotsRefreshInterval: 1000,
-      // Redirections are followed; failures are not retried, which is the caller's decision.
-      retryDelayOnFailover: 0,
-      retryDelayOnClusterDown: 0,
-      redisOptions: { ...common(config), ...access(cluster) },
-    });
-  }
+const optionsOf = (config: RedisConfig) => {
+  const { sentinel } = config;
   const single = {
     ...common(config),
     lazyConnect: true,
     enableOfflineQueue: false,
     retryStrategy: retry,
   } satisfies RedisOptions;
-  if (!sentinel) return new Redis(url as string, single);
-  return new Redis({
+  if (!sentinel) return single;
+  return {
     ...single,
     ...access(sentinel),
     name: sentinel.name,
@@ -83,7 +92,29 @@ const createClient = (config: RedisConfig): RedisClient => {
     enableTLSForSentinelMode: sentinel.tls,
     failoverDetector: true,
     db: sentinel.db ?? 0,
+  } satisfies RedisOptions;
+};
+
+const createClient = (config: RedisConfig): RedisClient => {
+  const { url, cluster } = config;
+  const { Cluster, Redis } = loadPackage('ioredis') as typeof import('ioredis');
+  if (!cluster) {
+    const client = url === undefined ? new Redis(optionsOf(config)) : new Redis(url, optionsOf(config));
+    endDeadConnections(client);
+    return client;
+  }
+  const client = new Cluster(cluster.nodes.map(address), {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retry,
+    slotsRefreshTimeout: config.connectTimeoutMs,
+    slotsRefreshInterval: 1000,
+    // Redirections are followed; failures are not retried, which is the caller's decision.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    redisOptions: { ...common(config), ...access(cluster) },
   });
+  return client.on('+node', endDeadConnections);
 };
 
 /** Connects, and goes on trying until it is closed. */

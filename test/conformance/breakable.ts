@@ -21,6 +21,7 @@ const breakable = (inner: StorageAdapter): StorageAdapter => {
     snapshot: () => inner.snapshot(),
     publish: (dataset, options) => inner.publish!(dataset, options),
     versions: inner.versions!,
+    ...(inner.audit && { audit: inner.audit }),
   };
   return outer;
 };
@@ -37,7 +38,7 @@ export interface Breakage {
 /** What the suite needs of an adapter that is broken in this way. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { sqlite, fault, context = (given) => given } = breakage;
-  const { capabilities = { ...memory.capabilities, durable: sqlite !== undefined } } = breakage;
+  const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true }) } } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
     const changed = context(given);
     const adapter = breakable(sqlite ? createSqlite(changed, sqlite) : memory.create({}, changed));

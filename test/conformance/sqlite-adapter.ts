@@ -7,6 +7,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import sqlite from 'node-sqlite3-wasm';
+import { chain, endOf, verifyChain } from '../../core/audit/chain.js';
+import { dataAuditEntry, withPublished } from '../../core/audit/data-audit.js';
+import type { DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Collection, Document, Manifest } from '../../core/contracts/dataset.js';
 import type { AdapterContext, Query, Scalar, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
@@ -24,6 +27,8 @@ export interface Catalog {
   readonly versions: readonly Version[];
   /** From `since` on, `version` was the current one. */
   readonly moves: readonly { readonly version: string; readonly since: string }[];
+  /** The oldest first. */
+  readonly audit: readonly DataAuditEntry[];
 }
 
 interface Open {
@@ -87,7 +92,7 @@ const right: Dialect = {
   since: (moves, time) => moves.findLast(({ since }) => new Date(since) <= time),
 };
 
-const EMPTY: Catalog = { versions: [], moves: [] };
+const EMPTY: Catalog = { versions: [], moves: [], audit: [] };
 
 class SqliteAdapter implements StorageAdapter {
   readonly #context: AdapterContext;
@@ -161,10 +166,14 @@ class SqliteAdapter implements StorageAdapter {
       const last = this.#catalog.moves.at(-1);
       const time = publicationTime(manifest, last && new Date(last.since), this.#context.clock).toISOString();
       kept = true;
-      this.#save({
-        versions: [...this.#catalog.versions, { version: manifest.version, file, publishedAt: time, manifest }],
-        moves: [...this.#catalog.moves, { version: manifest.version, since: time }],
-      });
+      const { version } = manifest;
+      this.#save(
+        {
+          versions: [...this.#catalog.versions, { version, file, publishedAt: time, manifest }],
+          moves: [...this.#catalog.moves, { version, since: time }],
+        },
+        [{ action: 'publish', version, replaces: last?.version ?? null }],
+      );
     } finally {
       this.#publishing = false;
       db.close();
@@ -191,8 +200,11 @@ class SqliteAdapter implements StorageAdapter {
       if (!versions.some((each) => each.version === version)) {
         throw new StorageError('unknown_version', `There is no version "${version}".`);
       }
-      const since = momentAfter(new Date(moves.at(-1)!.since), this.#context.clock).toISOString();
-      this.#save({ versions, moves: [...moves, { version, since }] });
+      const last = moves.at(-1)!;
+      const since = momentAfter(new Date(last.since), this.#context.clock).toISOString();
+      this.#save({ versions, moves: [...moves, { version, since }] }, [
+        { action: 'activate', version, replaces: last.version },
+      ]);
     },
     prune: async (keep: number) => {
       this.#assertUsable();
@@ -200,7 +212,10 @@ class SqliteAdapter implements StorageAdapter {
       const { versions, moves } = this.#catalog;
       const isUsed = ({ version }: Version) => version === moves.at(-1)?.version || this.#open.get(version)?.holds;
       const pruned = this.#dialect.prune(versions, keep).filter((version) => !isUsed(version));
-      this.#save({ versions: versions.filter((version) => !pruned.includes(version)), moves });
+      this.#save(
+        { versions: versions.filter((version) => !pruned.includes(version)), moves },
+        pruned.map(({ version }) => ({ action: 'prune', version })),
+      );
       for (const { version, file } of pruned) {
         this.#open.get(version)?.db.close();
         this.#open.delete(version);
@@ -212,6 +227,22 @@ class SqliteAdapter implements StorageAdapter {
       this.#assertUsable();
       const move = this.#dialect.since(this.#catalog.moves, time);
       return move && this.#hold(move);
+    },
+  };
+
+  readonly audit = {
+    list: async () => {
+      this.#assertUsable();
+      this.#look();
+      return this.#catalog.audit;
+    },
+    verify: async (expected?: string) => {
+      const entries = await this.audit.list();
+      const placed = entries.map((entry, i) => ({ entry, place: `entry ${i + 1}` }));
+      return withPublished(verifyChain(placed, endOf(entries), expected), entries, {
+        current: this.#catalog.moves.at(-1)?.version ?? null,
+        versions: this.#catalog.versions.map(({ version }) => version),
+      });
     },
   };
 
@@ -231,7 +262,13 @@ class SqliteAdapter implements StorageAdapter {
     };
   }
 
-  #save(catalog: Catalog): void {
+  /** Saves a change together with what the audit has of it. */
+  #save(changed: Omit<Catalog, 'audit'>, changes: readonly Parameters<typeof dataAuditEntry>[0][]): void {
+    let { audit } = this.#catalog;
+    for (const change of changes) {
+      audit = [...audit, chain(dataAuditEntry(change, this.#context.clock.now()), endOf(audit))];
+    }
+    const catalog = { ...changed, audit };
     const draft = this.#path(randomUUID());
     writeFileSync(draft, JSON.stringify(this.#dialect.catalog(catalog)));
     renameSync(draft, this.#path('catalog.json'));

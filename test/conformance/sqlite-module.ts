@@ -6,7 +6,7 @@ const sqlite: AdapterModule = {
   kind: 'adapter',
   name: 'sqlite',
   version: '1.0.0',
-  capabilities: { publish: true, versions: true, durable: true, follows: true },
+  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true },
   options: { type: 'object', additionalProperties: false, properties: {} },
   create: (_options, context) => createSqlite(context),
 };

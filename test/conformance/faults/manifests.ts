@@ -5,14 +5,15 @@ import type { Catalog } from '../sqlite-adapter.js';
 import { type BrokenAdapter, versioning } from './breaking.js';
 
 const keeping = (change: (manifest: Manifest) => Manifest) => ({
-  catalog: ({ versions, moves }: Catalog): Catalog => ({
-    versions: versions.map((version) => ({ ...version, manifest: change(version.manifest) })),
-    moves,
+  catalog: (catalog: Catalog): Catalog => ({
+    ...catalog,
+    versions: catalog.versions.map((version) => ({ ...version, manifest: change(version.manifest) })),
   }),
 });
 
 const times = (change: (time: string) => string) => ({
-  catalog: ({ versions, moves }: Catalog): Catalog => ({
+  catalog: ({ versions, moves, audit }: Catalog): Catalog => ({
+    audit,
     versions: versions.map((version) => ({ ...version, publishedAt: change(version.publishedAt) })),
     moves: moves.map(({ version, since }) => ({ version, since: change(since) })),
   }),

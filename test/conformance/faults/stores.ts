@@ -43,7 +43,7 @@ export const instanceFaults: readonly BrokenAdapter[] = [
   {
     that: 'tells of its own publications alone',
     sqlite: {},
-    capabilities: { publish: true, versions: true, durable: true },
+    capabilities: { publish: true, versions: true, durable: true, audit: true },
     context(context) {
       let own = false;
       setImmediate(() => {
@@ -191,9 +191,9 @@ export const processFaults: readonly BrokenAdapter[] = [
   {
     that: 'keeps times as they are shown where it runs',
     sqlite: {
-      catalog: ({ versions, moves }) => ({
-        versions,
-        moves: moves.map(({ version, since }) => {
+      catalog: (catalog) => ({
+        ...catalog,
+        moves: catalog.moves.map(({ version, since }) => {
           const time = new Date(since);
           const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
           return { version, since: local.toISOString().slice(0, -1) };

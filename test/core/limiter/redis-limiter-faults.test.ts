@@ -193,6 +193,46 @@ describe('RedisLimiter and an outage', () => {
     await proxy.close();
   });
 
+  it('a process that is busy for seconds takes it for no outage: nobody gets more than the limit', async () => {
+    const logger = keptLogger();
+    const [stalled, other] = await Promise.all([create({ logger }), create()]);
+    assert.equal(passed(await take(stalled, 10, 20)), 10);
+    for (let stalls = 0; stalls < 3; stalls++) {
+      const decision = stalled.take(SUBJECT, 20);
+      // The call is on its way.
+      await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+      for (const until = performance.now() + 1500; performance.now() < until; );
+      assert.isTrue((await decision).allowed);
+    }
+    assert.equal(passed(await take(other, 20, 20)), 7);
+    assert.equal(passed(await take(stalled, 20, 20)), 0);
+    assert.deepEqual(logger.lines, []);
+  });
+
+  it('closed after a call was lost: it waits for Redis, and gives back what it had asked for ahead', async () => {
+    const proxy = await startTcpProxy(server.port);
+    const limiter = await create({ port: proxy.port });
+    for (let i = 0; i < 40; i++) await limiter.take(SUBJECT, 100_000);
+    proxy.cutReplies();
+    const used = 40 + passed(await take(limiter, 100, 100_000));
+    assert.isAbove(await counted(), used, 'slots ahead');
+    const closed = limiter.close();
+    proxy.mend();
+    await closed;
+    assert.equal(await counted(), used);
+    await proxy.close();
+  });
+
+  it('closed while Redis is down, it waits no longer than a few seconds', async () => {
+    const limiter = await create();
+    await take(limiter, 10);
+    await server.kill();
+    await take(limiter, 10);
+    const since = performance.now();
+    await limiter.close();
+    assert.isBelow(performance.now() - since, 4000);
+  });
+
   it('FLUSHALL: the next call finds out, and the window is full again once the others had time to tell', async () => {
     const limiter = await create();
     await take(limiter, 100);
