@@ -4,6 +4,7 @@ import type { DataContext, Parameter } from '../core/contracts/plugin.js';
 import type { Scalar } from '../core/contracts/storage.js';
 import { invalidParameter } from '../core/errors.js';
 import { type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from '../core/http/pages.js';
+import { shown } from '../core/keys/key.js';
 import { nearest } from '../core/validation/nearest.js';
 import { statesOf } from '../metro/areas.js';
 import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal, text } from '../metro/collections.js';
@@ -36,11 +37,11 @@ const SIGNAL = filter(`Signals: ${SIGNALS.join(', ')}.`, 'expand');
 const RISK_SCORE = filter(`Risk grades: ${RISK_GRADES.join(', ')}.`, 'A,B');
 
 /** @throws ApiError naming the value that is none of those allowed, and the nearest that is */
-const checkOneOf = (name: string, value: string, allowed: readonly string[], shown = value): void => {
+const checkOneOf = (name: string, value: string, allowed: readonly string[], given = value): void => {
   if (allowed.includes(value)) return;
   const guess = nearest(value, allowed);
   const advice = guess ? `did you mean "${guess}"?` : `it has: ${allowed.join(', ')}`;
-  throw invalidParameter('query', name, `has no value "${shown}"; ${advice}`);
+  throw invalidParameter('query', name, `has no value "${shown(given)}"; ${advice}`);
 };
 
 const partsOf = (value: string | undefined): string[] | undefined => (value === undefined ? value : listed(value));
@@ -66,7 +67,7 @@ const check = (columns: readonly string[], { state, signal, risk_score, sort, fi
   for (const part of partsOf(risk_score) ?? []) checkOneOf('risk_score', part, RISK_GRADES);
   for (const part of partsOf(state) ?? []) {
     if (!/^[A-Z]{2}$/.test(part)) {
-      throw invalidParameter('query', 'state', `must be postal codes like TX or TX,OK, and has "${part}"`);
+      throw invalidParameter('query', 'state', `must be postal codes like TX or TX,OK, and has "${shown(part)}"`);
     }
   }
   if (sort !== undefined) checkOneOf('sort', sort.replace(/^-/, ''), columns, sort);

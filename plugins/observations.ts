@@ -2,6 +2,7 @@
 import type { FromSchema } from '../core/contracts/json-schema.js';
 import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
 import { ApiError, defineError, invalidParameter } from '../core/errors.js';
+import { shown } from '../core/keys/key.js';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../metro/collections.js';
 import {
   cbsaParameter,
@@ -182,7 +183,10 @@ export default definePlugin({
           if (entry) catalogued.push(entry);
           else if (id === METRO_HPI) catalogued.push({ series_id: id, cadence: 'quarterly' });
           else
-            throw new ApiError(seriesNotFound, `There is no series ${JSON.stringify(id)}. /series lists all of them.`);
+            throw new ApiError(
+              seriesNotFound,
+              `There is no series ${JSON.stringify(shown(id))}. /series lists all of them.`,
+            );
         }
         const prices = asked.units === 'real' ? await pricesOf(snapshot) : undefined;
         return { data: rowsOf(snapshot, { ...asked, catalogued, codes, prices }) };

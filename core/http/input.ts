@@ -3,6 +3,7 @@
 import type { Parameter, Route } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
 import { ApiError, type ErrorKind, errors, invalidParameter } from '../errors.js';
+import { shown } from '../keys/key.js';
 import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
@@ -27,7 +28,7 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
     throw new ApiError(
       errors.invalid_parameter,
       `The ${place} has malformed percent-encoding: each % must begin the UTF-8 bytes of a character, as in %20.`,
-      { details: [{ in: place, name, issue: 'malformed percent-encoding' }], cause },
+      { details: [{ in: place, name: shown(name), issue: 'malformed percent-encoding' }], cause },
     );
   }
 };
@@ -162,8 +163,8 @@ const unknownParameter = (name: string, known: readonly string[]): ApiError => {
       ? `It has: ${known.join(', ')}.`
       : 'It takes no query parameters.';
   const issue = guess ? `is not known; did you mean "${guess}"?` : 'is not known';
-  return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${name}". ${advice}`, {
-    details: [{ in: 'query', name, issue }],
+  return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${shown(name)}". ${advice}`, {
+    details: [{ in: 'query', name: shown(name), issue }],
   });
 };
 

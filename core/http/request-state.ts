@@ -114,7 +114,7 @@ export const newRequestId = (): string => `${processId}-${(++count).toString(36)
 /** The caller's id where it is harmless, otherwise a new one. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const given = headers['x-request-id'];
-  // A key that was sent in this header by mistake must not get into the log.
+  // A key, or the secret part of one, that was sent in this header by mistake must not get into the log.
   const harmless = typeof given === 'string' && HARMLESS.test(given) && !holdsKey(given);
   return harmless ? given : newRequestId();
 };

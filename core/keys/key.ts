@@ -5,15 +5,23 @@ import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * What follows the prefix of a key, whatever the prefix is. A shorter piece of a key leaves 11 random digits to guess,
- * which are 65 bits; it may be an ordinary name or a trace id.
+ * What follows the prefix of a key, also where the prefix was left out. A shorter piece of a key leaves 11 random digits
+ * to guess, which are 65 bits; it may be an ordinary name or a trace id.
  */
-const SECRETS = /_[0-9A-Za-z]{33,}/g;
+const SECRETS = /[0-9A-Za-z]{33,}/g;
 
-/** Keys become `prefix_***`. */
-export const maskKeys = (text: string): string => (text.includes('_') ? text.replace(SECRETS, '_***') : text);
+/** Keys become `prefix_***`, and their secret part alone `***`. */
+export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
 
 export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
+
+const LONGEST_SHOWN = 80;
+
+/** A caller's text as errors quote it: without keys, and so short that an error does not grow with its request. */
+export const shown = (text: string, longest = LONGEST_SHOWN): string => {
+  const masked = maskKeys(text);
+  return masked.length > longest ? `${masked.slice(0, longest)}…` : masked;
+};
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 62^43 > 2^256: that many digits drawn evenly are more than 256 random bits. */

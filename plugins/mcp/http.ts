@@ -1,6 +1,7 @@
 /** The streamable HTTP transport within Koa: one POST is one message and one response, and nothing outlives it. */
 import type { Context } from 'koa';
 import type { MountContext } from '../../core/contracts/plugin.js';
+import { maskKeys, shown } from '../../core/keys/key.js';
 import { createMcpHandler, ProtocolErrorCode } from './sdk.js';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
@@ -16,11 +17,10 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['content-length', 'conne
  * @param mount makes the requests of the tools
  */
 export const respond = async (ctx: Context, tools: Tools, mount: MountContext): Promise<void> => {
-  const message = await readMessage(ctx);
-  const fault = messageFault(message);
-  if (fault) {
+  const { message, error } = parsed(await readBody(ctx));
+  if (error) {
     ctx.status = 400;
-    ctx.body = { jsonrpc: '2.0', id: null, error: { code: ProtocolErrorCode.InvalidRequest, message: fault } };
+    ctx.body = { jsonrpc: '2.0', id: null, error };
     return;
   }
   const handler = createMcpHandler(() => mcpServer(tools, mount), {
@@ -30,17 +30,13 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const headers = Object.entries(ctx.req.headersDistinct).flatMap(([name, values = []]) =>
     PASSED_ON.test(name) ? values.map((value): [string, string] => [name, value]) : [],
   );
-  const response = await handler.fetch(
-    new Request(`http://localhost${ctx.path}`, {
-      method: ctx.method,
-      headers,
-      body: message,
-    }),
-  );
+  const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
+    parsedBody: message,
+  });
   // Every response ends by itself, also a stream of events.
-  const body = Buffer.from(await response.arrayBuffer());
+  const body = withShortErrors(await response.text());
   ctx.status = response.status;
-  if (body.length > 0) ctx.body = body;
+  if (body !== '') ctx.body = body;
   for (const [name, value] of response.headers) if (!OF_THE_CONNECTION.has(name)) ctx.set(name, value);
 };
 
@@ -48,40 +44,97 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
 const MAX_BODY_BYTES = 64 * 1024;
 /** Arguments of tools are plain values, so that a call has three levels. */
 const MAX_DEPTH = 32;
+/** No tool has as many arguments. The SDK validates every value, and a fault takes it a thousand times as long as parsing. */
+const MAX_VALUES = 250;
+/** Every response repeats the id. */
+const MAX_ID_LENGTH = 128;
 
 const BATCH =
   'Batches are not taken: send each message in a POST of its own, which counts as one request. The protocol has none since 2025-06-18.';
 const TOO_DEEP = `The message nests more than ${MAX_DEPTH} levels of arrays and objects.`;
+const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
+const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters.`;
 
 /** @throws an http-error 413 for a body that is too large */
-const readMessage = async (ctx: Context): Promise<string> => {
+const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+  // Otherwise the iterator takes the socket from the request that it leaves, though the log reads the caller's address there.
+  for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) ctx.throw(413, `A message has ${MAX_BODY_BYTES} bytes at most.`);
+    if (size > MAX_BODY_BYTES) {
+      // The rest of the body is not read.
+      ctx.res.shouldKeepAlive = false;
+      ctx.throw(413, `A message has ${MAX_BODY_BYTES} bytes at most.`);
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
 };
 
-/**
- * What is wrong with a message: a batch would be many requests that count as one, and deep nesting exhausts the stack.
- */
-const messageFault = (text: string): string | undefined => {
-  if (/^\s*\[/.test(text)) return BATCH;
-  return isTooDeep(text) ? TOO_DEEP : undefined;
+interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** The message of a body, or the error of one that the SDK must not see. */
+const parsed = (body: string): { readonly message?: unknown; readonly error?: RpcError } => {
+  let message: unknown;
+  try {
+    message = JSON.parse(body);
+  } catch {
+    return { error: { code: ProtocolErrorCode.ParseError, message: 'The message is not valid JSON.' } };
+  }
+  const fault = messageFault(message);
+  return fault === undefined ? { message } : { error: { code: ProtocolErrorCode.InvalidRequest, message: fault } };
 };
 
-const isTooDeep = (text: string): boolean => {
-  let depth = 0;
-  // A string is one token, also one without an end, so that the search takes linear time. The SDK refuses invalid JSON.
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|[[{]|[\]}]/g)) {
-    if (token === '[' || token === '{') depth++;
-    else if (token === ']' || token === '}') depth--;
-    if (depth > MAX_DEPTH) return true;
+/**
+ * What is wrong with a message: a batch would be many requests that count as one, deep nesting exhausts the stack, many
+ * values take long to validate.
+ */
+const messageFault = (message: unknown): string | undefined => {
+  if (Array.isArray(message)) return BATCH;
+  if (typeof message !== 'object' || message === null) return undefined;
+  const { id } = message as { readonly id?: unknown };
+  if (typeof id === 'string' && id.length > MAX_ID_LENGTH) return LONG_ID;
+  let values = 0;
+  // A level at a time, so that the search stops early however wide or deep the message is.
+  let level: object[] = [message];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return TOO_DEEP;
+    const next: object[] = [];
+    for (const each of level) {
+      for (const name in each) {
+        if (++values > MAX_VALUES) return TOO_MANY;
+        const value: unknown = each[name as keyof typeof each];
+        if (typeof value === 'object' && value !== null) next.push(value);
+      }
+    }
+    level = next;
   }
-  return false;
+  return undefined;
+};
+
+/** The SDK's errors name every fault of a message, and repeat what it has. */
+const LONGEST_ERROR = 500;
+
+/** @param body of the SDK's response: JSON, or events with JSON, each in a line of its own */
+const withShortErrors = (body: string): string =>
+  body.replace(
+    /^((?:data: )?)(\{(?!"result":).*\})$/gm,
+    (_, before: string, json: string) => before + shortError(json),
+  );
+
+/** The message with a short sentence and no long data, if it is an error. */
+const shortError = (json: string): string => {
+  const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
+  if (error === undefined) return json;
+  const { code, message } = error;
+  const data = maskKeys(JSON.stringify(error.data ?? null));
+  const more = error.data === undefined || data.length > LONGEST_ERROR ? {} : { data: JSON.parse(data) as unknown };
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: shown(message, LONGEST_ERROR), ...more } });
 };
 
 export interface BrowserOptions {

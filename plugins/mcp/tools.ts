@@ -2,6 +2,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { MountContext, Parameter, Route } from '../../core/contracts/plugin.js';
 import type { ErrorDetail } from '../../core/errors.js';
+import { shown } from '../../core/keys/key.js';
 import { nearest } from '../../core/validation/nearest.js';
 import { ProtocolError, ProtocolErrorCode } from './sdk.js';
 
@@ -36,7 +37,7 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
       if (!route) {
         const near = nearest(name, [...byName.keys()]);
         const advice = near ? `did you mean "${near}"?` : 'tools/list has all of them.';
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${name}"; ${advice}`);
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${shown(name)}"; ${advice}`);
       }
       const missing = Object.entries(route.parameters?.path ?? {}).filter(([argument]) => !isGiven(given[argument]));
       if (missing.length > 0) return refusal(missing.map(missingArgument).join('\n'));

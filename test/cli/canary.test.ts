@@ -50,7 +50,7 @@ const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
 };
 
 describe('a key, valid or not', () => {
-  it('sent in any place is in no log line at any level, no metric, no header and no body', async () => {
+  it('sent in any place, with its prefix or without, is in no log line at any level, no metric, no header and no body', async () => {
     const { child, output, find } = serve({});
     try {
       const [, valid, url] = (await find('out', /Bearer (mfk_\w+)" (\S+)\/markets/)) as [string, string, string];
@@ -58,7 +58,9 @@ describe('a key, valid or not', () => {
       const unknown = createKey().key;
       const mistyped = `${valid.slice(0, -1)}${valid.endsWith('0') ? '1' : '0'}`;
       const secrets = { valid, unknown, mistyped };
-      const answers = await misplaceKeys(url, Object.values(secrets), valid);
+      const whole = Object.values(secrets);
+      const parts = whole.map((key) => key.slice('mfk_'.length));
+      const answers = await misplaceKeys(url, [...whole, ...parts], valid);
       const metrics = (await request(metricsUrl)).text;
       child.kill('SIGINT');
       await once(child, 'close');

@@ -193,7 +193,7 @@ describe('the plugin mcp', () => {
   });
 
   it('refuses batches, of which each message would be a request, without calling any tool', async () => {
-    for (const batch of [new Array(100).fill(LIST_MARKETS), [LIST_MARKETS], ' \n[', [[]]]) {
+    for (const batch of [new Array(100).fill(LIST_MARKETS), [LIST_MARKETS], ' \n[]', [[]]]) {
       const { status, json, text } = await post(app, app.key, batch);
       expect([status, json.error.code, json.id]).to.deep.equal([400, -32600, null]);
       expect(json.error.message).to.match(/^Batches are not taken: send each message in a POST of its own/);
@@ -204,16 +204,145 @@ describe('the plugin mcp', () => {
   it('refuses a message that nests deeply, and reads brackets in texts as texts', async () => {
     const nested = (depth: number) =>
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_markets","arguments":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
-    for (const message of [nested(31), nested(30_000), '{"a":'.repeat(5000), `{"a":${'[{"b":'.repeat(5000)}`]) {
+    for (const message of [nested(31), nested(30_000), `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`]) {
       const { status, json } = await post(app, app.key, message);
       expect([status, json.error.code]).to.deep.equal([400, -32600]);
       expect(json.error.message).to.match(/more than 32 levels/);
     }
+    expect((await post(app, app.key, nested(30))).status).to.equal(200);
     const since = performance.now();
     expect((await post(app, app.key, `"${'\\"'.repeat(32_000)}`)).status).to.equal(400);
     expect(performance.now() - since).to.be.below(1000);
     const brackets = { name: 'get_market', arguments: { cbsa: '\\"[{'.repeat(100) } };
     expect((await post(app, app.key, { ...LIST_MARKETS, params: brackets })).status).to.equal(200);
+  });
+
+  describe('whatever a message of 64 KB has in it', () => {
+    const FULL = 60_000;
+    const array = (value: unknown = 1) => new Array(Math.floor(FULL / (JSON.stringify(value).length + 1))).fill(value);
+    const object = (value: unknown = 1) => Object.fromEntries(array(`12345:${value}`).map((_, i) => [`k${i}`, value]));
+    const long = (text = 'x-') => text.repeat(FULL / text.length);
+    const message = (method: string, params?: unknown) => ({ jsonrpc: '2.0', id: 1, method, params });
+    const initialize = (params: object) => {
+      const clientInfo = { name: 'x', version: '1' };
+      return message('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo, ...params });
+    };
+    const listMarkets = (given: unknown) => message('tools/call', { name: 'list_markets', arguments: given });
+    const icons = (icon: unknown) => initialize({ clientInfo: { name: 'x', version: '1', icons: icon } });
+    const META = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const modern = (given: object) => message('tools/list', { _meta: { ...META, ...given } });
+
+    const MANY_VALUES = {
+      'initialize, icons that are numbers': icons(array()),
+      'initialize, sizes that are numbers': icons([{ src: 'x', sizes: array() }]),
+      'initialize, icons that are texts': icons(array('x')),
+      'initialize, many capabilities': initialize({ capabilities: object() }),
+      'initialize, many experimental capabilities': initialize({ capabilities: { experimental: object() } }),
+      'initialize, arrays of arrays': icons(array([[1]])),
+      'tools/list, many parameters': message('tools/list', object()),
+      'tools/list, a list as parameters': message('tools/list', array()),
+      'tools/list, many metadata': message('tools/list', { _meta: object() }),
+      'tools/list without a handshake, icons': modern({ 'io.modelcontextprotocol/clientInfo': { icons: array() } }),
+      'tools/list without a handshake, capabilities': modern({
+        'io.modelcontextprotocol/clientCapabilities': { experimental: object() },
+      }),
+      'tools/call, many arguments': listMarkets(object()),
+      'tools/call, a list as arguments': listMarkets(array()),
+      'tools/call, many values in an argument': listMarkets({ state: array() }),
+      'tools/call, objects in objects': listMarkets(object({ a: {} })),
+      'ping, many parameters': message('ping', object()),
+      'ping, many members': { ...message('ping'), ...object() },
+      'notifications/initialized, many metadata': {
+        jsonrpc: '2.0',
+        method: 'notifications/initialized',
+        params: { _meta: object() },
+      },
+      'notifications/progress, a list as parameters': {
+        jsonrpc: '2.0',
+        method: 'notifications/progress',
+        params: array(),
+      },
+      'notifications/cancelled, many parameters': {
+        jsonrpc: '2.0',
+        method: 'notifications/cancelled',
+        params: object(),
+      },
+      'a method that there is not, many parameters': message('no/such', object()),
+      'a response, many results': { jsonrpc: '2.0', id: 1, result: object() },
+      'nothing of the protocol': object(),
+    };
+    for (const [what, sent] of Object.entries(MANY_VALUES)) {
+      it(`${what}: it is refused at once, in few words, and others wait for none of 20 of them`, async () => {
+        const body = JSON.stringify(sent);
+        expect(body.length).to.be.within(40_000, 65_536);
+        const since = performance.now();
+        const refused = Array.from({ length: 20 }, () => post(app, app.key, body));
+        expect((await app.get('/markets')).status).to.equal(200);
+        for (const { status, json, text } of await Promise.all(refused)) {
+          expect([status, json.error.code]).to.deep.equal([400, -32600]);
+          expect(json.error.message).to.match(/more than 250 values/);
+          expect(text.length).to.be.below(200);
+        }
+        // Validated, the worst of them took half a second of the processor each.
+        expect(performance.now() - since).to.be.below(3000);
+      });
+    }
+
+    const LONG_TEXTS = {
+      'the id': { ...message('ping'), id: long() },
+      'the method': message(long()),
+      'the protocol version': initialize({ protocolVersion: long() }),
+      "the client's name": initialize({ clientInfo: { name: long(), version: 1 } }),
+      'the name of a member that there is not': { ...message('ping'), [long()]: 1 },
+      'the name of a capability': initialize({ capabilities: { experimental: { [long()]: 1 } } }),
+      'the name of metadata': modern({ [long()]: 1 }),
+      'the name of a tool': message('tools/call', { name: long() }),
+      'the name of a tool, in other letters': message('tools/call', { name: long('\n"').slice(0, FULL / 2) }),
+      'the name of an argument': listMarkets({ [long()]: 1 }),
+      'the value of an argument': listMarkets({ state: long() }),
+      'the value of an argument in the path': message('tools/call', {
+        name: 'get_market',
+        arguments: { cbsa: long() },
+      }),
+      'a value in an argument': listMarkets({ state: [long()] }),
+    };
+    for (const [what, sent] of Object.entries(LONG_TEXTS)) {
+      it(`${what}: the response does not repeat it`, async () => {
+        const { status, text } = await post(app, app.key, sent);
+        expect(status).to.be.oneOf([200, 202, 400]);
+        expect(text.length).to.be.below(1500);
+      });
+    }
+
+    it('many faults: the error names the first of them', async () => {
+      const { text } = await post(app, app.key, icons(new Array(200).fill(1)));
+      expect(text).to.match(/"error":\{"code":-32603,"message":"\[.+expected object, received number/);
+      expect(text.length).to.be.below(1500);
+    });
+
+    it('a key in the wrong place: the response does not repeat it', async () => {
+      const { key } = await app.newKey();
+      for (const secret of [key, key.slice(4)]) {
+        for (const sent of [
+          message('tools/call', { name: secret }),
+          message('tools/call', { name: 'x '.repeat(30) + secret }),
+          message('tools/call', { name: secret, arguments: 1 }),
+          listMarkets({ [secret]: 1 }),
+          listMarkets({ state: secret }),
+          initialize({ capabilities: { [secret]: 1, experimental: { [secret]: 1 } } }),
+          modern({ 'io.modelcontextprotocol/protocolVersion': secret }),
+        ]) {
+          for (const headers of [{}, { 'MCP-Protocol-Version': secret }]) {
+            const { text } = await post(app, app.key, sent, '/mcp', headers);
+            expect(text).to.not.contain(secret).and.not.contain(key.slice(4, 40));
+          }
+        }
+      }
+    });
   });
 
   it('is not called by pages of other origins, nor under names that are not allowed', async () => {
@@ -247,8 +376,17 @@ describe('the plugin mcp', () => {
   it('refuses a body that is too large, or is none of the protocol', async () => {
     const large = await post(app, app.key, { ...LIST_MARKETS, params: { name: 'x'.repeat(100_000) } });
     expect(large.status).to.equal(413);
-    expect((await post(app, app.key, 'no json')).status).to.equal(400);
-    expect((await post(app, app.key, [])).status).to.equal(400);
+    for (const none of ['no json', '', '{"jsonrpc":', `${'{"a":'.repeat(5000)}`, '\u0000']) {
+      const { status, json } = await post(app, app.key, none);
+      expect([status, json.error.code, json.id]).to.deep.equal([400, -32700, null]);
+    }
+    for (const none of [[], 'null', '1', '"text"', '{}', { jsonrpc: '1.0', id: 1, method: 'ping' }]) {
+      const { status, json } = await post(app, app.key, none);
+      expect([status, json.error.code, json.id ?? null]).to.satisfy(
+        ([, code, id]: [number, number, unknown]) => code === -32600 && (id === null || id === 1),
+      );
+      expect(status).to.equal(400);
+    }
     expect((await app.get('/health')).status).to.equal(200);
   });
 });

@@ -191,7 +191,7 @@ describe('the plugin opentelemetry', () => {
 
   it('cuts values that are too long to keep', async () => {
     const served = await serve();
-    await served.get(`/${'x'.repeat(5000)}`);
+    await served.get(`/${'x-'.repeat(2500)}`);
     const { attributes } = (await spansOf(served))[0]!;
     expect(attributes['url.path']).to.have.length(1024);
   });

@@ -46,6 +46,38 @@ describe('the work of one request', () => {
     expect(text.length).to.be.below(4096);
   });
 
+  for (const [what, target] of [
+    ['the name of a parameter', (text: string) => `/movers?${text}=1`],
+    ['the names of 20 parameters', (text: string) => `/movers?${`${text.slice(0, 350)}=1&`.repeat(20)}`],
+    ['a name that is not well encoded', (text: string) => `/movers?${text}%zz=1`],
+    ['a path that is not well encoded', (text: string) => `/${text}%zz`],
+    ['a path parameter', (text: string) => `/markets/${text}`],
+    ['a path parameter that is not well encoded', (text: string) => `/markets/${text}%zz`],
+    ['a path', (text: string) => `/${text}`],
+    ['an integer', (text: string) => `/movers?limit=${text}`],
+    ['a signal', (text: string) => `/markets?signal=${text}`],
+    ['a sort', (text: string) => `/markets?sort=-${text}`],
+    ['a field', (text: string) => `/markets?fields=cbsa,${text}`],
+    ['a state', (text: string) => `/markets?state=TX,${text}`],
+    ['a series', (text: string) => `/observations?series_id=${text}`],
+    ['a date', (text: string) => `/observations?series_id=UNRATE&since=${text}`],
+    ['a place in a list', (text: string) => `/markets?limit=1&after=${text}`],
+    ['a date of a snapshot', (text: string) => `/markets?as_of=${text}`],
+  ] as const) {
+    it(`an error quotes little of ${what}, and nothing of a key`, async () => {
+      for (const text of ['x-'.repeat(3500), '%22%0a'.repeat(1150)]) {
+        const { status, text: body } = await service.get(target(text));
+        expect(status).to.be.within(400, 404);
+        expect(body.length).to.be.below(what === 'the names of 20 parameters' ? 4500 : 700);
+      }
+      for (const text of [service.key, service.key.slice(4), `x-${service.key}`]) {
+        const { status, text: body } = await service.get(target(text));
+        expect(status).to.be.within(400, 404);
+        expect(body).to.not.contain(service.key.slice(4));
+      }
+    });
+  }
+
   it('a query has 100 parameters at most', async () => {
     const parameters = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=1`).join('&');
     const { json: unknown } = await service.get(`/movers?${parameters(100)}`);

@@ -1,6 +1,6 @@
 /** Keys in texts that others see. */
 import { expect } from 'chai';
-import { createKey, holdsKey, maskKeys } from '../../../core/keys/key.js';
+import { createKey, holdsKey, maskKeys, shown } from '../../../core/keys/key.js';
 
 describe('maskKeys(text)', () => {
   for (const prefix of ['api_', 'mfk_', 'weather_live_']) {
@@ -15,12 +15,22 @@ describe('maskKeys(text)', () => {
       }
       expect(maskKeys(`${key}${key.slice(-9)}`)).to.equal(`${prefix}***`);
     });
+
+    it(`hides the secret part alone of a key that begins with ${prefix}`, () => {
+      const secret = key.slice(prefix.length);
+      for (const part of [secret, secret.slice(0, -6), secret.slice(16)]) {
+        expect(maskKeys(part)).to.equal('***');
+        expect(maskKeys(`id-${part}.1`)).to.equal('id-***.1');
+      }
+    });
   }
 
   for (const name of [
     'series_id',
     'metro_hpi',
     'req_0123456789abcdef0123456789abcdef',
+    '0123456789abcdef0123456789abcdef',
+    '018f3b1c-7d2e-7c4a-9f00-5b1e2a3c4d5e',
     'job_01ARZ3NDEKTSV4RRFFQ69G5FAV',
   ]) {
     it(`leaves ${name} as it is`, () => {
@@ -28,4 +38,20 @@ describe('maskKeys(text)', () => {
       expect(holdsKey(name)).to.equal(false);
     });
   }
+});
+
+describe('shown(text)', () => {
+  it('cuts a long text, and leaves others as they are', () => {
+    expect(shown('metro_hpi')).to.equal('metro_hpi');
+    expect(shown('x-'.repeat(40))).to.equal('x-'.repeat(40));
+    expect(shown(`${'x-'.repeat(40)}y`)).to.equal(`${'x-'.repeat(40)}…`);
+  });
+
+  it('hides a key before it cuts, so that no piece of one is left', () => {
+    const { key } = createKey();
+    for (let at = 20; at <= 90; at++) {
+      const text = shown('-'.repeat(at) + key);
+      expect(text).to.not.match(/[0-9A-Za-z]{4}/);
+    }
+  });
 });
