@@ -50,7 +50,8 @@ export const lastResponse = (socket: Socket): ServerResponse | null | undefined 
 /** Drops the finished response, so that an idle connection holds no memory of it: nearly half of what it takes. */
 export const dropFinishedResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
-  if (response?.writableFinished && response.shouldKeepAlive) (socket as Connection)[LAST_RESPONSE] = null;
+  const isOver = response?.writableFinished && response.shouldKeepAlive && response.req.complete;
+  if (isOver) (socket as Connection)[LAST_RESPONSE] = null;
 };
 
 /**

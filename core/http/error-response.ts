@@ -106,9 +106,17 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
 export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
   errorResponse(new ApiError(kindOf(status)), logger, requestId);
 
+const BROKEN_OFF = 'The connection ended before the body of the request did.';
+
+/** Whoever reads a body that broke off is thrown the error of the socket, though the fault is the caller's. */
+const withoutBrokenBody = ({ req }: ServiceContext, error: unknown): unknown =>
+  error !== null && error === req.errored && !(error instanceof ApiError)
+    ? new ApiError(errors.invalid_parameter, BROKEN_OFF, { cause: error })
+    : error;
+
 /** Makes an error the response, in place of what there was; a response that has begun is cut off. */
 export const setError = (ctx: ServiceContext, error: unknown, logger: Logger): void => {
-  const body = errorResponse(error, logger, ctx.state.id);
+  const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.state.id);
   if (ctx.res.headersSent) {
     ctx.res.destroy();
     return;

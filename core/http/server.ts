@@ -36,11 +36,33 @@ const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): bo
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /**
+ * Whether another parser may see another end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112 6.1), and no coding
+ * but `chunked` is supported.
+ */
+const hasFaultyFraming = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
+};
+
+/**
+ * Makes reading the body fail, now or later. Node would close the socket with it, over which the response is to be sent
+ * yet.
+ */
+const failBody = (request: IncomingMessage, error: ApiError): void => {
+  const { socket } = request;
+  Object.assign(request, { socket: null });
+  request.destroy(error);
+  request.socket = socket;
+};
+
+/**
  * Node's parser drops what came in one piece with a request for another protocol, though none is spoken here: closing
  * tells the client that no later request was answered, where the next response would be taken for that of a lost one.
  */
 const isCutOffByUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
+
+const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
 /** How long a request that was in transit when the listener closed has to arrive. */
 const LAST_REQUESTS_MS = 250;
@@ -106,7 +128,7 @@ export class HttpServer {
       if (this.#draining || isCutOffByUpgrade(request)) response.shouldKeepAlive = false;
       setLastResponse(request.socket, response);
       const fault = hostFault(request);
-      if (!isVersion1(request)) {
+      if (!isVersion1(request) || hasFaultyFraming(request)) {
         this.#observe('malformed');
         refusals.malformed.toRequest(request, response);
       } else if (request.rawHeaders.length > 2 * maxHeaders) refusals.headersTooLarge.toRequest(request, response);
@@ -129,10 +151,13 @@ export class HttpServer {
     }
     this.#observe('malformed');
     const before = lastResponse(socket);
-    if (before && !(before.writableFinished && before.shouldKeepAlive)) {
+    if (before && !(before.writableFinished && before.shouldKeepAlive && before.req.complete)) {
       // A response now would be taken for that of an earlier request, or follow the last announced response.
       before.shouldKeepAlive = false;
-      before.once('finish', () => socket.destroySoon());
+      if (before.writableFinished) socket.destroySoon();
+      else before.once('finish', () => socket.destroySoon());
+      // The fault is in the body of that request, whose handler may wait for the rest.
+      if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
     } else if (error.code === 'HPE_HEADER_OVERFLOW') refusals.headersTooLarge.toSocket(socket);
     else refusals.malformed.toSocket(socket);
   }
