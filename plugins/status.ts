@@ -221,7 +221,7 @@ const readyRoute = serviceRoute({
   operationId: 'getReady',
   summary: 'Whether this replica may get requests',
   description:
-    'For load balancers: it has a dataset and is not shutting down. A store that is away does not change it, since the replica then serves what it has cached; needs no API key and is never rate limited.',
+    'For load balancers: it has a dataset and is not shutting down. A store that is away does not change it, since the replica then serves what it has cached; needs no API key and has no rate limit for valid requests.',
   key: false,
   limited: false,
   response: {
@@ -240,7 +240,7 @@ const healthRoute = serviceRoute({
   operationId: 'getHealth',
   summary: 'Whether this replica and its storage can respond',
   description:
-    'For monitors: as `/ready`, and its storage can be read. It needs no API key and is never rate limited. Platform health is in `/status`.',
+    'For monitors: as `/ready`, and its storage can be read. It needs no API key and has no rate limit for valid requests. Platform health is in `/status`.',
   key: false,
   limited: false,
   response: {

@@ -265,7 +265,7 @@ export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<I
    * time.
    */
   readonly sharedSeconds?: number;
-  /** Whether requests count against a limit. Default true. */
+  /** Whether requests count against a limit; those with a fault count in any case. Default true. */
   readonly limited?: boolean;
   handler(input: Input, context: ServiceRequest & { readonly service: ServiceState }): Promise<unknown>;
 }

@@ -117,7 +117,10 @@ export class HttpServer {
     // are ignored, as RFC 9110 7.8 allows.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
-    server.on('connect', (_request, socket) => refusals.connect.toSocket(socket as Socket));
+    server.on('connect', (_request, socket) => {
+      this.#observe('malformed');
+      refusals.connect.toSocket(socket as Socket);
+    });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
   }
 
@@ -131,8 +134,10 @@ export class HttpServer {
       if (!isVersion1(request) || hasFaultyFraming(request)) {
         this.#observe('malformed');
         refusals.malformed.toRequest(request, response);
-      } else if (request.rawHeaders.length > 2 * maxHeaders) refusals.headersTooLarge.toRequest(request, response);
-      else if (fault) {
+      } else if (request.rawHeaders.length > 2 * maxHeaders) {
+        this.#observe('malformed');
+        refusals.headersTooLarge.toRequest(request, response);
+      } else if (fault) {
         this.#observe('malformed');
         refusal(fault, this.#headers).toRequest(request, response);
       } else {

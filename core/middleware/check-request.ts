@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { ApiError, errors } from '../errors.js';
 import { allowOf, type CommonHeaders } from '../http/headers.js';
 import { Prepared } from '../http/representation.js';
-import type { ServiceMiddleware } from '../http/request-state.js';
+import type { ServiceContext, ServiceMiddleware } from '../http/request-state.js';
 import type { RouteTable } from '../http/route-table.js';
 
 export interface FindEndpointDependencies {
@@ -22,31 +22,38 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
+/** Finds what is wrong with a request, whoever sends it; chooses the format of the response to one that is well. */
+export const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiError | undefined => {
+  const { endpoint, fault, format } = state.match!;
+  const method = req.method ?? '';
+  if (endpoint && method === 'OPTIONS') return undefined;
+  if (endpoint && !endpoint.methods.includes(method)) {
+    const sentence = endpoint.mount && `This endpoint takes ${allowOf(endpoint.methods)}.`;
+    return new ApiError(errors.method_not_allowed, sentence, { headers: headers.allow(endpoint.methods) });
+  }
+  if (hasBody(req) && (!endpoint || READS.has(method))) {
+    return new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
+  }
+  if (fault) return fault;
+  if (endpoint.mount) return undefined;
+  state.format = format ?? endpoint.chooseFormat(req.headers.accept);
+  return state.format ? undefined : new ApiError(errors.not_acceptable);
+};
+
 export const checkRequest =
   ({ headers }: { readonly headers: CommonHeaders }): ServiceMiddleware =>
   (ctx, next) => {
     const { req, res, state } = ctx;
-    const { endpoint, fault, format } = state.match!;
+    const { endpoint } = state.match!;
     const method = req.method ?? '';
-    const body = hasBody(req);
+    const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READS.has(method);
     // An unread body would be taken for the next request, so the connection closes.
-    if (body && !endpoint?.mount) res.shouldKeepAlive = false;
+    if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
+    const fault = faultOf(ctx, headers);
+    if (fault) throw fault;
     if (endpoint && method === 'OPTIONS') {
       ctx.body = new Prepared(204, headers.options(endpoint.methods));
       return undefined;
-    }
-    if (endpoint && !endpoint.methods.includes(method)) {
-      if (body) res.shouldKeepAlive = false;
-      const sentence = endpoint.mount && `This endpoint takes ${allowOf(endpoint.methods)}.`;
-      throw new ApiError(errors.method_not_allowed, sentence, { headers: headers.allow(endpoint.methods) });
-    }
-    if (body && (!endpoint || READS.has(method))) {
-      throw new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
-    }
-    if (fault) throw fault;
-    if (!endpoint.mount) {
-      state.format = format ?? endpoint.chooseFormat(req.headers.accept);
-      if (!state.format) throw new ApiError(errors.not_acceptable);
     }
     return next();
   };

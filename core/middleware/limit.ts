@@ -3,17 +3,19 @@ import type { Decision, Limiter } from '../contracts/limiter.js';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { errorResponse } from '../http/error-response.js';
-import { limitLines } from '../http/headers.js';
+import { type CommonHeaders, limitLines } from '../http/headers.js';
 import { Prepared } from '../http/representation.js';
 import type { ServiceContext, ServiceMiddleware } from '../http/request-state.js';
 import { addLines } from '../http/service-koa.js';
+import { faultOf } from './check-request.js';
 
 export interface LimitDependencies {
   readonly limiter: Limiter;
   readonly logger: Logger;
+  readonly headers: CommonHeaders;
 }
 
-export const limit = ({ limiter, logger }: LimitDependencies): ServiceMiddleware => {
+export const limit = ({ limiter, logger, headers }: LimitDependencies): ServiceMiddleware => {
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
   const settle = (
@@ -35,7 +37,7 @@ export const limit = ({ limiter, logger }: LimitDependencies): ServiceMiddleware
   return (ctx, next) => {
     const { caller, isInner, match } = ctx.state;
     // A fault costs more than the response of an endpoint without a limit: it counts as anywhere else.
-    if (isInner || (match?.endpoint?.limited === false && match.fault === undefined)) return next();
+    if (isInner || (match?.endpoint?.limited === false && !faultOf(ctx, headers))) return next();
     const { subject, limit, tier } = caller!;
     const decision = limiter.take(subject, limit, tier?.quotas);
     return decision instanceof Promise

@@ -53,7 +53,8 @@ const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
     errors.method_not_allowed,
     errors.not_acceptable,
     errors.uri_too_long,
-    ...(isLimited(route) ? [errors.rate_limited, ...(tiers?.haveQuotas ? [errors.quota_exceeded] : [])] : []),
+    errors.rate_limited,
+    ...(tiers?.haveQuotas ? [errors.quota_exceeded] : []),
     errors.headers_too_large,
     errors.internal_error,
     errors.service_unavailable,
@@ -75,9 +76,8 @@ export class ErrorResponses {
     const byStatus = new Map<number, ErrorKind[]>();
     for (const kind of kindsOf(route, this.#tiers))
       byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
-    // A fault in the URL counts against the limit, whatever the route.
-    const limited = (status: number) =>
-      status !== 431 && !isShared(route) && (isLimited(route) || status === 400 || status === 414);
+    // A faulty request counts against the limit, whatever the route.
+    const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
     return Object.fromEntries(
       [...byStatus]
         .sort(([a], [b]) => a - b)

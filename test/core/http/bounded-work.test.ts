@@ -1,7 +1,7 @@
 /** What a single request can make the service do, whatever it carries: bounded, and counted before it is done. */
 import { expect } from 'chai';
 import { resolve } from '../../../app/container.js';
-import { request } from '../../support/http-client.js';
+import { request, type TestRequest } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const LIMIT = 5;
@@ -96,6 +96,39 @@ describe('the work of one request', () => {
     expect(statuses.slice(-1)).to.deep.equal([429]);
     expect((await health()).status).to.equal(200);
   });
+
+  for (const path of ['/health', '/ready']) {
+    for (const [what, status, query, sent] of [
+      ['an unknown parameter', 400, '?a', {}],
+      ['malformed percent-encoding', 400, '?%zz', {}],
+      ['a target that is too long', 414, `?${'x'.repeat(9000)}`, {}],
+      ['POST', 405, '', { method: 'POST' }],
+      ['POST with a body', 405, '', { method: 'POST', body: '{}' }],
+      ['DELETE', 405, '', { method: 'DELETE' }],
+      ['a body', 400, '', { headers: { 'Content-Length': '2' }, body: '{}' }],
+      ['an Accept that excludes JSON', 406, '', { headers: { Accept: 'text/html' } }],
+    ] as const) {
+      it(`${path} with ${what} counts against the limit, and without it does not`, async () => {
+        const { key } = await service.newKey({ limit_per_minute: 2 });
+        const send = (target: string, more: TestRequest) =>
+          service.get(target, { ...more, headers: { ...more.headers, Authorization: `Bearer ${key}` } });
+        const good = async () => {
+          for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+            const { status: found, headers } = await send(path, { method });
+            expect([found, headers['ratelimit']]).to.deep.equal([method === 'OPTIONS' ? 204 : 200, undefined]);
+          }
+        };
+        await good();
+        for (const left of [1, 0]) {
+          const { status: found, headers } = await send(path + query, sent);
+          expect(found).to.equal(status);
+          expect(headers['ratelimit']).to.match(new RegExp(`^"default";r=${left};`));
+        }
+        expect((await send(path + query, sent)).status).to.equal(429);
+        await good();
+      });
+    }
+  }
 
   it('GET /health asks the store ten times a second at most', async () => {
     const adapter = resolve(service.app.container, 'adapter');
