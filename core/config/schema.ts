@@ -276,9 +276,19 @@ export const configSchema = {
         1000,
       ),
       drainMs: milliseconds('How long running requests may take to finish at shutdown.', 10_000),
-      maxUrlBytes: count('Longest request target, in bytes.', 64, 65_536, 8192),
-      maxHeaderBytes: count('Largest head of a request, in bytes.', 1024, 1_048_576, 16_384),
-      maxHeaders: count('Most header fields of a request.', 16, 10_000, 100),
+      maxUrlBytes: count(
+        'Longest request target, in bytes; a longer one is a 414. A head whose target and header fields exceed this and maxHeaderBytes together is a 431, since no more of it is read.',
+        64,
+        65_536,
+        8192,
+      ),
+      maxHeaderBytes: count(
+        'Most bytes of the header fields of a request, without its request line: of each field its name, its value and 4 between and behind them. More are a 431.',
+        1024,
+        1_048_576,
+        16_384,
+      ),
+      maxHeaders: count('Most header fields of a request; more are a 431.', 16, 10_000, 100),
       maxConnections: count('Most sockets open at once.', 1, 1_000_000, 10_000),
       maxConnectionsPerAddress: count(
         'Most sockets open at once from one IPv4 address or IPv6 /64 network; not applied to trusted proxies: to nobody where trustProxy is a number above 0.',

@@ -44,6 +44,13 @@ const hasFaultyFraming = ({ httpVersionMinor, headers }: IncomingMessage): boole
   return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
 };
 
+/** Size of the header fields, each with a colon, a space and a line end besides its name and its value. */
+const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
+  let bytes = 2 * rawHeaders.length;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes;
+};
+
 /**
  * Makes reading the body fail, now or later. Node would close the socket with it, over which the response is to be sent
  * yet.
@@ -85,7 +92,7 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: PreparedResponse,
-      // The request target counts towards Node's limit on heads, and has its own limit besides.
+      // Node counts the request target as well, and reads no further: what it lets pass is judged by its own limit each.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
@@ -125,7 +132,7 @@ export class HttpServer {
   }
 
   #acceptor(refusals: Refusals): Listener {
-    const { maxHeaders } = this.#options;
+    const { maxHeaders, maxHeaderBytes } = this.#options;
     const handle = this.#handle;
     return (request, response) => {
       if (this.#draining || isCutOffByUpgrade(request)) response.shouldKeepAlive = false;
@@ -134,7 +141,7 @@ export class HttpServer {
       if (!isVersion1(request) || hasFaultyFraming(request)) {
         this.#observe('malformed');
         refusals.malformed.toRequest(request, response);
-      } else if (request.rawHeaders.length > 2 * maxHeaders) {
+      } else if (request.rawHeaders.length > 2 * maxHeaders || fieldBytes(request) > maxHeaderBytes) {
         this.#observe('malformed');
         refusals.headersTooLarge.toRequest(request, response);
       } else if (fault) {
