@@ -3,9 +3,18 @@
 /** More decimals than any source has; the rest is noise of the arithmetic. */
 const DECIMALS = 6;
 
+/** Texts that a spreadsheet would run as a formula, by the same rule as the service's own CSV: `core/http/formats.ts`. */
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
+
+/** @param {string | number | null | undefined} cell */
+const textOf = (cell) => {
+  if (typeof cell === 'number') return String(Number(cell.toFixed(DECIMALS)));
+  return FORMULA.test(cell ?? '') ? `'${cell}` : (cell ?? '');
+};
+
 /** @param {string | number | null | undefined} cell */
 const quoted = (cell) => {
-  const text = String((typeof cell === 'number' ? Number(cell.toFixed(DECIMALS)) : cell) ?? '');
+  const text = textOf(cell);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
