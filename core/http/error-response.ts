@@ -108,7 +108,7 @@ export const statusResponse = (status: number, logger: Logger, requestId: string
 
 const BROKEN_OFF = 'The connection ended before the body of the request did.';
 
-/** Whoever reads a body that broke off is thrown the error of the socket, though the fault is the caller's. */
+/** Reading a body that broke off throws the error of its socket, though the fault is the caller's. */
 const withoutBrokenBody = ({ req }: ServiceContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, BROKEN_OFF, { cause: error })

@@ -22,7 +22,7 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Finds what is wrong with a request, whoever sends it; chooses the format of the response to one that is well. */
+/** Finds what is wrong with a request, whoever sends it; chooses the format of the response to a valid one. */
 export const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiError | undefined => {
   const { endpoint, fault, format } = state.match!;
   const method = req.method ?? '';

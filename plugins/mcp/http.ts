@@ -59,11 +59,11 @@ const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters
 const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Otherwise the iterator takes the socket from the request that it leaves, though the log reads the caller's address there.
+  // Leaving an ordinary loop takes the socket from the request, where the log reads the caller's address.
   for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
-      // The rest of the body is not read.
+      // The rest of the body stays unread, and would be taken for the next request.
       ctx.res.shouldKeepAlive = false;
       ctx.throw(413, `A message has ${MAX_BODY_BYTES} bytes at most.`);
     }
