@@ -1,10 +1,11 @@
 /** The product's configuration: what its file and its environment variables are called. */
 import { join } from 'node:path';
-import { configLoader } from '../core/config/load.js';
+import { configLoader, type LoadedConfig, type LoadOptions } from '../core/config/load.js';
 import { packageRoot } from '../core/files/package.js';
+import type { LoadedPlugin } from '../core/registry/register-plugins.js';
 import { moduleFaults } from './load-modules.js';
 
-export const loadConfig = configLoader({
+const load = configLoader({
   prefix: 'METRO',
   embedded: join(packageRoot, 'config/default.json'),
   variables: [
@@ -24,5 +25,14 @@ export const loadConfig = configLoader({
       secret: true,
     },
   ],
-  moduleFaults,
 });
+
+/**
+ * @param extra plugins of an embedding program, whose faults are told with those of the configuration
+ * @throws OperatorError with all faults, those of modules included
+ */
+export const loadConfig = (
+  options: Omit<LoadOptions, 'moduleFaults'>,
+  extra: readonly LoadedPlugin[] = [],
+): Promise<LoadedConfig> =>
+  load({ ...options, moduleFaults: (draft, folder, overrides) => moduleFaults({ draft, folder, overrides }, extra) });

@@ -134,5 +134,10 @@ export interface AdapterModule<Options = unknown> {
   readonly capabilities: Capabilities;
   /** JSON Schema of the adapter's options in the config. */
   readonly options: JsonSchema;
+  /**
+   * What is wrong with options that fit the schema, by the option's name: a sentence that follows the name and shows no
+   * secret. Called at the start, before anything is created, so that its faults are told with all others.
+   */
+  check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: AdapterContext): StorageAdapter;
 }
