@@ -13,6 +13,7 @@ import { OperatorError } from '../core/errors.js';
 import { fileErrorReason } from '../core/files/error-reason.js';
 import { packageRoot } from '../core/files/package.js';
 import { fittingPlugins } from './fitting-plugins.js';
+import { commandLine } from './options.js';
 import { print, printJson, toJson } from './output.js';
 import { EXIT_CODES } from './report.js';
 
@@ -77,15 +78,15 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   print(
     [
       `${path} is written. It serves the dataset in ${data}. Next:`,
-      ...(fitting ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
+      ...(fitting ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
       ...(unserved.length > 0
         ? [
             `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/own-csv.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
             '  say in "service" who the service is: its title, summary and contact',
           ]
         : []),
-      `  metro-forecast --config ${file} keys create --name NAME`,
-      `  metro-forecast --config ${file} start`,
+      `  ${commandLine(file, 'keys', 'create', '--name', 'NAME')}`,
+      `  ${commandLine(file, 'start')}`,
     ].join('\n'),
   );
 };

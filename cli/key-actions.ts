@@ -118,7 +118,7 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
 };
 
 /** Whether a key was made by rotating the other, or one that came after it. */
-const succeeds = (key: ShownKey, before: ShownKey): boolean =>
+export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id &&
   key.shares_limit_of === (before.shares_limit_of ?? before.id) &&
   key.created_at >= before.created_at;
@@ -156,11 +156,10 @@ export const rotateKey = async (
 };
 
 /**
- * Changes the limit of a key, and of its predecessors and successors, since all of them share it; otherwise the owner
- * could use the other key with the old limit.
- * @param limit requests per minute, or `default` for the configured one
+ * Changes a key, and its predecessors and successors, since all of them share one limit; otherwise the owner could use
+ * the other key with the old one.
+ * @throws OperatorError for one that is no longer in force
  */
-/** Changes a key and those that share its limit. @throws OperatorError for one that is no longer in force */
 const changeSharing = async (
   store: KeyStore,
   id: string,
@@ -179,6 +178,7 @@ const changeSharing = async (
   return change(store, id, changes);
 };
 
+/** @param limit requests per minute, or `default` for the configured one */
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 

@@ -11,7 +11,7 @@ import type { DirectoryManifest } from '../core/dataset/manifest.js';
 import { checkDataset } from '../core/dataset/validate.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { packageRoot } from '../core/files/package.js';
-import type { CommonOptions } from './options.js';
+import { type CommonOptions, commandLine } from './options.js';
 import { count, note, print, printJson } from './output.js';
 import { createProgress } from './progress.js';
 import { whatServicesDo, withPublishedStorage } from './published-storage.js';
@@ -59,13 +59,21 @@ const refuseSample = ({ directory }: OpenedStorage): void => {
 };
 
 /** The operator has to activate a version that was published before: perhaps somebody went back from it on purpose. */
-const conflictOf = async (error: StorageError, { versions }: StorageAdapter, version: string): Promise<Error> => {
+const conflictOf = async (
+  error: StorageError,
+  { versions }: StorageAdapter,
+  version: string,
+  config: string | undefined,
+): Promise<Error> => {
   const list = (await versions?.list()) ?? [];
   const current = list.find((each) => each.current)?.version;
   if (current === version || !list.some((each) => each.version === version)) return error;
   return new OperatorError(
     `Version ${version} has been published before, and ${current} is current.`,
-    [`metro-forecast snapshots activate ${version} makes it current again`, 'other content needs another version'],
+    [
+      `to make it current again: ${commandLine(config, 'snapshots', 'activate', version)}`,
+      'other content needs another version',
+    ],
     { cause: error },
   );
 };
@@ -96,7 +104,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
         },
       }).catch(async (error: unknown) => {
         const conflict = error instanceof StorageError && error.code === 'conflict';
-        throw conflict ? await conflictOf(error, storage.adapter, manifest.version) : error;
+        throw conflict ? await conflictOf(error, storage.adapter, manifest.version, options.config) : error;
       });
     } finally {
       progress.finish();

@@ -5,6 +5,7 @@ import { loadConfig } from '../../app/load-config.js';
 import { loadModules } from '../../app/load-modules.js';
 import type { Environment } from '../../core/config/overrides.js';
 import { engines } from '../../core/files/package.js';
+import { commandLine } from '../options.js';
 import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
 import { checkKeys } from './keys.js';
 import { checkPorts } from './port.js';
@@ -30,7 +31,8 @@ export async function* findings(path: string | undefined, env: Environment, onRo
     const loaded = await loadConfig({ path, env });
     const modules = await loadModules(loaded);
     const logger = pino({ level: 'silent' });
-    service = { loaded, modules, container: createContainer({ config: loaded, modules }, { logger }) };
+    const container = createContainer({ config: loaded, modules }, { logger });
+    service = { loaded, modules, container, command: (...words) => commandLine(path, ...words) };
     const { config } = loaded;
     const parts = `adapter "${config.adapter.use}", plugins ${config.plugins.map(({ use }) => use).join(', ')}`;
     yield { check: 'configuration', state: 'ok', message: `${loaded.path}: ${parts}` };

@@ -178,7 +178,7 @@ describe('metro-forecast keys', () => {
     const { stdout, stderr } = await done('list');
     expect({ stdout, stderr }).to.deep.equal({
       stdout: '',
-      stderr: 'There are no keys yet; "keys create --name NAME" makes one.\n',
+      stderr: `There are no keys yet. To make one: metro-forecast --config ${config} keys create --name NAME\n`,
     });
   });
 
