@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig } from '../app/load-config.js';
+import { loadConfig, namedVariables } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
 import { configSchema } from '../core/config/schema.js';
 import { maskSecrets } from '../core/config/secrets.js';
@@ -12,6 +12,7 @@ import { MANIFEST_FILE } from '../core/dataset/manifest.js';
 import { OperatorError } from '../core/errors.js';
 import { fileErrorReason } from '../core/files/error-reason.js';
 import { packageRoot } from '../core/files/package.js';
+import { formatPath } from '../core/validation/path.js';
 import { fittingPlugins } from './fitting-plugins.js';
 import { commandLine } from './options.js';
 import { print, printJson, toJson } from './output.js';
@@ -32,8 +33,9 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
     keys: keyStore.options,
     plugins: registry.plugins.map((plugin) => plugin.options),
   });
-  // `service` completed by the defaults of plugins and framework.
-  const shown = { ...masked, service: registry.service };
+  // `service` completed by the defaults of plugins and framework; not by the history of the interface, which is long.
+  const { changes: _changes, ...service } = registry.service;
+  const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {
     printJson({ path, embedded, overrides, config: shown });
     return;
@@ -91,6 +93,24 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   );
 };
 
+/** One line for each variable, with what it sets. */
+const variables = (): string => {
+  const settings = new Map<string, string[]>();
+  const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);
+  add('METRO_CONFIG', 'the file, unless --config names one');
+  for (const { variable, path, when, secret } of namedVariables) {
+    add(variable, `${formatPath(path)}${when ? ` where ${formatPath(when.at)} is "${when.use}"` : ''}`);
+    if (secret) settings.set(`${variable}_FILE`, [`a file that holds ${variable}`]);
+  }
+  add('METRO__SECTION__NAME', 'any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,');
+  add('METRO__SECTION__NAME', 'METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500');
+  add('METRO__..._FILE', 'a file that holds METRO__...; not of names in "options", which are the module\'s');
+  const width = Math.max(...[...settings.keys()].map(({ length }) => length));
+  return [...settings]
+    .flatMap(([variable, texts]) => texts.map((text, i) => `  ${(i === 0 ? variable : '').padEnd(width)}  ${text}`))
+    .join('\n');
+};
+
 export const register = (program: Command): void => {
   program
     .command('config')
@@ -101,12 +121,7 @@ export const register = (program: Command): void => {
       'after',
       `
 Environment variables go over the file:
-  METRO_CONFIG          the file, unless --config names one
-  HOST, PORT            server.host, server.port
-  REDIS_URL             redis.url
-  MONGODB_URI           options.uri of the adapter and the key store, where they are "mongo"
-  METRO__SECTION__NAME  any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,
-                        METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500
+${variables()}
 An empty variable counts as absent.
 
 Examples:

@@ -7,6 +7,7 @@ import { type App, type AppOverrides, createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
 import { createLogger } from '../app/logger.js';
+import { RELOADED } from '../app/running-settings.js';
 import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../app/worker-link.js';
 import { Workers } from '../app/workers.js';
 import type { LoadedConfig } from '../core/config/load.js';
@@ -35,7 +36,8 @@ Examples:
 
 SIGTERM makes /ready and /health fail at once; after server.drainDelayMs the service stops listening, ends the running requests
 within server.drainMs and closes its stores. SIGINT does so without the delay; a second signal ends it at once.
-SIGHUP reads the configuration again: log.level and limits.requestsPerMinute change, the log names what needs a restart.
+SIGHUP reads the configuration again: the log names what needs a restart, and changed are
+${RELOADED.map((path) => `  ${path}`).join('\n')}
 With server.workers above 1 this process starts that many and acts on signals for them.
 
 Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong usage.`,

@@ -22,6 +22,16 @@ describe('metro-forecast config', () => {
     expect(JSON.parse(stdout)).to.have.nested.property('adapter.use', 'json');
   });
 
+  it('shows who the service is, and its changes only where the configuration sets them', async () => {
+    const serviceOf = async (env: Record<string, string>) =>
+      JSON.parse((await runCommand(register, ['config'], env)).stdout).service;
+    expect(await serviceOf({ METRO__SERVICE__VERSION: '7.0.0' }))
+      .to.include({ name: 'metro-forecast', version: '7.0.0' })
+      .and.to.not.have.property('changes');
+    const changes = [{ version: '1.1.0', summary: 'More.' }];
+    expect(await serviceOf({ METRO__SERVICE__CHANGES: JSON.stringify(changes) })).to.deep.include({ changes });
+  });
+
   it('shows where values of the environment came from, and masks secrets', async () => {
     const env = { PORT: '9000', REDIS_URL: 'redis://user:s3cret@redis.example:6379', METRO__LIMITS__REPLICAS: '3' };
     const { stdout, stderr } = await runCommand(register, ['config'], env);
