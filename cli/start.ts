@@ -113,9 +113,12 @@ const serve = async ({ path, loaded, logger, keyPrefix }: Serving): Promise<void
   }
 };
 
+/** With the faults in the sentence itself: in the log for people a field would come on lines of its own. */
+const inOneLine = ({ heading, faults }: OperatorError): string => [heading, faults.join('; ')].join(' ').trim();
+
 /** The log has begun: a failure is its last line. */
 const logFailure = (error: unknown, logger: Logger): void => {
-  if (error instanceof OperatorError) logger.fatal({ faults: error.faults }, error.heading);
+  if (error instanceof OperatorError) logger.fatal(inOneLine(error));
   else logger.fatal({ err: error }, 'the service cannot start');
   process.exitCode = 1;
 };
@@ -223,8 +226,8 @@ const reloadOnHangup = (path: string | undefined, logger: Logger, reload: (loade
       await loadModules(loaded);
       reload(loaded);
     } catch (error) {
-      const { heading, faults } = error instanceof OperatorError ? error : { heading: String(error), faults: [] };
-      logger.error({ faults }, `the configuration was not read again: ${heading}`);
+      const reason = error instanceof OperatorError ? inOneLine(error) : String(error);
+      logger.error(`the configuration was not read again: ${reason}`);
     }
   });
 };
