@@ -16,7 +16,7 @@ import { OperatorError } from '../../core/errors.js';
 import { bounded } from './bounded.js';
 import type { ConnectionOptions } from './options.js';
 
-const DEFAULT_DATABASE = 'dataset';
+export const DEFAULT_DATABASE = 'dataset';
 
 /** The part of a connection string between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>
