@@ -1,6 +1,6 @@
 /** `metro-forecast config` shows the configuration in force; `metro-forecast init` writes one to begin with. */
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig, namedVariables } from '../app/load-config.js';
@@ -11,7 +11,7 @@ import { openDirectory } from '../core/dataset/directory.js';
 import { MANIFEST_FILE } from '../core/dataset/manifest.js';
 import { OperatorError } from '../core/errors.js';
 import { fileErrorReason } from '../core/files/error-reason.js';
-import { packageRoot } from '../core/files/package.js';
+import { packageName, packageRoot } from '../core/files/package.js';
 import { formatPath } from '../core/validation/path.js';
 import { fittingPlugins } from './fitting-plugins.js';
 import { commandLine } from './options.js';
@@ -52,10 +52,23 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   printJson(shown);
 };
 
-/** The value of `$schema`: a relative path to the installed schema, so that editors find it. */
-const schemaReference = (folder: string): string => {
-  const path = relative(folder, join(packageRoot, 'config/schema.json')).split(sep).join('/');
-  return path.startsWith('.') ? path : `./${path}`;
+const SCHEMA = 'config/schema.json';
+
+/**
+ * The value of `$schema`, so that editors find it: a path that stays right with the project that the folder is in, which
+ * has the package installed or is its checkout. Undefined elsewhere: a path into a global installation or a cache of
+ * packages breaks when the file is copied, or the package updated.
+ */
+const schemaReference = async (folder: string): Promise<string | undefined> => {
+  // Editors resolve `..` by the real folder.
+  const real = await realpath(folder).catch(() => folder);
+  const ancestors = [real];
+  while (dirname(ancestors.at(-1)!) !== ancestors.at(-1)) ancestors.push(dirname(ancestors.at(-1)!));
+  const found = ancestors
+    .flatMap((at) => [join(at, 'node_modules', packageName, SCHEMA), ...(at === packageRoot ? [join(at, SCHEMA)] : [])])
+    .find((each) => existsSync(each));
+  const path = found && relative(real, found).split(sep).join('/');
+  return path && !path.startsWith('.') ? `./${path}` : path;
 };
 
 const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
@@ -63,9 +76,10 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   const data = resolve(dirname(path), dataset);
   const fitting = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
+  const $schema = await schemaReference(dirname(path));
   const starter = {
     ...embedded,
-    $schema: schemaReference(dirname(path)),
+    $schema,
     server: { host: '127.0.0.1', port: 8080 },
     adapter: { use: 'json', options: { path: dataset } },
     plugins: fitting?.plugins ?? embedded.plugins,
@@ -89,6 +103,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
         : []),
       `  ${commandLine(file, 'keys', 'create', '--name', 'NAME')}`,
       `  ${commandLine(file, 'start')}`,
+      ...($schema ? [] : ['For editors: metro-forecast config --schema > schema.json, and "$schema": "./schema.json"']),
     ].join('\n'),
   );
 };
