@@ -25,6 +25,8 @@ export const checkNode = (version: string): Finding => {
 
 /** @param path of the configuration, as given on the command line */
 export async function* findings(path: string | undefined, env: Environment, onRows: OnRows): AsyncGenerator<Finding> {
+  // The variable may have been given to this command alone.
+  const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
   yield checkNode(process.versions.node);
   let service: CheckContext;
   try {
@@ -32,7 +34,7 @@ export async function* findings(path: string | undefined, env: Environment, onRo
     const modules = await loadModules(loaded);
     const logger = pino({ level: 'silent' });
     const container = createContainer({ config: loaded, modules }, { logger });
-    service = { loaded, modules, container, command: (...words) => commandLine(path, ...words) };
+    service = { loaded, modules, container, command };
     const { config } = loaded;
     const parts = `adapter "${config.adapter.use}", plugins ${config.plugins.map(({ use }) => use).join(', ')}`;
     yield { check: 'configuration', state: 'ok', message: `${loaded.path}: ${parts}` };

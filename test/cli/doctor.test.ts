@@ -93,7 +93,9 @@ describe('metro-forecast doctor', () => {
     const { stdout } = await runCommand(register, ['--config', config, 'doctor']);
     expect(stdout).to.match(/^ok {7}node {11}\d/);
     expect(stdout).to.match(/^warning {2}keys .+\n {24}-> metro-forecast --config \S+ keys create/m);
-    expect(stdout).to.contain(`-> metro-forecast --config ${config} keys create --name NAME`);
+    const advice = `-> metro-forecast --config ${config} keys create --name NAME`;
+    expect(stdout).to.contain(advice);
+    expect((await runCommand(register, ['doctor'], { METRO_CONFIG: config })).stdout).to.contain(advice);
   });
 
   it('warns where nobody could call, and of keys that end soon', async () => {
