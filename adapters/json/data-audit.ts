@@ -2,10 +2,17 @@
 import { join } from 'node:path';
 import { AuditFile } from '../../core/audit/audit-file.js';
 import { madeOnly } from '../../core/audit/chain.js';
-import { dataAuditEntry, isDataAuditEntry, withPublished } from '../../core/audit/data-audit.js';
+import {
+  contentOf,
+  dataAuditEntry,
+  isDataAuditEntry,
+  publicationOf,
+  withPublished,
+} from '../../core/audit/data-audit.js';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Clock, Logger } from '../../core/contracts/runtime.js';
-import { readManifest } from '../../core/dataset/manifest.js';
+import { type DirectoryManifest, readManifest } from '../../core/dataset/manifest.js';
+import type { ManifestChange } from '../../core/dataset/write-directory.js';
 import { StorageError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/files/error-reason.js';
 
@@ -27,16 +34,34 @@ const auditOf = async <T>(
   }
 };
 
-/** Stores the entry of a publication that is about to be made. To be called by one process at a time. */
-export const recordPublication = async (
+/** The digest of what a manifest names. */
+const contentOfManifest = ({ collections }: DirectoryManifest): string =>
+  contentOf(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
+
+/**
+ * Stores the entry of a publication that is about to be made. To be called by one process at a time.
+ * @throws StorageError `conflict` where other rows were published under this version
+ */
+export const recordPublication = (
   directory: string,
-  version: string,
-  replaces: string | null,
+  { previous, isDamaged, next }: ManifestChange,
   clock: Clock,
-): Promise<void> => {
-  const entry = dataAuditEntry({ action: 'publish', version, replaces }, clock.now());
-  await auditOf(directory, 'written', (file) => file.append([entry], FILE_MODE));
-};
+): Promise<void> =>
+  auditOf(directory, 'written', async (file) => {
+    const { version } = next;
+    const content = contentOfManifest(next);
+    const entries = madeOnly(await file.list());
+    // A damaged manifest is taken for that of the newest publication.
+    const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
+    const before = publicationOf(entries, version, replaces);
+    if (before?.content !== undefined && before.content !== content) {
+      throw new StorageError(
+        'conflict',
+        `Version "${version}" was published into ${directory} with other rows, on ${before.time}: give the new one another version.`,
+      );
+    }
+    await file.append([dataAuditEntry({ action: 'publish', version, replaces, content }, clock.now())], FILE_MODE);
+  });
 
 /** Null: there is no dataset. */
 const versionIn = async (directory: string): Promise<string | null> => {

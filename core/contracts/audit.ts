@@ -35,6 +35,8 @@ export interface DataAuditEntry extends AuditEntry {
   readonly version: string;
   /** The version that was the current one before. Null: there was none. Absent: `prune`, which changes no pointer. */
   readonly replaces?: string | null;
+  /** `publish`: SHA-256, in hex, of the rows of all collections. Absent where the store does not tell it. */
+  readonly content?: string;
 }
 
 /** What a store tells of its own changes. */
