@@ -29,7 +29,10 @@ export interface WriteOptions {
    * changed. Nobody else writes meanwhile.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
-  /** Whether a damaged manifest is replaced like a missing one. Default: that is an error. */
+  /**
+   * Whether a damaged manifest is replaced like a missing one, and collections that a version lacks are added to it.
+   * Default: these are errors.
+   */
   readonly repair?: boolean;
 }
 
@@ -144,7 +147,7 @@ const replace = async (
     const files: Record<string, CollectionFile> = { ...previous?.collections };
     for (const [name, { file, rows, sha256 }] of Object.entries(written)) files[name] = { file, rows, sha256 };
     next = { ...descriptionOf(manifest), collections: files };
-    assertOwnVersion(path, next, previous);
+    assertOwnVersion(path, next, previous, repair);
     await beforeCommit?.({ previous, isDamaged, next });
     assertWanted();
     await writeFileAtomic(join(path, MANIFEST_FILE), `${JSON.stringify(next, null, 2)}\n`, { beforeCommit: confirm });
@@ -178,11 +181,17 @@ const currentManifest = async (
 };
 
 /** A version names its content: readers that have the one do not look for another. */
-const assertOwnVersion = (path: string, next: DirectoryManifest, previous: DirectoryManifest | undefined): void => {
+const assertOwnVersion = (
+  path: string,
+  next: DirectoryManifest,
+  previous: DirectoryManifest | undefined,
+  mayAdd: boolean,
+): void => {
   if (previous?.version !== next.version) return;
   const changed = Object.entries(next.collections)
     .filter(([name, { file, sha256 }]) => {
       const before = Object.hasOwn(previous.collections, name) ? previous.collections[name] : undefined;
+      if (before === undefined && mayAdd) return false;
       return before?.sha256 === undefined ? before?.file !== file : before.sha256 !== sha256;
     })
     .map(([name]) => `"${name}"`);

@@ -1,4 +1,5 @@
 /** `metro-forecast publish` into a dataset directory: one that is not there, one that is damaged, one with other rows. */
+import { createHash } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -161,6 +162,48 @@ describe('metro-forecast publish into a directory', () => {
     await done('publish', await named('first'));
     await truncate(join(served, 'manifest.json'), 40);
     expect(await refused('publish', await named('first', await otherRows()))).to.contain('with other rows');
+  });
+
+  it('notes in the verified audit which file was edited by hand, and of which version', async () => {
+    const { version } = await json('publish', data);
+    const path = await marketsFile();
+    const name = path.slice(served.length + 1);
+    const verify = () => done('snapshots', 'audit', '--verify');
+    expect((await verify()).stderr).to.equal('');
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"A, TX"', '"B, TX"'));
+    const { stdout, stderr } = await verify();
+    expect(stderr).to.equal(`version "${version}": ${name} was changed after it was published\n`);
+    expect(stdout).to.contain('is whole: 1 chained entry');
+    expect((await json('snapshots', 'audit', '--verify')).notes).to.have.length(1);
+
+    const manifest = await manifestOf(served);
+    const sha256 = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
+    manifest.collections.markets = { ...manifest.collections.markets, sha256 };
+    await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
+    expect((await verify()).stderr, 'with the sum in the manifest').to.contain(`"${version}": ${name} was changed`);
+
+    await cp(path, join(served, 'mine.ndjson'));
+    manifest.collections.markets = { file: 'mine.ndjson' };
+    await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
+    expect((await verify()).stderr).to.contain(`"${version}": manifest.json was changed: it names other rows`);
+
+    await truncate(join(served, 'manifest.json'), 40);
+    expect((await verify()).stderr).to.contain(`version "${version}": ${served}/manifest.json is not a manifest`);
+    await rm(path);
+    await done('publish', data);
+    expect((await verify()).stderr).to.equal('');
+  });
+
+  it('adds collections that a plugin of the configuration needs to the version that lacks them', async () => {
+    await done('publish', data);
+    const manifest = await manifestOf(served);
+    delete manifest.collections.markets;
+    await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
+    const { stderr } = await done('publish', data);
+    expect(stderr).to.contain('collections.markets: is missing');
+    expect((await json('publish', data)).changed).to.equal(false);
   });
 
   it('takes a version whose publication was broken off for a new one', async () => {
