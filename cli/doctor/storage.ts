@@ -2,6 +2,7 @@
 import { resolve } from '../../app/container.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { checkDataset } from '../../core/dataset/validate.js';
+import { StorageError } from '../../core/errors.js';
 import { count } from '../output.js';
 import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
 
@@ -25,7 +26,13 @@ export const checkStorage = async ({ container, loaded }: CheckContext): Promise
     await adapter.ping();
   } catch (error) {
     const where = ['uri', 'path'].find((name) => name in options);
-    const advice = [`look at adapter.options${where ? `.${where}` : ''} of the configuration`];
+    const isUnfit = error instanceof StorageError && error.code === 'invalid_dataset';
+    const advice = [
+      `look at adapter.options${where ? `.${where}` : ''} of the configuration`,
+      ...(isUnfit
+        ? ['"metro-forecast publish DIR" replaces a damaged dataset, and makes the folder of a missing one']
+        : []),
+    ];
     return { finding: failure('storage', error, advice), readable: false, close };
   }
   try {

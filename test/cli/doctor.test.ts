@@ -138,7 +138,9 @@ describe('metro-forecast doctor', () => {
     const { exitCode, found } = await examine();
     expect(exitCode).to.equal(1);
     expect(states(found)).to.deep.include({ storage: 'failed', dataset: 'skipped', port: 'ok' });
-    expect(found['storage']!.advice!.join()).to.contain('adapter.options.path');
+    expect(found['storage']!.advice!.join())
+      .to.contain('adapter.options.path')
+      .and.to.contain('metro-forecast publish DIR');
   });
 
   it('a broken row is found, with its place', async () => {

@@ -9,6 +9,7 @@ import { register as registerSnapshots } from '../../cli/snapshots.js';
 import { OperatorError } from '../../core/errors.js';
 import { importInto } from '../../metro/import/import.js';
 import { type CommandRun, runCommand } from '../support/run-command.js';
+import { skip } from '../support/skip.js';
 
 describe('metro-forecast publish into a directory', () => {
   let folder: string;
@@ -132,7 +133,7 @@ describe('metro-forecast publish into a directory', () => {
   });
 
   it('does not take a manifest that must not be read for a damaged one', async function () {
-    if (process.getuid?.() === 0) this.skip();
+    if (process.getuid?.() === 0) skip(this, 'root may read every file');
     await done('publish', data);
     await chmod(join(served, 'manifest.json'), 0);
     expect(await refused('publish', await named('next'))).to.contain('permission is denied');
