@@ -185,16 +185,25 @@ export const register = (program: Command): void => {
 
   keys
     .command('usage')
-    .description('show how many requests keys have sent today and this month, in UTC; or one key, by the day')
+    .description(
+      'show how many requests of keys passed and were refused today and this month, in UTC; or of one key, by the day',
+    )
     .argument('[id]', 'as "keys list" shows it')
     .option(...jsonOption)
-    .addHelpText('after', help('metro-forecast -c my.json keys usage --json'))
+    .addHelpText(
+      'after',
+      `\nKeys that share a limit by rotation share one usage: it is told once, under the newest one. Callers without a key are\nnot listed: each sees its own at GET /usage.\n${help('metro-forecast -c my.json keys usage --json')}`,
+    )
     .action((id: string | undefined, _: unknown, command: Command) =>
       withStore(command, async (store, _rules, { json, config }, usage) => {
-        const used = await usageOf(store, id, usage);
+        const used = await usageOf(store, id, usage, Date.now());
         if (json) return printJson(used);
         if (used.length === 0) return note(noKeys(config));
-        return print(id === undefined ? formatUsage(used, Date.now()) : formatDays(used[0]!.data));
+        if (id === undefined) return print(formatUsage(used, Date.now()));
+        const { shares_with, data } = used[0]!;
+        if (shares_with.length > 0)
+          note(`These are requests of ${[id, ...shares_with].join(', ')}, which share a limit.`);
+        return print(formatDays(data));
       }),
     );
 

@@ -30,7 +30,7 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const directory = directoryOf(service);
   if (directory !== undefined && !existsSync(join(directory, MANIFEST_FILE))) {
     const fill = service.command('import', 'SOURCE...', '--to', directory);
-    const advice = `no dataset is in ${directory}: look at adapter.options.path of the configuration, or bring one there, such as by ${fill}`;
+    const advice = `no dataset is in ${directory}: look at adapter.options.path of the configuration, or bring one there, such as by ${fill} or ${service.command('publish', 'DIR')}`;
     return failure('storage', error, [advice]);
   }
   if (!(error instanceof StorageError) || error.code !== 'invalid_dataset') {
@@ -39,7 +39,8 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const [heading = '', ...faults] = error.message.split('\n').map((line) => line.replace(/^ *- /, ''));
   const more = faults.length - MOST_FAULTS;
   const all = directory && faults.length > 0 ? [`all faults: ${service.command('validate', directory)}`] : [];
-  const advice = [...faults.slice(0, MOST_FAULTS), ...(more > 0 ? [`and ${more} more`] : []), ...all];
+  const repair = `to replace the damaged dataset: ${service.command('publish', 'DIR')}`;
+  const advice = [...faults.slice(0, MOST_FAULTS), ...(more > 0 ? [`and ${more} more`] : []), repair, ...all];
   return { check: 'storage', state: 'failed', message: heading, advice };
 };
 

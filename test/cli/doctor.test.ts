@@ -173,7 +173,8 @@ describe('metro-forecast doctor', () => {
     expect(states(found)).to.deep.include({ storage: 'failed', dataset: 'skipped', port: 'ok' });
     expect(found['storage']!.advice!.join())
       .to.contain('adapter.options.path')
-      .and.to.contain('metro-forecast --config');
+      .and.to.contain('metro-forecast --config')
+      .and.to.contain(' publish DIR');
   });
 
   it('a broken row is found, with its place', async () => {
