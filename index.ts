@@ -4,7 +4,7 @@ export { type App, type AppOverrides, createApp } from './app/create-app.js';
 export { loadConfig } from './app/load-config.js';
 export type { Services } from './app/services.js';
 export { chain, verifyChain } from './core/audit/chain.js';
-export { dataAuditEntry, withPublished } from './core/audit/data-audit.js';
+export { contentOf, dataAuditEntry, withPublished } from './core/audit/data-audit.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
 export type { AuditEntry, AuditVerification, DataAudit, DataAuditEntry } from './core/contracts/audit.js';

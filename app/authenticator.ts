@@ -29,7 +29,7 @@ export const createAuthenticator = ({
   logger,
 }: AuthenticatorDependencies): OpenAuthenticator => {
   const peppers = new Peppers(auth.peppers);
-  const report = keyReporter(keyStore, peppers, clock, logger);
+  const report = keyReporter({ auth, keyStore, clock, logger }, peppers);
   keyStore.onChange(() => void report());
   const use = keyStore.noteUse && new KeyUse({ write: keyStore.noteUse.bind(keyStore), logger });
   const authenticator = new Authenticator(keyStore, {
@@ -42,17 +42,20 @@ export const createAuthenticator = ({
 };
 
 /**
- * Warns once, after the keys were first read, of mistakes that make requests fail with 401: no key is in force, or a key
- * needs a pepper that is not configured.
+ * Warns once, after the keys were first read, of mistakes that make requests fail with 401: no key is in force, and
+ * callers without one have no tier; or a key needs a pepper that is not configured.
  */
-const keyReporter = (keyStore: KeyStore, peppers: Peppers, clock: Clock, logger: Logger): (() => Promise<void>) => {
+const keyReporter = (
+  { auth, keyStore, clock, logger }: AuthenticatorDependencies,
+  peppers: Peppers,
+): (() => Promise<void>) => {
   let isDue = true;
   return async () => {
     if (!isDue) return;
     isDue = false;
     try {
       const records = await keyStore.list();
-      if (!records.some((record) => isInForce(record, clock.now()))) {
+      if (auth.anonymous === null && !records.some((record) => isInForce(record, clock.now()))) {
         logger.warn('no key is in force: endpoints that need one respond with 401; "keys create" makes one');
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);

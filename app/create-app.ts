@@ -5,13 +5,10 @@ import type { Response as InjectedResponse, InjectOptions } from 'light-my-reque
 import type { DependencyContainer } from 'tsyringe';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { GivenConfig } from '../core/config/schema.js';
-import { countsUsage, Tiers } from '../core/config/tiers.js';
 import type { MountContext, Plugin } from '../core/contracts/plugin.js';
 import { OperatorError } from '../core/errors.js';
 import { originOf } from '../core/http/listen.js';
-import { usagePlugin } from '../core/keys/usage-plugin.js';
-import { openApiPlugin } from '../core/openapi/plugin.js';
-import frontPage from '../plugins/front-page.js';
+import type { LoadedPlugin } from '../core/registry/register-plugins.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
 import { loadConfig } from './load-config.js';
 import { loadModules } from './load-modules.js';
@@ -58,29 +55,29 @@ export const createApp = async (
   config: GivenConfig | LoadedConfig | string,
   overrides: AppOverrides = {},
 ): Promise<App> => {
-  const loaded = await load(config);
-  const { auth, limits, server } = loaded.config;
-  const { basePath } = server;
-  const tiers = new Tiers(auth, limits.requestsPerMinute);
   const { plugins = [], ...replaced } = overrides;
-  const modules = await loadModules(loaded, [
-    { plugin: openApiPlugin(basePath, () => modules.registry, tiers), options: {}, at: 'the framework' },
-    ...(countsUsage(auth) ? [{ plugin: usagePlugin, options: {}, at: 'the framework' }] : []),
-    { plugin: frontPage, options: {}, at: 'the framework' },
-    ...plugins.map(({ plugin, options = {} }, index) => ({ plugin, options, at: `overrides.plugins[${index}]` })),
-  ]);
+  const extra = plugins.map(({ plugin, options = {} }, index) => ({
+    plugin,
+    options,
+    at: `overrides.plugins[${index}]`,
+  }));
+  const loaded = await load(config, extra);
+  const modules = await loadModules(loaded, extra);
   const container = createContainer({ config: loaded, modules }, replaced);
   try {
-    return await openApp(container, basePath);
+    return await openApp(container, loaded.config.server.basePath);
   } catch (error) {
     await close(container).catch(() => undefined);
     throw error;
   }
 };
 
-const load = async (config: GivenConfig | LoadedConfig | string): Promise<LoadedConfig> => {
-  if (typeof config === 'string') return loadConfig({ path: config, env: process.env });
-  return isLoaded(config) ? config : loadConfig({ given: config, env: {} });
+const load = async (
+  config: GivenConfig | LoadedConfig | string,
+  extra: readonly LoadedPlugin[],
+): Promise<LoadedConfig> => {
+  if (typeof config === 'string') return loadConfig({ path: config, env: process.env }, extra);
+  return isLoaded(config) ? config : loadConfig({ given: config, env: {} }, extra);
 };
 
 /** Tells a loaded configuration from a given one by two keys that no given one has. */

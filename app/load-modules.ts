@@ -2,18 +2,23 @@
 import { resolve } from 'node:path';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { Draft } from '../core/config/overrides.js';
-import type { ModuleConfig } from '../core/config/schema.js';
-import { tierFaults } from '../core/config/tiers.js';
+import { type ModuleConfig, serviceSchema } from '../core/config/schema.js';
+import { countsUsage, Tiers, tierFaults } from '../core/config/tiers.js';
 import type { KeyStoreModule } from '../core/contracts/keys.js';
 import type { Plugin } from '../core/contracts/plugin.js';
+import type { ServiceInfo } from '../core/contracts/service.js';
 import type { AdapterModule } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
+import { usagePlugin } from '../core/keys/usage-plugin.js';
+import { openApiDocument } from '../core/openapi/document.js';
+import { openApiPlugin } from '../core/openapi/plugin.js';
 import { type Builtins, checkModule, loadModule, type ModuleKind } from '../core/registry/load-module.js';
-import { type LoadedPlugin, type Registry, registerPlugins } from '../core/registry/register-plugins.js';
+import { fitPlugins, type LoadedPlugin, type Registry } from '../core/registry/register-plugins.js';
 import { needsKey } from '../core/registry/route-defaults.js';
-import type { Override } from '../core/validation/faults.js';
-import { checkOptions } from '../core/validation/faults.js';
+import { compileSchema } from '../core/validation/compile-schema.js';
+import { checkOptions, type Override, placeOf } from '../core/validation/faults.js';
 import { isObject } from '../core/validation/json.js';
+import frontPage from '../plugins/front-page.js';
 import { adapters, keyStores, plugins } from './builtins.js';
 
 export interface Modules {
@@ -24,30 +29,82 @@ export interface Modules {
 
 const NO_OPTIONS = { type: 'object', additionalProperties: false };
 
+interface HasOptions {
+  readonly options?: object;
+  check?(options: never): Readonly<Record<string, string>>;
+}
+
 const optionFaults = (
-  { options: schema }: { readonly options?: object },
+  module: HasOptions,
   at: string,
   options: unknown,
   overrides: readonly Override[] = [],
-): string[] => checkOptions(at, { ...NO_OPTIONS, ...schema }, options, overrides);
+): string[] => {
+  const faults = checkOptions(at, { ...NO_OPTIONS, ...module.options }, options, overrides);
+  if (faults.length > 0) return faults;
+  return Object.entries(module.check?.(options as never) ?? {}).map(
+    ([name, problem]) => `${placeOf(`${at}.${name}`, overrides)}: ${problem}`,
+  );
+};
+
+/** A configuration, which may have faults. */
+interface ModuleNames {
+  readonly draft: Draft;
+  readonly folder: string;
+  readonly overrides: readonly Override[];
+}
 
 /**
  * Loads what a config names, fills in the defaults of its options, and fits the plugins together.
- * @param extra plugins of an embedding program, registered after those of the config
+ * @param extra plugins of an embedding program, registered after those of the config and the framework
  * @throws OperatorError with every fault of every module
  */
 export const loadModules = async (
   { config, folder, path, overrides }: LoadedConfig,
   extra: readonly LoadedPlugin[] = [],
 ): Promise<Modules> => {
+  const { auth, limits, server } = config;
+  const document = () => openApiDocument(modules.registry, server.basePath, new Tiers(auth, limits.requestsPerMinute));
+  const draft = config as unknown as Draft;
+  const { faults, ...modules } = await examine({ draft, folder, overrides }, [
+    ...ofFramework(auth, document),
+    ...extra,
+  ]);
+  if (faults.length > 0) {
+    throw new OperatorError(`The configuration ${path} names modules that cannot be used:`, faults);
+  }
+  return modules as Modules;
+};
+
+/** The faults of the modules that a draft with other faults names. What is no module at all is told with those. */
+export const moduleFaults = async (names: ModuleNames, extra: readonly LoadedPlugin[]): Promise<readonly string[]> =>
+  (await examine(names, [...ofFramework(names.draft['auth'], () => ({})), ...extra])).faults;
+
+/** The plugins of the framework itself. @param document makes the OpenAPI document, once all plugins are registered */
+const ofFramework = (auth: unknown, document: () => object): readonly LoadedPlugin[] =>
+  [openApiPlugin(document), ...(countsUsage(auth) ? [usagePlugin] : []), frontPage].map((plugin) => ({
+    plugin,
+    options: {},
+    at: 'the framework',
+  }));
+
+/** Loads all modules that can be loaded, and finds every fault that can be found without the others. */
+const examine = async (
+  { draft: { adapter, auth, plugins: named, service }, folder, overrides }: ModuleNames,
+  extra: readonly LoadedPlugin[],
+): Promise<Partial<Modules> & { registry: Registry; faults: string[] }> => {
   const faults: string[] = [];
   const load = moduleLoader(folder, overrides, faults);
-  const adapter = await load('adapter', config.adapter, 'adapter', adapters);
-  const keyStore = await load('key-store', config.auth.keys, 'auth.keys', keyStores);
+  const keys = isObject(auth) ? auth['keys'] : undefined;
+  const loadedAdapter = await load('adapter', adapter, 'adapter', adapters);
+  const keyStore = await load('key-store', keys, 'auth.keys', keyStores);
   const loaded: LoadedPlugin[] = [];
-  for (const [index, entry] of config.plugins.entries()) {
-    const plugin = await load<Plugin>('plugin', entry, `plugins[${index}]`, plugins);
-    if (plugin) loaded.push({ plugin, options: entry.options, at: `plugins[${index}]` });
+  const missing: string[] = [];
+  for (const [index, entry] of (Array.isArray(named) ? named : []).entries()) {
+    const at = `plugins[${index}]`;
+    const plugin = await load<Plugin>('plugin', entry, at, plugins);
+    if (plugin) loaded.push({ plugin, options: entry.options ?? {}, at });
+    else missing.push(isModule(entry) ? entry.use : at);
   }
   for (const { plugin, options, at } of extra) {
     try {
@@ -57,20 +114,13 @@ export const loadModules = async (
       loaded.push({ plugin, options: own, at });
     } catch (error) {
       faults.push(`${at}: ${(error as Error).message}`);
+      missing.push(plugin?.name ?? at);
     }
   }
-  let registry: Registry | undefined;
-  try {
-    registry = registerPlugins(loaded, config.service, pathResolver(folder));
-  } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    faults.push(...error.faults);
-  }
-  if (registry) faults.push(...tierFaults(config.auth, namesWithKey(registry)));
-  if (faults.length > 0 || !adapter || !keyStore || !registry) {
-    throw new OperatorError(`The configuration ${path} names modules that cannot be used:`, faults);
-  }
-  return { adapter, keyStore, registry };
+  const configured = compileSchema<Partial<ServiceInfo>>(serviceSchema)(service) ? (service as object) : {};
+  const { registry, isComplete, ...fitted } = fitPlugins(loaded, configured, pathResolver(folder), missing);
+  faults.push(...fitted.faults, ...tierFaults(auth, namesWithKey(registry), isComplete));
+  return { ...(loadedAdapter && { adapter: loadedAdapter }), ...(keyStore && { keyStore }), registry, faults };
 };
 
 /** By which tiers name what needs a key: plugins, and paths of routes and mounts. */
@@ -88,46 +138,28 @@ const copied = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copied(each)]));
 };
 
-/** Loads one module after the other, and adds what is wrong with each to `faults`. */
+const isModule = (part: unknown): part is ModuleConfig =>
+  isObject(part) && typeof part['use'] === 'string' && part['use'] !== '' && isObject(part['options'] ?? {});
+
+/** Loads one module after the other, and adds what is wrong with each to `faults`; not of what the schema refuses. */
 const moduleLoader =
   (folder: string, overrides: readonly Override[], faults: string[]) =>
-  async <T extends { options?: object }>(
+  async <T extends HasOptions>(
     kind: ModuleKind,
-    { use, options }: ModuleConfig,
+    named: unknown,
     at: string,
     builtins: Builtins<T>,
   ): Promise<T | undefined> => {
+    if (!isModule(named)) return undefined;
     try {
-      const module = await loadModule(kind, use, folder, builtins);
-      faults.push(...optionFaults(module, `${at}.options`, options, overrides));
+      const module = await loadModule(kind, named.use, folder, builtins);
+      faults.push(...optionFaults(module, `${at}.options`, named.options ?? {}, overrides));
       return module;
     } catch (error) {
       faults.push(`${at}: ${(error as Error).message}`);
       return undefined;
     }
   };
-
-const isModule = (part: unknown): part is ModuleConfig =>
-  isObject(part) && typeof part['use'] === 'string' && isObject(part['options'] ?? {});
-
-/** The faults of the modules that a draft with other faults names. What is no module at all is told with those. */
-export const moduleFaults = async (
-  { adapter, auth, plugins: named }: Draft,
-  folder: string,
-  overrides: readonly Override[],
-): Promise<readonly string[]> => {
-  const faults: string[] = [];
-  const load = moduleLoader(folder, overrides, faults);
-  const check = async (...[kind, part, at, builtins]: Parameters<typeof load>) => {
-    if (isModule(part)) await load(kind, { use: part.use, options: part.options ?? {} }, at, builtins);
-  };
-  await check('adapter', adapter as ModuleConfig, 'adapter', adapters);
-  await check('key-store', (auth as { keys?: ModuleConfig } | undefined)?.keys as ModuleConfig, 'auth.keys', keyStores);
-  for (const [index, part] of (Array.isArray(named) ? named : []).entries()) {
-    await check('plugin', part, `plugins[${index}]`, plugins);
-  }
-  return faults;
-};
 
 /** Makes paths of options absolute: relative ones start at the config's folder. */
 export const pathResolver =

@@ -13,7 +13,13 @@ export const createLogger = ({ level, format }: LogConfig): Logger => {
   const destination = lines ?? forPeople();
   const children: PinoLogger[] = [];
   const logger = pino(
-    { level, base: { pid: process.pid }, timestamp: isoTime, onChild: (child) => void children.push(child) },
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: isoTime,
+      serializers: { err: describeError },
+      onChild: (child) => void children.push(child),
+    },
     destination,
   );
   const info = `{"level":${logger.levels.values['info']}`;
@@ -27,6 +33,17 @@ export const createLogger = ({ level, format }: LogConfig): Logger => {
   if (lines) gathered.set(logger, lines);
   return Object.assign(logger, { infoJson, setLevel });
 };
+
+/** As pino describes errors, but for causes that the message quotes: pino would repeat them after it. */
+const describeError = (error: unknown): unknown =>
+  error instanceof Error ? { ...pino.stdSerializers.err(error), message: messageOf(error) } : error;
+
+const messageOf = ({ message, cause }: Error, depth = 0): string => {
+  const reason = cause instanceof Error && depth < MOST_CAUSES ? messageOf(cause, depth + 1) : '';
+  return message.includes(reason) ? message : `${message}: ${reason}`;
+};
+
+const MOST_CAUSES = 10;
 
 const gathered = new WeakMap<Logger, GatheredLines>();
 

@@ -8,7 +8,7 @@ import type { DayUsage, Limiter } from '../core/contracts/limiter.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import type { ServiceInfo } from '../core/contracts/service.js';
 import type { AdapterModule, StorageAdapter } from '../core/contracts/storage.js';
-import { OperatorError } from '../core/errors.js';
+import { OperatorError, StorageError } from '../core/errors.js';
 import { createContainer, resolve } from './container.js';
 import { loadModules, pathResolver } from './load-modules.js';
 
@@ -63,7 +63,12 @@ export const openStorage = async (loaded: LoadedConfig, logger: Logger): Promise
   const { use, options } = loaded.config.adapter;
   const modules = await loadModules(loaded);
   const adapter = resolve(createContainer({ config: loaded, modules }, { logger }), 'adapter');
-  await adapter.open();
+  // A dataset that cannot be served can be replaced, and its audit read.
+  try {
+    await adapter.open();
+  } catch (error) {
+    if (!(error instanceof StorageError && error.code === 'invalid_dataset')) throw error;
+  }
   return {
     adapter,
     module: modules.adapter,

@@ -6,8 +6,18 @@ import { Tiers } from '../core/config/tiers.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { isObject } from '../core/validation/json.js';
 
-/** Keys need no entry: their stores are followed anyway. */
-const TAKEN_OVER = /^(log\.level|limits\.requestsPerMinute|auth\.tiers\.[^.]+\.requestsPer(Minute|Day|Month))$/;
+/** What SIGHUP changes; TIER stands for any name. Keys need no entry: their stores are followed anyway. */
+export const RELOADED = [
+  'log.level',
+  'limits.requestsPerMinute',
+  'auth.tiers.TIER.requestsPerMinute',
+  'auth.tiers.TIER.requestsPerDay',
+  'auth.tiers.TIER.requestsPerMonth',
+] as const;
+
+const TAKEN_OVER = new RegExp(
+  `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
+);
 
 /** The tiers as at the start, with the numbers that another configuration has for them. */
 const withNumbersOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {

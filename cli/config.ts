@@ -1,9 +1,9 @@
 /** `metro-forecast config` shows the configuration in force; `metro-forecast init` writes one to begin with. */
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
-import { loadConfig } from '../app/load-config.js';
+import { loadConfig, namedVariables } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
 import { configSchema } from '../core/config/schema.js';
 import { maskSecrets } from '../core/config/secrets.js';
@@ -11,8 +11,10 @@ import { openDirectory } from '../core/dataset/directory.js';
 import { MANIFEST_FILE } from '../core/dataset/manifest.js';
 import { OperatorError } from '../core/errors.js';
 import { fileErrorReason } from '../core/files/error-reason.js';
-import { packageRoot } from '../core/files/package.js';
+import { packageName, packageRoot } from '../core/files/package.js';
+import { formatPath } from '../core/validation/path.js';
 import { fittingPlugins } from './fitting-plugins.js';
+import { commandLine } from './options.js';
 import { print, printJson, toJson } from './output.js';
 import { EXIT_CODES } from './report.js';
 
@@ -31,8 +33,9 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
     keys: keyStore.options,
     plugins: registry.plugins.map((plugin) => plugin.options),
   });
-  // `service` completed by the defaults of plugins and framework.
-  const shown = { ...masked, service: registry.service };
+  // `service` completed by the defaults of plugins and framework; not by the history of the interface, which is long.
+  const { changes: _changes, ...service } = registry.service;
+  const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {
     printJson({ path, embedded, overrides, config: shown });
     return;
@@ -49,10 +52,23 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   printJson(shown);
 };
 
-/** The value of `$schema`: a relative path to the installed schema, so that editors find it. */
-const schemaReference = (folder: string): string => {
-  const path = relative(folder, join(packageRoot, 'config/schema.json')).split(sep).join('/');
-  return path.startsWith('.') ? path : `./${path}`;
+const SCHEMA = 'config/schema.json';
+
+/**
+ * The value of `$schema`, so that editors find it: a path that stays right with the project that the folder is in, which
+ * has the package installed or is its checkout. Undefined elsewhere: a path into a global installation or a cache of
+ * packages breaks when the file is copied, or the package updated.
+ */
+const schemaReference = async (folder: string): Promise<string | undefined> => {
+  // Editors resolve `..` by the real folder.
+  const real = await realpath(folder).catch(() => folder);
+  const ancestors = [real];
+  while (dirname(ancestors.at(-1)!) !== ancestors.at(-1)) ancestors.push(dirname(ancestors.at(-1)!));
+  const found = ancestors
+    .flatMap((at) => [join(at, 'node_modules', packageName, SCHEMA), ...(at === packageRoot ? [join(at, SCHEMA)] : [])])
+    .find((each) => existsSync(each));
+  const path = found && relative(real, found).split(sep).join('/');
+  return path && !path.startsWith('.') ? `./${path}` : path;
 };
 
 const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
@@ -60,9 +76,10 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   const data = resolve(dirname(path), dataset);
   const fitting = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
+  const $schema = await schemaReference(dirname(path));
   const starter = {
     ...embedded,
-    $schema: schemaReference(dirname(path)),
+    $schema,
     server: { host: '127.0.0.1', port: 8080 },
     adapter: { use: 'json', options: { path: dataset } },
     plugins: fitting?.plugins ?? embedded.plugins,
@@ -77,17 +94,36 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   print(
     [
       `${path} is written. It serves the dataset in ${data}. Next:`,
-      ...(fitting ? [] : [`  metro-forecast import SOURCE... --to ${data}`]),
+      ...(fitting ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
       ...(unserved.length > 0
         ? [
             `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/own-csv.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
             '  say in "service" who the service is: its title, summary and contact',
           ]
         : []),
-      `  metro-forecast --config ${file} keys create --name NAME`,
-      `  metro-forecast --config ${file} start`,
+      `  ${commandLine(file, 'keys', 'create', '--name', 'NAME')}`,
+      `  ${commandLine(file, 'start')}`,
+      ...($schema ? [] : ['For editors: metro-forecast config --schema > schema.json, and "$schema": "./schema.json"']),
     ].join('\n'),
   );
+};
+
+/** One line for each variable, with what it sets. */
+const variables = (): string => {
+  const settings = new Map<string, string[]>();
+  const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);
+  add('METRO_CONFIG', 'the file, unless --config names one');
+  for (const { variable, path, when, secret } of namedVariables) {
+    add(variable, `${formatPath(path)}${when ? ` where ${formatPath(when.at)} is "${when.use}"` : ''}`);
+    if (secret) settings.set(`${variable}_FILE`, [`a file that holds ${variable}`]);
+  }
+  add('METRO__SECTION__NAME', 'any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,');
+  add('METRO__SECTION__NAME', 'METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500');
+  add('METRO__..._FILE', 'a file that holds METRO__...; not of names in "options", which are the module\'s');
+  const width = Math.max(...[...settings.keys()].map(({ length }) => length));
+  return [...settings]
+    .flatMap(([variable, texts]) => texts.map((text, i) => `  ${(i === 0 ? variable : '').padEnd(width)}  ${text}`))
+    .join('\n');
 };
 
 export const register = (program: Command): void => {
@@ -100,12 +136,7 @@ export const register = (program: Command): void => {
       'after',
       `
 Environment variables go over the file:
-  METRO_CONFIG          the file, unless --config names one
-  HOST, PORT            server.host, server.port
-  REDIS_URL             redis.url
-  MONGODB_URI           options.uri of the adapter and the key store, where they are "mongo"
-  METRO__SECTION__NAME  any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,
-                        METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500
+${variables()}
 An empty variable counts as absent.
 
 Examples:

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ImportReport, importInto } from '../metro/import/import.js';
 import { isDay } from '../metro/periods.js';
-import { createdOption } from './options.js';
+import { commandLine, createdOption } from './options.js';
 import { count, print, toJson } from './output.js';
 import { createProgress } from './progress.js';
 
@@ -38,7 +38,7 @@ const summary = ({ index, series, dropped, ...report }: ImportReport): string =>
         ? dropRows
         : [...dropRows, `markets that the new index lacks (${dropped.markets.length}): ${names(dropped.markets)}`],
     ),
-    ...(index ? [`Next: metro-forecast forecast ${report.directory}`] : []),
+    ...(index ? [`Next: ${commandLine(undefined, 'forecast', report.directory)}`] : []),
   ];
   return lines.join('\n');
 };

@@ -117,11 +117,12 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
+/** What keys have in common that share a limit and a usage: the id of the first of them. */
+const familyOf = ({ id, shares_limit_of }: ShownKey): string => shares_limit_of ?? id;
+
 /** Whether a key was made by rotating the other, or one that came after it. */
-const succeeds = (key: ShownKey, before: ShownKey): boolean =>
-  key.id !== before.id &&
-  key.shares_limit_of === (before.shares_limit_of ?? before.id) &&
-  key.created_at >= before.created_at;
+export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
+  key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
 /**
  * Makes a successor with the same name, tier and expiry, and one common limit; the old key stays valid for the overlap.
@@ -141,7 +142,7 @@ export const rotateKey = async (
   if (record.expires_at !== null && Date.parse(record.expires_at) <= now) {
     throw new OperatorError(`${id} has expired: "keys create" makes a new key.`);
   }
-  const shares_limit_of = record.shares_limit_of ?? record.id;
+  const shares_limit_of = familyOf(record);
   const successor = records.find((each) => succeeds(each, record) && isInForce(each, now));
   if (successor) {
     throw new OperatorError(
@@ -156,11 +157,10 @@ export const rotateKey = async (
 };
 
 /**
- * Changes the limit of a key, and of its predecessors and successors, since all of them share it; otherwise the owner
- * could use the other key with the old limit.
- * @param limit requests per minute, or `default` for the configured one
+ * Changes a key, and its predecessors and successors, since all of them share one limit; otherwise the owner could use
+ * the other key with the old one.
+ * @throws OperatorError for one that is no longer in force
  */
-/** Changes a key and those that share its limit. @throws OperatorError for one that is no longer in force */
 const changeSharing = async (
   store: KeyStore,
   id: string,
@@ -173,12 +173,12 @@ const changeSharing = async (
     const ended = record.revoked_at === null ? `has expired at ${record.expires_at}` : 'is revoked';
     throw new OperatorError(`${id} ${ended}, so it may send nothing: "keys create" makes a new key.`);
   }
-  const family = ({ id: own, shares_limit_of }: KeyRecord): string => shares_limit_of ?? own;
-  const others = record ? records.filter((each) => each.id !== id && family(each) === family(record)) : [];
+  const others = record ? records.filter((each) => each.id !== id && familyOf(each) === familyOf(record)) : [];
   for (const other of others) if (isInForce(other, now)) await change(store, other.id, changes);
   return change(store, id, changes);
 };
 
+/** @param limit requests per minute, or `default` for the configured one */
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 
@@ -193,22 +193,39 @@ export const moveKey = (
 
 /** What a key has used, with those that it shares its limit with. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
+  /** Ids of keys whose requests are among these: predecessors and successors by rotation. */
+  readonly shares_with: readonly string[];
   readonly data: readonly DayUsage[];
 }
 
-/** Of all keys, or of one. */
+/**
+ * Of all keys, or of one. Keys that share a usage are told once, so that sums are right: under the newest one in force,
+ * or the newest one where none is.
+ */
 export const usageOf = async (
   store: KeyStore,
   id: string | undefined,
   usage: (subject: string) => Promise<readonly DayUsage[]>,
+  now: number,
 ): Promise<readonly KeyUsage[]> => {
-  const records = await store.list();
-  const asked = id === undefined ? records : records.filter((record) => record.id === id);
-  if (id !== undefined && asked.length === 0) throw await unknownKey(store, id);
-  const used: KeyUsage[] = [];
-  for (const { id: own, name, tier, shares_limit_of } of asked) {
-    used.push({ id: own, name, tier, data: await usage(`key:${shares_limit_of ?? own}`) });
+  const families = new Map<string, KeyRecord[]>();
+  for (const record of await store.list()) {
+    const family = familyOf(record);
+    families.set(family, [...(families.get(family) ?? []), record]);
   }
+  const used: KeyUsage[] = [];
+  for (const [family, members] of families) {
+    const newestFirst = members.toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
+    const told =
+      id === undefined
+        ? (newestFirst.find((each) => isInForce(each, now)) ?? newestFirst[0])
+        : members.find((each) => each.id === id);
+    if (!told) continue;
+    const shares_with = members.filter((each) => each !== told).map((each) => each.id);
+    const { id: own, name, tier } = told;
+    used.push({ id: own, name, tier, shares_with, data: await usage(`key:${family}`) });
+  }
+  if (id !== undefined && used.length === 0) throw await unknownKey(store, id);
   return used;
 };
 

@@ -29,13 +29,15 @@ export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: nu
     ]),
   ]);
 
-/** One key a line. */
+/** One key a line, or several that share one usage. */
 export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
   table([
-    ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH'],
-    ...keys.map(({ id, name, tier, data }) => {
-      const { day, month } = usedOf(data, now);
-      return [id, name, tier, String(day), String(month)];
+    ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH', 'REFUSED TODAY', 'REFUSED THIS MONTH', 'SHARED WITH'],
+    ...keys.map(({ id, name, tier, shares_with, data }) => {
+      const passed = usedOf(data, now);
+      const refused = usedOf(data, now, 'refused');
+      const numbers = [passed.day, passed.month, refused.day, refused.month].map(String);
+      return [id, name, tier, ...numbers, shares_with.length === 0 ? '-' : shares_with.join(', ')];
     }),
   ]);
 

@@ -23,7 +23,7 @@ import {
   verifyAudit,
 } from './key-actions.js';
 import { formatAudit, formatDays, formatKeys, formatUsage } from './key-report.js';
-import { type CommonOptions, jsonOption, UsageError } from './options.js';
+import { type CommonOptions, commandLine, jsonOption, UsageError } from './options.js';
 import { commandLogger, note, print, printJson } from './output.js';
 import { EXIT_CODES } from './report.js';
 
@@ -42,6 +42,9 @@ const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
       : ['"auth": { "keys": { "use": "file", "options": { "path": "keys.json" } } }'],
   );
 };
+
+const noKeys = (config: string | undefined): string =>
+  `There are no keys yet. To make one: ${commandLine(config, 'keys', 'create', '--name', 'NAME')}`;
 
 const withStore = async <T>(
   command: Command,
@@ -109,12 +112,12 @@ export const register = (program: Command): void => {
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
     .action((_: unknown, command: Command) =>
-      withStore(command, async (store, { peppers }, { json }) => {
+      withStore(command, async (store, { peppers }, { json, config }) => {
         const records = await listKeys(store);
         for (const sentence of missingPeppers(records, peppers, Date.now())) note(sentence);
         if (json) return printJson(records);
         if (records.length > 0) return print(formatKeys(records, peppers, Date.now()));
-        return note('There are no keys yet; "keys create --name NAME" makes one.');
+        return note(noKeys(config));
       }),
     );
 
@@ -182,16 +185,25 @@ export const register = (program: Command): void => {
 
   keys
     .command('usage')
-    .description('show how many requests keys have sent today and this month, in UTC; or one key, by the day')
+    .description(
+      'show how many requests of keys passed and were refused today and this month, in UTC; or of one key, by the day',
+    )
     .argument('[id]', 'as "keys list" shows it')
     .option(...jsonOption)
-    .addHelpText('after', help('metro-forecast -c my.json keys usage --json'))
+    .addHelpText(
+      'after',
+      `\nKeys that share a limit by rotation share one usage: it is told once, under the newest one. Callers without a key are\nnot listed: each sees its own at GET /usage.\n${help('metro-forecast -c my.json keys usage --json')}`,
+    )
     .action((id: string | undefined, _: unknown, command: Command) =>
-      withStore(command, async (store, _rules, { json }, usage) => {
-        const used = await usageOf(store, id, usage);
+      withStore(command, async (store, _rules, { json, config }, usage) => {
+        const used = await usageOf(store, id, usage, Date.now());
         if (json) return printJson(used);
-        if (used.length === 0) return note('There are no keys yet; "keys create --name NAME" makes one.');
-        return print(id === undefined ? formatUsage(used, Date.now()) : formatDays(used[0]!.data));
+        if (used.length === 0) return note(noKeys(config));
+        if (id === undefined) return print(formatUsage(used, Date.now()));
+        const { shares_with, data } = used[0]!;
+        if (shares_with.length > 0)
+          note(`These are requests of ${[id, ...shares_with].join(', ')}, which share a limit.`);
+        return print(formatDays(data));
       }),
     );
 

@@ -25,6 +25,17 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
+/** A text as one word of a shell's command line. */
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/**
+ * A command for operators to copy, which acts on the same configuration.
+ * @param config as this command was given it, by `--config`
+ * @param words FILE and the like are for the operator to replace
+ */
+export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
+  ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
+
 /** The option `--json` of commands whose output needs no other word. */
 export const jsonOption = ['--json', 'print JSON for machines'] as const;
 

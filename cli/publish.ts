@@ -1,17 +1,16 @@
 /** `metro-forecast publish`: makes a dataset directory the current snapshot of the configured storage. */
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import type { OpenedStorage } from '../app/open-stores.js';
-import type { Manifest } from '../core/contracts/dataset.js';
-import type { StorageAdapter } from '../core/contracts/storage.js';
-import { openDirectory } from '../core/dataset/directory.js';
-import type { DirectoryManifest } from '../core/dataset/manifest.js';
+import type { Dataset, Snapshot } from '../core/contracts/storage.js';
+import { type OpenedDirectory, openDirectory } from '../core/dataset/directory.js';
+import { isDamagedManifest, MANIFEST_FILE } from '../core/dataset/manifest.js';
 import { checkDataset } from '../core/dataset/validate.js';
 import { OperatorError, StorageError } from '../core/errors.js';
 import { packageRoot } from '../core/files/package.js';
-import type { CommonOptions } from './options.js';
+import { differingCollection } from '../core/storage/differing-collection.js';
+import { type CommonOptions, commandLine } from './options.js';
 import { count, note, print, printJson } from './output.js';
 import { createProgress } from './progress.js';
 import { whatServicesDo, withPublishedStorage } from './published-storage.js';
@@ -26,24 +25,44 @@ const interruption = (): { signal: AbortSignal; end(): void } => {
   return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
 };
 
-const sumsOf = (manifest: Manifest): unknown =>
-  Object.entries((manifest as Partial<DirectoryManifest>).collections ?? {})
-    .map(([name, { sha256 }]) => [name, sha256])
-    .sort();
+/** A command for operators to copy, on the configuration that this command was given. */
+type Follow = (...words: readonly string[]) => string;
 
-/**
- * Whether the current version is this dataset to the last row, which its name and the checksums of its files tell.
- */
-const isCurrent = (adapter: StorageAdapter, manifest: DirectoryManifest): boolean => {
-  if (Object.values(manifest.collections).some(({ sha256 }) => sha256 === undefined)) return false;
+/** Opens the dataset that is to be published. */
+const openSource = async (directory: string, follow: Follow): Promise<OpenedDirectory> => {
   try {
-    const snapshot = adapter.snapshot();
-    const current = snapshot.manifest;
-    snapshot.release();
-    return current.version === manifest.version && isDeepStrictEqual(sumsOf(current), sumsOf(manifest));
-  } catch {
-    // Nothing has been published yet, or it cannot be read, of which `publish` will fail with the reason.
-    return false;
+    return await openDirectory(directory);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    const hints = [
+      `"${follow('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" makes a dataset`,
+      'a dataset of your own is described in docs/dataset-format.md',
+    ];
+    throw new OperatorError(error.message, hints, { cause: error });
+  }
+};
+
+/** How the rows of a published version compare to the dataset's. */
+type Comparison = { readonly differs: string | undefined };
+
+/** Undefined where the version cannot be read. */
+const compare = async (
+  dataset: Dataset,
+  version: string,
+  collections: OpenedStorage['collections'],
+  open: () => Promise<Snapshot | undefined> | Snapshot,
+): Promise<Comparison | undefined> => {
+  let snapshot: Snapshot | undefined;
+  try {
+    snapshot = await open();
+    if (snapshot?.version !== version) return undefined;
+    return { differs: await differingCollection(dataset, snapshot, collections) };
+  } catch (error) {
+    // Nothing has been published yet, or it is damaged, which publishing repairs or explains.
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  } finally {
+    snapshot?.release();
   }
 };
 
@@ -54,24 +73,76 @@ const refuseSample = ({ directory }: OpenedStorage): void => {
   if (real(directory) !== real(join(packageRoot, 'metro/dataset'))) return;
   throw new OperatorError(
     `This configuration serves the sample of the package, ${directory}, which is not to be overwritten.`,
-    ['metro-forecast init api.json --dataset data writes a configuration for a directory of your own'],
+    [
+      '"metro-forecast init api.json --dataset data" writes a configuration for a folder of your own, "data"',
+      '"metro-forecast --config api.json publish DIR" then publishes into it',
+    ],
   );
 };
 
-/** The operator has to activate a version that was published before: perhaps somebody went back from it on purpose. */
-const conflictOf = async (error: StorageError, { versions }: StorageAdapter, version: string): Promise<Error> => {
-  const list = (await versions?.list()) ?? [];
+const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageError =>
+  error instanceof StorageError && error.code === code;
+
+/**
+ * What to do about a conflict of versions. A version that was published before and is not current is for the operator to
+ * activate: perhaps somebody went back from it on purpose.
+ */
+const explainConflict = async (
+  error: StorageError,
+  { adapter, collections }: OpenedStorage,
+  { dataset, manifest, path }: OpenedDirectory,
+  follow: Follow,
+): Promise<Error> => {
+  const { version } = manifest;
+  const list = (await adapter.versions?.list()) ?? [];
   const current = list.find((each) => each.current)?.version;
-  if (current === version || !list.some((each) => each.version === version)) return error;
+  const listed = list.find((each) => each.version === version);
+  const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
+  const isServed = (await compare(dataset, version, new Map(), () => adapter.snapshot())) !== undefined;
+  // Otherwise the conflict is with another publisher.
+  if (!listed && !published && !isServed) return error;
+  if (listed && !listed.current) {
+    const compared = await compare(
+      dataset,
+      version,
+      collections,
+      async () => await adapter.versions?.asOf(listed.publishedAt),
+    );
+    if (compared && compared.differs === undefined) {
+      return new OperatorError(
+        `Version ${version} has been published before, and ${current} is current.`,
+        [`"${follow('snapshots', 'activate', version)}" makes it current again`],
+        { cause: error },
+      );
+    }
+  }
   return new OperatorError(
-    `Version ${version} has been published before, and ${current} is current.`,
-    [`metro-forecast snapshots activate ${version} makes it current again`, 'other content needs another version'],
+    `Version ${version} was published before with other rows: nothing has changed.`,
+    [
+      error.message,
+      `a version names its rows: give these another "version" in ${join(path, MANIFEST_FILE)}, then "${follow('publish', path)}"`,
+    ],
     { cause: error },
   );
 };
 
+const explain = async (
+  error: unknown,
+  storage: OpenedStorage,
+  source: OpenedDirectory,
+  follow: Follow,
+): Promise<unknown> => {
+  if (isCodeOf(error, 'conflict')) return explainConflict(error, storage, source, follow);
+  if (!isCodeOf(error, 'unavailable')) return error;
+  return new OperatorError(error.message, [`"${follow('doctor')}" checks the storage`], { cause: error });
+};
+
 const publish = async (directory: string, options: CommonOptions): Promise<void> => {
-  const { dataset, manifest } = await openDirectory(directory);
+  const follow: Follow = (...words) => commandLine(options.config, ...words);
+  const source = await openSource(directory, follow);
+  const { dataset, manifest } = source;
+  const { version } = manifest;
+  let repaired: string | undefined;
   const rows: Record<string, number> = {};
   const services = await withPublishedStorage(options.config, 'publish', async (publishTo, storage) => {
     refuseSample(storage);
@@ -84,19 +155,26 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       });
       progress.finish();
       if (faults.total > 0) {
-        throw new OperatorError(`${directory} is not published, since it is not valid:`, faults.lines());
+        throw new OperatorError(`${directory} is not published, since it is not valid:`, [
+          ...faults.lines(),
+          `"${follow('validate', directory)}" checks it again`,
+        ]);
       }
-      if (isCurrent(storage.adapter, manifest)) return undefined;
+      const { adapter, collections } = storage;
+      const current = await compare(dataset, version, collections, () => adapter.snapshot());
+      if (current && current.differs === undefined) return undefined;
       await publishTo(dataset, {
         signal,
         onWait: note,
+        onRepair(reason) {
+          repaired = reason;
+        },
         onProgress({ collection, written }) {
           rows[collection] = written;
           progress.update(`publishing ${collection}`, written, dataset.fileOf(collection)?.rows);
         },
       }).catch(async (error: unknown) => {
-        const conflict = error instanceof StorageError && error.code === 'conflict';
-        throw conflict ? await conflictOf(error, storage.adapter, manifest.version) : error;
+        throw await explain(error, storage, source, follow);
       });
     } finally {
       progress.finish();
@@ -104,8 +182,10 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
     }
     return whatServicesDo(storage);
   });
-  const { version } = manifest;
-  if (options.json) return printJson({ version, rows, changed: services !== undefined });
+  if (repaired !== undefined) note(`What was published before could not be served, and is replaced: ${repaired}`);
+  if (options.json) {
+    return printJson({ version, rows, changed: services !== undefined, ...(repaired !== undefined && { repaired }) });
+  }
   if (services === undefined)
     return print(`Version ${version} is current already, to the last row: nothing has changed.`);
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
@@ -121,8 +201,10 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-A version that is current already, to the last row, is a success that changes nothing. Readers see nothing of a new one before all of it is written and verified. A publication that fails or is
-interrupted changes nothing.
+A version that is current already, to the last row, is a success that changes nothing. One that was published with
+other rows is refused. Readers see nothing of a new one before all of it is written and verified. A publication that
+fails or is interrupted changes nothing. Where what was published before is damaged, it is replaced, and the command
+says what was wrong with it. The folder of a dataset is made where there is none.
 
 Examples:
   $ metro-forecast --config replicas.json publish data

@@ -27,6 +27,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
       const why = able ? 'forgets everything when this command ends' : WHAT[capability];
       throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
         'name one in "adapter" that does not, such as "mongo"',
+        '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"',
       ]);
     }
     return await task(

@@ -7,6 +7,7 @@ import { type App, type AppOverrides, createApp } from '../app/create-app.js';
 import { loadConfig } from '../app/load-config.js';
 import { loadModules } from '../app/load-modules.js';
 import { createLogger } from '../app/logger.js';
+import { RELOADED } from '../app/running-settings.js';
 import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../app/worker-link.js';
 import { Workers } from '../app/workers.js';
 import type { LoadedConfig } from '../core/config/load.js';
@@ -35,7 +36,8 @@ Examples:
 
 SIGTERM makes /ready and /health fail at once; after server.drainDelayMs the service stops listening, ends the running requests
 within server.drainMs and closes its stores. SIGINT does so without the delay; a second signal ends it at once.
-SIGHUP reads the configuration again: log.level and limits.requestsPerMinute change, the log names what needs a restart.
+SIGHUP reads the configuration again: the log names what needs a restart, and changed are
+${RELOADED.map((path) => `  ${path}`).join('\n')}
 With server.workers above 1 this process starts that many and acts on signals for them.
 
 Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong usage.`,
@@ -111,9 +113,12 @@ const serve = async ({ path, loaded, logger, keyPrefix }: Serving): Promise<void
   }
 };
 
+/** With the faults in the sentence itself: in the log for people a field would come on lines of its own. */
+const inOneLine = ({ heading, faults }: OperatorError): string => [heading, faults.join('; ')].join(' ').trim();
+
 /** The log has begun: a failure is its last line. */
 const logFailure = (error: unknown, logger: Logger): void => {
-  if (error instanceof OperatorError) logger.fatal({ faults: error.faults }, error.heading);
+  if (error instanceof OperatorError) logger.fatal(inOneLine(error));
   else logger.fatal({ err: error }, 'the service cannot start');
   process.exitCode = 1;
 };
@@ -221,8 +226,8 @@ const reloadOnHangup = (path: string | undefined, logger: Logger, reload: (loade
       await loadModules(loaded);
       reload(loaded);
     } catch (error) {
-      const { heading, faults } = error instanceof OperatorError ? error : { heading: String(error), faults: [] };
-      logger.error({ faults }, `the configuration was not read again: ${heading}`);
+      const reason = error instanceof OperatorError ? inOneLine(error) : String(error);
+      logger.error(`the configuration was not read again: ${reason}`);
     }
   });
 };

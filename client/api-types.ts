@@ -737,4 +737,13 @@ export interface Paths {
     readonly input: Readonly<Record<string, never>>;
     readonly output: Health;
   };
+  /** This OpenAPI document */
+  readonly '/openapi.json': {
+    readonly input: Readonly<Record<string, never>>;
+    readonly output: {
+      readonly openapi: string;
+      readonly info: Readonly<Record<string, unknown>>;
+      readonly paths: Readonly<Record<string, unknown>>;
+    };
+  };
 }

@@ -11,7 +11,7 @@ import {
   type StatusComponent,
   serviceRoute,
 } from '../core/contracts/plugin.js';
-import { nextPeriod } from '../core/dataset/period.js';
+import { ageOf } from '../core/dataset/period.js';
 import { ApiError, errors } from '../core/errors.js';
 import { packageVersion } from '../core/files/package.js';
 
@@ -22,12 +22,6 @@ const worst = (levels: readonly Level[]): Level =>
 
 /** RFC 3339 without fractions of a second. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
-
-/** Whole seconds since the end of the source's newest period. */
-const ageOf = ({ latest_period, cadence }: Source, now: Date): number | null =>
-  latest_period === null
-    ? null
-    : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
 
 type Freshness = 'fresh' | 'late' | 'stale' | 'unknown';
 

@@ -15,7 +15,7 @@ import { publicationTime } from '../../core/storage/publishing.js';
 import { directoryAudit } from './data-audit.js';
 import { type Loaded, load, stampOf } from './load.js';
 import { type JsonOptions, POLL_MS } from './options.js';
-import { publishInto } from './publish.js';
+import { hasDataset, publishInto } from './publish.js';
 
 const KNOWN_VERSIONS = 1000;
 
@@ -88,8 +88,10 @@ export class JsonAdapter implements StorageAdapter {
     this.#publishing = true;
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
+      const damage = (await hasDataset(this.#path)) ? this.#refusalMessage : undefined;
       await publishInto(this.#path, dataset, this.#context, { ...options, signal });
       await this.#poll();
+      if (damage !== undefined && this.#refusalMessage === undefined) options.onRepair?.(damage);
     } catch (error) {
       this.#assertOpen();
       throw error;
@@ -111,7 +113,10 @@ export class JsonAdapter implements StorageAdapter {
     } else {
       const refused = await this.#load();
       this.#assertOpen();
-      if (refused) throw refused;
+      if (refused) {
+        this.#refusalMessage = refused.message;
+        throw refused;
+      }
     }
     this.#assertOpen();
     this.#timer = setInterval(() => {

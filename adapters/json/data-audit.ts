@@ -1,13 +1,23 @@
 /** The audit of what was published into a directory: `.audit.ndjson` in it, which moves and is saved with the dataset. */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { AuditFile } from '../../core/audit/audit-file.js';
 import { madeOnly } from '../../core/audit/chain.js';
-import { dataAuditEntry, isDataAuditEntry, withPublished } from '../../core/audit/data-audit.js';
+import {
+  contentOf,
+  dataAuditEntry,
+  isDataAuditEntry,
+  publicationOf,
+  withPublished,
+} from '../../core/audit/data-audit.js';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Clock, Logger } from '../../core/contracts/runtime.js';
-import { readManifest } from '../../core/dataset/manifest.js';
+import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from '../../core/dataset/manifest.js';
+import type { ManifestChange } from '../../core/dataset/write-directory.js';
 import { StorageError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/files/error-reason.js';
+import { openRegular } from '../../core/files/regular.js';
 
 const FILE_MODE = 0o644;
 
@@ -27,25 +37,79 @@ const auditOf = async <T>(
   }
 };
 
-/** Stores the entry of a publication that is about to be made. To be called by one process at a time. */
-export const recordPublication = async (
-  directory: string,
-  version: string,
-  replaces: string | null,
-  clock: Clock,
-): Promise<void> => {
-  const entry = dataAuditEntry({ action: 'publish', version, replaces }, clock.now());
-  await auditOf(directory, 'written', (file) => file.append([entry], FILE_MODE));
-};
+/** The SHA-256 of each collection as a manifest tells it. */
+const sumsOf = ({ collections }: DirectoryManifest): ReadonlyMap<string, string> =>
+  new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
 
-/** Null: there is no dataset. */
-const versionIn = async (directory: string): Promise<string | null> => {
+/**
+ * Stores the entry of a publication that is about to be made. To be called by one process at a time.
+ * @throws StorageError `conflict` where other rows were published under this version
+ */
+export const recordPublication = (
+  directory: string,
+  { previous, isDamaged, next }: ManifestChange,
+  clock: Clock,
+): Promise<void> =>
+  auditOf(directory, 'written', async (file) => {
+    const { version } = next;
+    const content = contentOf(sumsOf(next));
+    const entries = madeOnly(await file.list());
+    // A damaged manifest is taken for that of the newest publication.
+    const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
+    // Those under the manifest's own version were compared with it, collection by collection.
+    const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
+    if (before?.content !== undefined && before.content !== content) {
+      throw new StorageError(
+        'conflict',
+        `Version "${version}" was published into ${directory} with other rows, on ${before.time}: give the new one another version.`,
+      );
+    }
+    await file.append([dataAuditEntry({ action: 'publish', version, replaces, content }, clock.now())], FILE_MODE);
+  });
+
+/** The manifest of a directory; null: there is none. Or what is wrong with it. */
+const manifestIn = async (directory: string): Promise<DirectoryManifest | null | { readonly damage: string }> => {
   try {
-    return (await readManifest(directory)).version;
+    return await readManifest(directory);
   } catch (error) {
     if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return null;
+    if (isDamagedManifest(error)) return { damage: (error as Error).message };
     throw error;
   }
+};
+
+const sha256Of = async (path: string): Promise<string> => {
+  const file = await openRegular(path);
+  const hash = createHash('sha256');
+  await pipeline(file.createReadStream(), hash);
+  return hash.digest('hex');
+};
+
+/** Tools name files after their content: the beginning of its SHA-256. */
+const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
+
+/** What of a directory is not as it was published. @param content the digest of what was; undefined: not known */
+const editsIn = async (
+  directory: string,
+  manifest: DirectoryManifest,
+  content: string | undefined,
+): Promise<readonly string[]> => {
+  const notes: string[] = [];
+  const sums = new Map<string, string>();
+  for (const [name, { file, sha256 }] of Object.entries(manifest.collections)) {
+    try {
+      const found = await sha256Of(join(directory, file));
+      sums.set(name, found);
+      const isEdited = sha256 !== undefined && sha256 !== found;
+      if (isEdited || !found.startsWith(SUM_IN_NAME.exec(file)?.[1] ?? '')) notes.push(`${file} was changed`);
+    } catch (error) {
+      notes.push(`${file} cannot be read: ${fileErrorReason(error)}`);
+    }
+  }
+  if (notes.length === 0 && content !== undefined && contentOf(sums) !== content) {
+    notes.push(`${MANIFEST_FILE} was changed: it names other rows`);
+  }
+  return notes.map((note) => `version "${manifest.version}": ${note} after it was published`);
 };
 
 const verify = async (
@@ -54,12 +118,21 @@ const verify = async (
   expected?: string,
 ): Promise<AuditVerification> => {
   for (;;) {
+    const { head } = await file.verify(expected);
+    const manifest = await manifestIn(directory);
+    const entries = madeOnly(await file.list());
+    const newest = entries.at(-1)?.version ?? null;
+    const isDamaged = manifest !== null && 'damage' in manifest;
+    // A damaged manifest is taken for that of the newest publication.
+    const current = isDamaged ? newest : (manifest?.version ?? null);
+    const notes = isDamaged
+      ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
+      : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
     const verified = await file.verify(expected);
-    const current = await versionIn(directory);
-    const entries = await file.list();
     // Otherwise somebody has published meanwhile.
-    if ((entries.at(-1)?.hash ?? null) === verified.head)
-      return withPublished(verified, madeOnly(entries), { current });
+    if (head !== verified.head) continue;
+    const found = withPublished(verified, entries, { current });
+    return { ...found, notes: [...found.notes, ...(notes ?? [])] };
   }
 };
 

@@ -1,11 +1,28 @@
 /** Publishes a dataset into a directory. */
+import { readdir } from 'node:fs/promises';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { AdapterContext, Dataset, PublishOptions } from '../../core/contracts/storage.js';
 import { DatasetCheck } from '../../core/dataset/dataset-check.js';
+import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { readable } from '../../core/storage/publishing.js';
 import { recordPublication } from './data-audit.js';
+
+/**
+ * Whether a directory has a dataset, whole or damaged; false where there is none, or no directory.
+ * @throws StorageError `conflict` for a directory of other files, since its path is probably wrong
+ */
+export const hasDataset = async (path: string): Promise<boolean> => {
+  const names = (await readdir(path).catch(() => [])).filter((name) => !name.startsWith('.'));
+  if (names.includes(MANIFEST_FILE) || names.some((name) => name.endsWith('.ndjson'))) return true;
+  // A first publication that was ended leaves a lock and temporary files.
+  if (names.every((name) => name.startsWith(MANIFEST_FILE) || name.endsWith('.tmp'))) return false;
+  throw new StorageError(
+    'conflict',
+    `${path} has files, and none of a dataset: name a folder of its own for the dataset.`,
+  );
+};
 
 /** Hands a collection's rows on, each checked in passing. */
 async function* checked(check: DatasetCheck, name: string, batches: AsyncIterable<readonly Document[]>) {
@@ -38,9 +55,10 @@ export const publishInto = async (
   try {
     await writeDirectory(path, dataset.manifest, Object.fromEntries(batches), {
       signal,
-      async beforeCommit(previous) {
+      repair: true,
+      async beforeCommit(change) {
         assertValid();
-        await recordPublication(path, dataset.manifest.version, previous, clock);
+        await recordPublication(path, change, clock);
       },
       onProgress: (progress) => onProgress?.({ ...progress, total: undefined }),
     });

@@ -20,7 +20,7 @@ import { MongoVersions } from './versions.js';
 
 export class MongoAdapter implements StorageAdapter {
   readonly versions: MongoVersions;
-  readonly audit: DataAudit = mongoDataAudit((work) => this.#write(work));
+  readonly audit: DataAudit;
   readonly #options: MongoOptions;
   readonly #context: AdapterContext;
   readonly #connection: Connection;
@@ -36,6 +36,7 @@ export class MongoAdapter implements StorageAdapter {
   constructor(options: MongoOptions, context: AdapterContext) {
     this.#options = options;
     this.#context = context;
+    this.audit = mongoDataAudit(options.batchSize, (work) => this.#write(work));
     const connection = new Connection(options);
     const catalog = new Catalog(connection);
     const locks = new LockedVersions(connection, catalog, context, options.holdMs);

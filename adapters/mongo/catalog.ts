@@ -74,7 +74,9 @@ export class Catalog {
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };
-    const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) } } }];
+    // Lists that somebody has damaged by hand begin anew, so that a publication repairs the catalog.
+    const [versions, moves] = ['$versions', '$moves'].map((list) => ({ $cond: [{ $isArray: list }, list, []] }));
+    const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) }, versions, moves } }];
     const taken = await this.#run('lock the catalog', (catalog) =>
       catalog.findOneAndUpdate({ _id: 'catalog', ...free }, take, { returnDocument: 'after' }),
     );
@@ -97,6 +99,29 @@ export class Catalog {
       { 'lock.owner': owner, current: previous, 'versions.version': { $ne: publication.version } },
       { $set: { current: publication, lock: null }, $push: { versions: publication, moves: publication } },
     );
+  }
+
+  /** As `commit`, in the place of a damaged version with the same rows, also where that was current before. */
+  replace(
+    owner: string,
+    publication: Publication,
+    previous: Publication | null,
+    damaged: Publication,
+  ): Promise<boolean> {
+    const added = { $literal: publication };
+    const others = { $filter: { input: '$versions', cond: { $ne: ['$$this.id', damaged.id] } } };
+    const isDamaged = { $eq: ['$$this.id', damaged.id] };
+    const mended = { $cond: [isDamaged, { $mergeObjects: ['$$this', { id: publication.id }] }, '$$this'] };
+    return this.#update('move the pointer', { 'lock.owner': owner, current: previous, 'versions.id': damaged.id }, [
+      {
+        $set: {
+          current: added,
+          lock: null,
+          versions: { $concatArrays: [others, [added]] },
+          moves: { $concatArrays: [{ $map: { input: '$moves', in: mended } }, [added]] },
+        },
+      },
+    ]);
   }
 
   /** Points at a version that is there, if the pointer is still where it was at `previous`. */

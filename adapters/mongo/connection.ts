@@ -16,7 +16,7 @@ import { OperatorError } from '../../core/errors.js';
 import { bounded } from './bounded.js';
 import type { ConnectionOptions } from './options.js';
 
-const DEFAULT_DATABASE = 'dataset';
+export const DEFAULT_DATABASE = 'dataset';
 
 /** The part of a connection string between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>
@@ -28,6 +28,23 @@ type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
+
+/** How to write a connection string that the driver refuses; its own sentence quotes parts, perhaps of a password. */
+const WRITE_IT = [
+  'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
+  'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F',
+];
+
+/** What the schema of the options cannot say. Connects to nothing. */
+export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {
+  try {
+    new MongoClient(uri);
+    databaseOf(uri);
+    return {};
+  } catch {
+    return { uri: `cannot be read as a connection string (not shown, it may hold a password); ${WRITE_IT.join('; ')}` };
+  }
+};
 
 export class Connection {
   readonly db: Db;
@@ -60,15 +77,9 @@ export class Connection {
     try {
       this.#client = new MongoClient(options.uri, settings);
     } catch (cause) {
-      // Without the driver's sentence: it quotes parts of the string, which may be parts of a password.
-      throw new OperatorError(
-        'MongoDB: the connection string (options.uri, MONGODB_URI) cannot be read.',
-        [
-          'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
-          'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F',
-        ],
-        { cause },
-      );
+      throw new OperatorError('MongoDB: the connection string (options.uri, MONGODB_URI) cannot be read.', WRITE_IT, {
+        cause,
+      });
     }
     const name = options.database ?? databaseOf(options.uri) ?? DEFAULT_DATABASE;
     this.db = this.#client.db(name, { writeConcern: { w: 'majority' } });

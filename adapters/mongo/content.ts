@@ -24,6 +24,11 @@ export interface ContentTarget {
   assertGoingOn(): void;
 }
 
+/** A collection of a version that is there. */
+export interface ReadTarget extends Omit<ContentTarget, 'collection'> {
+  readonly collection: Pick<Collection, 'name' | 'key'>;
+}
+
 /** Batches in transit at once: one is made while another is written. */
 const IN_FLIGHT = 2;
 /** MongoDB's error codes for a document that is too large, and one nested too deeply. */
@@ -133,22 +138,33 @@ export const writeContent = async (
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Reads the rows back in key order. Rejects with `unavailable` unless they are what was written. */
-export const verifyContent = async (target: ContentTarget, expected: Content): Promise<void> => {
-  const { connection, id, collection, batchSize } = target;
+/** Reads the rows back in key order. */
+export const readContent = async ({
+  connection,
+  id,
+  collection,
+  batchSize,
+  assertGoingOn,
+}: ReadTarget): Promise<Content> => {
   const { filter, options } = planFind({ order: collection.key }, batchSize);
   const cursor = connection.db.collection<Row>(dataCollection(id, collection.name)).find(filter, options);
   const hash = createHash('sha256');
   let rows = 0;
   for await (const batch of connection.batches(`read "${collection.name}" back`, cursor)) {
-    target.assertGoingOn();
+    assertGoingOn();
     rows += batch.length;
     for (const { d } of batch) hash.update(JSON.stringify(d)).update('\n');
   }
-  if (rows === expected.rows && hash.digest('hex') === expected.sha256) return;
+  return { rows, sha256: hash.digest('hex') };
+};
+
+/** Rejects with `unavailable` unless the rows read back are what was written. */
+export const verifyContent = async (target: ContentTarget, expected: Content): Promise<void> => {
+  const { rows, sha256 } = await readContent(target);
+  if (rows === expected.rows && sha256 === expected.sha256) return;
   const found = rows === expected.rows ? 'other rows' : `${rows} rows`;
   throw new StorageError(
     'unavailable',
-    `Collection "${collection.name}": ${expected.rows} rows were written and ${found} read back. Publish again.`,
+    `Collection "${target.collection.name}": ${expected.rows} rows were written and ${found} read back. Publish again.`,
   );
 };

@@ -1,11 +1,12 @@
 /** The audit of what was published, activated and deleted: the collection `data_audit`. */
 import { madeOnly } from '../../core/audit/chain.js';
-import { dataAuditEntry, withPublished } from '../../core/audit/data-audit.js';
+import { contentOf, dataAuditEntry, publicationOf, withPublished } from '../../core/audit/data-audit.js';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Clock } from '../../core/contracts/runtime.js';
 import { MongoAudit } from './audit.js';
-import { Catalog } from './catalog.js';
+import { Catalog, type CatalogDocument } from './catalog.js';
 import type { Connection } from './connection.js';
+import { readStored, sumsOf } from './stored.js';
 
 const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new MongoAudit(connection, 'data_audit');
 
@@ -13,26 +14,65 @@ const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new Mo
 export const audited = (
   connection: Connection,
   clock: Clock,
-  change: Pick<DataAuditEntry, 'action' | 'version' | 'replaces'>,
+  change: Parameters<typeof dataAuditEntry>[0],
   make: () => Promise<boolean>,
 ): Promise<boolean> => auditOver(connection).around(dataAuditEntry(change, clock.now()), make);
 
-const verify = async (connection: Connection, expected: string | undefined): Promise<AuditVerification> => {
+/** The digest of what was published as a version; undefined where no entry has it. */
+export const publishedContent = async (
+  connection: Connection,
+  version: string,
+  current: string | null,
+): Promise<string | undefined> =>
+  publicationOf(madeOnly(await auditOver(connection).list()), version, current)?.content;
+
+/** What of the stored versions is not as it was published. */
+const damageOf = async (
+  connection: Connection,
+  { versions, current }: CatalogDocument,
+  entries: readonly DataAuditEntry[],
+  batchSize: number,
+): Promise<readonly string[]> => {
+  const notes: string[] = [];
+  for (const publication of versions) {
+    const { id, version } = publication;
+    const { described, faults } = await readStored(connection, publication, { batchSize });
+    const content = publicationOf(entries, version, current?.version ?? null)?.content;
+    const isOther = described && content !== undefined && contentOf(sumsOf(described)) !== content;
+    const other = isOther ? [`the document ${id} of "versions" tells of other rows than were published`] : [];
+    notes.push(...[...faults, ...other].map((fault) => `version "${version}": ${fault}`));
+  }
+  return notes;
+};
+
+const verify = async (
+  connection: Connection,
+  batchSize: number,
+  expected: string | undefined,
+): Promise<AuditVerification> => {
   for (;;) {
+    const { head } = await auditOver(connection).verify(expected);
+    const catalog = await new Catalog(connection).read();
+    const { current, versions } = catalog;
+    const made = madeOnly(await auditOver(connection).list());
+    const damage = await damageOf(connection, catalog, made, batchSize);
     const verified = await auditOver(connection).verify(expected);
-    const { current, versions } = await new Catalog(connection).read();
-    const entries = await auditOver(connection).list();
     // Otherwise a change was made meanwhile.
-    if ((entries.at(-1)?.hash ?? null) !== verified.head) continue;
+    if (head !== verified.head) continue;
     const published = { current: current?.version ?? null, versions: versions.map(({ version }) => version) };
-    return withPublished(verified, madeOnly(entries), published);
+    const found = withPublished(verified, made, published);
+    return { ...found, notes: [...found.notes, ...damage] };
   }
 };
 
-/** @param connected does work over a connection, which is closed afterwards */
+/**
+ * @param batchSize documents that are read at once
+ * @param connected does work over a connection, which is closed afterwards
+ */
 export const mongoDataAudit = (
+  batchSize: number,
   connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>,
 ): DataAudit => ({
   list: () => connected(async (connection) => madeOnly(await auditOver(connection).list())),
-  verify: (expected) => connected((connection) => verify(connection, expected)),
+  verify: (expected) => connected((connection) => verify(connection, batchSize, expected)),
 });

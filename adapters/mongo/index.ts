@@ -2,6 +2,7 @@
 import type { AdapterModule } from '../../core/contracts/storage.js';
 import { packageVersion } from '../../core/files/package.js';
 import { MongoAdapter } from './adapter.js';
+import { checkConnection } from './connection.js';
 import { type Given, type MongoOptions, mongoOptions, withDefaults } from './options.js';
 
 const mongo: AdapterModule<Given<MongoOptions>> = {
@@ -10,6 +11,7 @@ const mongo: AdapterModule<Given<MongoOptions>> = {
   version: packageVersion,
   capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true },
   options: mongoOptions,
+  check: checkConnection,
   create: (options, context) => new MongoAdapter(withDefaults<MongoOptions>(mongoOptions, options), context),
 };
 

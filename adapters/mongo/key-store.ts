@@ -23,7 +23,7 @@ import { auditEntry } from '../../core/keys/audit-entry.js';
 import { withComparison } from '../../core/keys/unrecorded.js';
 import { MongoAudit } from './audit.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
-import { Connection } from './connection.js';
+import { Connection, checkConnection } from './connection.js';
 import { type KeyDocument, setting, toRecord } from './key-records.js';
 import { readUse, writeUse } from './key-use.js';
 import { isDuplicate } from './layout.js';
@@ -294,5 +294,6 @@ export const mongoKeyStore: KeyStoreModule<Given<ConnectionOptions>> = {
   kind: 'key-store',
   name: 'mongo',
   options: connectionOptions,
+  check: checkConnection,
   create: (options, context) => new MongoKeyStore(withDefaults<ConnectionOptions>(connectionOptions, options), context),
 };

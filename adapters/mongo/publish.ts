@@ -1,6 +1,7 @@
 /** Publishes a dataset: everything is written and verified under a new id before the pointer moves to it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { contentOf } from '../../core/audit/data-audit.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import type { Clock, Logger } from '../../core/contracts/runtime.js';
 import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
@@ -9,10 +10,11 @@ import { publicationTime } from '../../core/storage/publishing.js';
 import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { type Content, type ContentTarget, verifyContent, writeContent } from './content.js';
-import { audited } from './data-audit.js';
+import { audited, publishedContent } from './data-audit.js';
 import { ordersOf } from './layout.js';
+import { readStored, type StoredVersion, sumsOf } from './stored.js';
 import { sweep } from './sweep.js';
-import { expireReplicas, type VersionDocument } from './version-locks.js';
+import { expireReplicas, missingIn, type VersionDocument } from './version-locks.js';
 
 export interface PublishContext {
   readonly connection: Connection;
@@ -91,17 +93,45 @@ const commit = async (
   catalog: Catalog,
   owner: string,
   publication: Publication,
-  locked: CatalogDocument,
+  { current }: CatalogDocument,
+  damaged: Publication | undefined,
 ): Promise<boolean> => {
   try {
-    return await catalog.commit(owner, publication, locked.current);
+    if (damaged) return await catalog.replace(owner, publication, current, damaged);
+    return await catalog.commit(owner, publication, current);
   } catch (error) {
     if ((await catalog.read()).versions.some(({ id }) => id === publication.id)) return true;
     throw error;
   }
 };
 
+const takenBy = ({ version, publishedAt }: Publication): StorageError =>
+  conflict(
+    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs another version.`,
+  );
+
+/** Why a version cannot be served as it was published; nothing where it can. */
+const faultsOf = ({ described, faults }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
+  const missing = described ? missingIn(described, collections) : [];
+  return [...faults, ...missing.map((what) => `it was published without ${what}`)];
+};
+
+/** Whether what was written has all that was published as a version before, with the same rows. */
+const hasSameRows = async (
+  { connection }: Pick<PublishContext, 'connection'>,
+  { described }: StoredVersion,
+  written: ReadonlyMap<string, string>,
+  version: string,
+  { current }: CatalogDocument,
+): Promise<boolean> => {
+  if (described) return [...sumsOf(described)].every(([name, sha256]) => written.get(name) === sha256);
+  const content = await publishedContent(connection, version, current?.version ?? null);
+  return content === undefined || content === contentOf(written);
+};
+
 /**
+ * A version that is damaged, or was published for another configuration, is replaced by the same rows.
+ *
  * Rejects with `conflict` where somebody else publishes or a version of this name is there, with `invalid_dataset`,
  * `aborted`, or `unavailable`. What was written is then removed, here or by the next publisher.
  */
@@ -121,12 +151,9 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
 
   try {
     const same = locked.versions.find(({ version }) => version === manifest.version);
-    if (same) {
-      const since = same.publishedAt.toISOString();
-      throw conflict(
-        `Version ${same.version} has been published already, on ${since}: other content needs another version.`,
-      );
-    }
+    const stored = same && (await readStored(connection, same, { batchSize, assertGoingOn }));
+    const faults = stored ? faultsOf(stored, collections) : [];
+    if (same && faults.length === 0) throw takenBy(same);
     await expireReplicas(connection);
     await sweep(connection, catalog);
 
@@ -149,14 +176,21 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
         .insertOne({ _id: id, manifest, collections: Object.fromEntries(described) }),
     );
 
+    const sums = new Map([...written].map(([{ collection }, { sha256 }]) => [collection.name, sha256]));
+    if (same && stored && !(await hasSameRows(context, stored, sums, same.version, locked))) throw takenBy(same);
+
     assertGoingOn();
     const publishedAt = publicationTime(manifest, locked.moves.at(-1)?.publishedAt, clock);
     const { version } = manifest;
     const replaces = locked.current?.version ?? null;
-    const isPublished = await audited(connection, clock, { action: 'publish', version, replaces }, () =>
-      commit(catalog, owner, { id, version, publishedAt }, locked),
+    const content = contentOf(sums);
+    const isPublished = await audited(connection, clock, { action: 'publish', version, replaces, content }, () =>
+      commit(catalog, owner, { id, version, publishedAt }, locked, same),
     );
-    if (isPublished) return;
+    if (isPublished) {
+      if (faults.length > 0) options.onRepair?.(`version ${version}: ${faults.join('; ')}`);
+      return;
+    }
     throw conflict(
       `Version ${version} was not published: another publisher took over, or another version was activated meanwhile.`,
     );

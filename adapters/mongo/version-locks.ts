@@ -108,6 +108,18 @@ export interface VersionDocument {
   >;
 }
 
+/** What is declared and was not published in a version, so that it cannot be read with this configuration. */
+export const missingIn = (
+  { collections: published }: Pick<VersionDocument, 'collections'>,
+  collections: ReadonlyMap<string, Collection>,
+): readonly string[] =>
+  [...collections.values()].flatMap((collection) => {
+    const there = published[collection.name]?.orders.map((order) => order.join());
+    if (!there) return [`the collection "${collection.name}"`];
+    const orders = ordersOf(collection).filter((order) => !there.includes(order.join()));
+    return orders.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
+  });
+
 export interface LockedVersion {
   readonly id: number;
   readonly manifest: Manifest;
@@ -216,12 +228,7 @@ export class LockedVersions {
 
   /** A collection that was not published would look empty, and an order without its index would be sorted in memory. */
   #assertComplete({ manifest, collections }: VersionDocument): void {
-    const missing = [...this.#collections.values()].flatMap((collection) => {
-      const there = collections[collection.name]?.orders.map((order) => order.join());
-      if (!there) return [`the collection "${collection.name}"`];
-      const orders = ordersOf(collection).filter((order) => !there.includes(order.join()));
-      return orders.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
-    });
+    const missing = missingIn({ collections }, this.#collections);
     if (missing.length === 0) return;
     throw new StorageError(
       'invalid_dataset',

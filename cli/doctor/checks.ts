@@ -5,6 +5,7 @@ import { loadConfig } from '../../app/load-config.js';
 import { loadModules } from '../../app/load-modules.js';
 import type { Environment } from '../../core/config/overrides.js';
 import { engines } from '../../core/files/package.js';
+import { commandLine } from '../options.js';
 import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
 import { checkKeys } from './keys.js';
 import { checkPorts } from './port.js';
@@ -24,13 +25,16 @@ export const checkNode = (version: string): Finding => {
 
 /** @param path of the configuration, as given on the command line */
 export async function* findings(path: string | undefined, env: Environment, onRows: OnRows): AsyncGenerator<Finding> {
+  // The variable may have been given to this command alone.
+  const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
   yield checkNode(process.versions.node);
   let service: CheckContext;
   try {
     const loaded = await loadConfig({ path, env });
     const modules = await loadModules(loaded);
     const logger = pino({ level: 'silent' });
-    service = { loaded, modules, container: createContainer({ config: loaded, modules }, { logger }) };
+    const container = createContainer({ config: loaded, modules }, { logger });
+    service = { loaded, modules, container, command };
     const { config } = loaded;
     const parts = `adapter "${config.adapter.use}", plugins ${config.plugins.map(({ use }) => use).join(', ')}`;
     yield { check: 'configuration', state: 'ok', message: `${loaded.path}: ${parts}` };

@@ -20,6 +20,8 @@ export interface CheckContext {
   readonly loaded: LoadedConfig;
   readonly modules: Modules;
   readonly container: DependencyContainer;
+  /** A command of advice, with the configuration that is examined. */
+  command(...words: readonly string[]): string;
 }
 
 /** Called with the number of rows that have been checked so far. */

@@ -1,7 +1,11 @@
 /** Checks that storage responds, and that every row that it would serve is valid. */
+import { existsSync } from 'node:fs';
+import { join, resolve as resolvePath } from 'node:path';
 import { resolve } from '../../app/container.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
+import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import { checkDataset } from '../../core/dataset/validate.js';
+import { StorageError } from '../../core/errors.js';
 import { count } from '../output.js';
 import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
 
@@ -14,9 +18,36 @@ export interface StorageFinding {
   close(): Promise<void>;
 }
 
+/** The directory of the options, where the adapter has one. */
+const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | undefined => {
+  const { path } = config.adapter.options;
+  return typeof path === 'string' ? resolvePath(folder, path) : undefined;
+};
+
+/** Tells a place without a dataset from a dataset with faults, which has nothing to do with the configuration. */
+const openingFailure = (error: unknown, service: CheckContext): Finding => {
+  const { options } = service.loaded.config.adapter;
+  const directory = directoryOf(service);
+  if (directory !== undefined && !existsSync(join(directory, MANIFEST_FILE))) {
+    const fill = service.command('import', 'SOURCE...', '--to', directory);
+    const advice = `no dataset is in ${directory}: look at adapter.options.path of the configuration, or bring one there, such as by ${fill} or ${service.command('publish', 'DIR')}`;
+    return failure('storage', error, [advice]);
+  }
+  if (!(error instanceof StorageError) || error.code !== 'invalid_dataset') {
+    return failure('storage', error, 'uri' in options ? ['look at adapter.options.uri of the configuration'] : []);
+  }
+  const [heading = '', ...faults] = error.message.split('\n').map((line) => line.replace(/^ *- /, ''));
+  const more = faults.length - MOST_FAULTS;
+  const all = directory && faults.length > 0 ? [`all faults: ${service.command('validate', directory)}`] : [];
+  const repair = `to replace the damaged dataset: ${service.command('publish', 'DIR')}`;
+  const advice = [...faults.slice(0, MOST_FAULTS), ...(more > 0 ? [`and ${more} more`] : []), repair, ...all];
+  return { check: 'storage', state: 'failed', message: heading, advice };
+};
+
 /** Opens the adapter, which stays open until `close`. */
-export const checkStorage = async ({ container, loaded }: CheckContext): Promise<StorageFinding> => {
-  const { use, options } = loaded.config.adapter;
+export const checkStorage = async (service: CheckContext): Promise<StorageFinding> => {
+  const { container, loaded, command } = service;
+  const { use } = loaded.config.adapter;
   let adapter: StorageAdapter | undefined;
   const close = async () => void (await adapter?.close());
   try {
@@ -24,9 +55,7 @@ export const checkStorage = async ({ container, loaded }: CheckContext): Promise
     await adapter.open();
     await adapter.ping();
   } catch (error) {
-    const where = ['uri', 'path'].find((name) => name in options);
-    const advice = [`look at adapter.options${where ? `.${where}` : ''} of the configuration`];
-    return { finding: failure('storage', error, advice), readable: false, close };
+    return { finding: openingFailure(error, service), readable: false, close };
   }
   try {
     const snapshot = adapter.snapshot();
@@ -38,7 +67,7 @@ export const checkStorage = async ({ container, loaded }: CheckContext): Promise
       : { check: 'storage', state: 'ok', message };
     return { finding, readable: true, close };
   } catch (error) {
-    return { finding: failure('storage', error, ['metro-forecast publish DIR']), readable: false, close };
+    return { finding: failure('storage', error, [command('publish', 'DIR')]), readable: false, close };
   }
 };
 
@@ -64,7 +93,7 @@ export const checkDatasetRows = async (service: CheckContext, onRows: OnRows): P
     });
     const message = `${collections.size} collections, ${count.format(total())} rows`;
     if (faults.total === 0) return { check: 'dataset', state: 'ok', message };
-    const advice = [...faults.lines(), 'publish a dataset that "metro-forecast validate DIR" finds valid'];
+    const advice = [...faults.lines(), `publish a dataset that is valid: ${service.command('validate', 'DIR')}`];
     return { check: 'dataset', state: 'failed', message: `${message}; faults: ${faults.total}`, advice };
   } catch (error) {
     return failure('dataset', error);

@@ -1,4 +1,5 @@
 /** The audit of what a store publishes: its entries, and whether they tell of the store as it is. */
+import { createHash } from 'node:crypto';
 import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { actor } from './actor.js';
@@ -7,15 +8,31 @@ const text = { type: 'string' };
 export const isDataAuditEntry = compileSchema<DataAuditEntry>({
   type: 'object',
   required: ['time', 'by', 'action', 'version'],
-  properties: { time: text, by: text, action: text, version: text, replaces: { type: ['string', 'null'] } },
+  properties: {
+    time: text,
+    by: text,
+    action: text,
+    version: text,
+    replaces: { type: ['string', 'null'] },
+    content: text,
+  },
 });
+
+/**
+ * A digest of all rows of a version.
+ * @param sums the SHA-256 of each collection's rows, by the collection's name
+ */
+export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
+  const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
+  return createHash('sha256').update(lines.join('')).digest('hex');
+};
 
 /**
  * An entry by who runs this process.
  * @param now milliseconds since 1970
  */
 export const dataAuditEntry = (
-  change: Pick<DataAuditEntry, 'action' | 'version' | 'replaces'>,
+  change: Pick<DataAuditEntry, 'action' | 'version' | 'replaces' | 'content'>,
   now: number,
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
@@ -45,6 +62,23 @@ const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null)
         `${nameOf(entry.version)}, and ${when} it is the other`,
     ];
   });
+
+/**
+ * The entry by which a version was published last.
+ * @param entries of changes that were made, the oldest first
+ * @param current the version of the store's pointer
+ */
+export const publicationOf = (
+  entries: readonly DataAuditEntry[],
+  version: string,
+  current: string | null,
+): DataAuditEntry | undefined =>
+  movesOf(entries).findLast(
+    (entry, i, moves) =>
+      entry.action === 'publish' &&
+      entry.version === version &&
+      wasMade(entry, moves[i + 1] ? moves[i + 1]!.replaces : current),
+  );
 
 const faultsOfVersions = (
   entries: readonly DataAuditEntry[],

@@ -5,9 +5,10 @@ import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
 import { readRegular } from '../files/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { describeFaults, type Override, suggest } from '../validation/faults.js';
+import { describeFaults, type Override, placeOf, suggest } from '../validation/faults.js';
 import { findJsonFault } from '../validation/json.js';
 import { networkFault } from '../validation/network.js';
+import { formatPath, type Path, valueAt } from '../validation/path.js';
 import {
   applyEnvironment,
   type Draft,
@@ -19,6 +20,7 @@ import {
 } from './overrides.js';
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
+import { schemaAt } from './variable.js';
 
 /** What a product built on the framework calls things. */
 export interface ConfigNames {
@@ -28,8 +30,6 @@ export interface ConfigNames {
   readonly embedded: string;
   /** Further variables, without the prefix. */
   readonly variables: readonly NamedVariable[];
-  /** What is wrong with the modules that a draft names, where its other faults allow to look. */
-  readonly moduleFaults?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
 export interface LoadedConfig {
@@ -49,6 +49,8 @@ export interface LoadOptions {
   /** In the place of a file. */
   readonly given?: GivenConfig | undefined;
   readonly env: Environment;
+  /** Finds the faults of the modules that a draft with other faults names, so that all are told at once. */
+  readonly moduleFaults?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
 const readDraft = async (path: string, named: string): Promise<Draft> => {
@@ -84,41 +86,57 @@ const draftOf = (given: GivenConfig): Draft => {
   }
 };
 
-/** What the schema cannot say. */
-const contradictions = ({ server, metrics, auth }: Config): string[] => {
+/**
+ * What the schema cannot say. A value that the schema refuses has its fault already, and is compared with nothing.
+ * @param draft with the defaults filled in
+ */
+const contradictions = (draft: Draft, overrides: readonly Override[]): string[] => {
   const faults: string[] = [];
-  const tiers = tierNames(auth);
-  if (auth.anonymous !== null && !tiers.includes(auth.anonymous)) {
-    faults.push(`auth.anonymous: "${auth.anonymous}" is no tier of auth.tiers; ${suggest(auth.anonymous, tiers)}`);
+  const fault = (path: Path, text: string) => faults.push(`${placeOf(formatPath(path), overrides)}: ${text}`);
+  const valid = <T>(...path: string[]): T | undefined => {
+    const value = valueAt(draft, path);
+    return compileSchema(schemaAt(path)!)(value) ? (value as T) : undefined;
+  };
+  const anonymous = valid<string | null>('auth', 'anonymous') ?? null;
+  const tiers = tierNames(draft['auth']);
+  if (anonymous !== null && tiers.length > 0 && !tiers.includes(anonymous)) {
+    fault(['auth', 'anonymous'], `"${anonymous}" is no tier of auth.tiers; ${suggest(anonymous, tiers)}`);
   }
-  const ofAll = (host: string) => host === '0.0.0.0' || host === '::';
-  if (metrics && metrics.port === server.port && metrics.port > 0) {
-    if (metrics.host === server.host || ofAll(metrics.host) || ofAll(server.host)) {
-      faults.push(`metrics.port: ${metrics.port} is not allowed; it must not be server.port, which the API listens on`);
-    }
+  const port = valid<number>('metrics', 'port') ?? 0;
+  const hosts = [valid<string>('metrics', 'host'), valid<string>('server', 'host')];
+  const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => host === '0.0.0.0' || host === '::');
+  if (port > 0 && port === valid('server', 'port') && isOneHost) {
+    fault(['metrics', 'port'], `${port} is not allowed; it must not be server.port, which the API listens on`);
   }
-  if (server.headersTimeoutMs > server.requestTimeoutMs) {
-    faults.push(
-      `server.headersTimeoutMs: ${server.headersTimeoutMs} is not allowed; it must not be above server.requestTimeoutMs, ${server.requestTimeoutMs}`,
+  const headersMs = valid<number>('server', 'headersTimeoutMs') ?? 0;
+  const requestMs = valid<number>('server', 'requestTimeoutMs') ?? headersMs;
+  if (headersMs > requestMs) {
+    fault(
+      ['server', 'headersTimeoutMs'],
+      `${headersMs} is not allowed; it must not be above server.requestTimeoutMs, ${requestMs}`,
     );
   }
-  if (typeof server.trustProxy !== 'number') {
-    for (const [i, network] of server.trustProxy.entries()) {
-      const fault = networkFault(network);
-      if (fault) faults.push(`server.trustProxy[${i}]: "${network}" is not allowed; ${fault}`);
-    }
+  const url = valid<string>('redis', 'url');
+  if (url !== undefined && !URL.canParse(url)) {
+    const advice = 'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F';
+    fault(['redis', 'url'], `cannot be read as a URL (not shown, it may hold a password); ${advice}`);
+  }
+  const networks = valueAt(draft, ['server', 'trustProxy']);
+  for (const [i, network] of (Array.isArray(networks) ? networks : []).entries()) {
+    const problem = typeof network === 'string' && network !== '' ? networkFault(network) : undefined;
+    if (problem) fault(['server', 'trustProxy', i], `"${network}" is not allowed; ${problem}`);
   }
   return faults;
 };
 
 /** Makes a product's `loadConfig`. */
 export const configLoader =
-  ({ prefix, embedded, variables, moduleFaults }: ConfigNames) =>
+  ({ prefix, embedded, variables }: ConfigNames) =>
   /**
    * The file of `path`, else of `PREFIX_CONFIG`, else the embedded one, with the environment's values over it.
    * @throws OperatorError with all faults, each with its path, what is allowed and the nearest right name
    */
-  async ({ path: option, given, env }: LoadOptions): Promise<LoadedConfig> => {
+  async ({ path: option, given, env, moduleFaults }: LoadOptions): Promise<LoadedConfig> => {
     const variable = `${prefix}_CONFIG`;
     const path = given ? IN_CODE : resolve(option ?? (env[variable] || embedded));
     const folder = given ? process.cwd() : dirname(path);
@@ -133,9 +151,9 @@ export const configLoader =
     faults.push(...strayVariables(env, prefix));
 
     if (!validate(draft)) faults.push(...describeFaults(validate.errors!, draft, '', overrides));
-    else faults.push(...contradictions(draft));
+    faults.push(...contradictions(draft, overrides));
     if (faults.length > 0) {
-      // So that all faults are told at once. Where there are none here, whoever loads the modules tells theirs.
+      // Where there are none here, loading the modules tells theirs.
       faults.push(...((await moduleFaults?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`,

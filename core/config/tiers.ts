@@ -3,6 +3,8 @@
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Quotas } from '../contracts/limiter.js';
 import { suggest } from '../validation/faults.js';
+import { isObject } from '../validation/json.js';
+import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
 /** The endpoint that tells callers what they have used. Every tier includes it. */
@@ -26,11 +28,16 @@ const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array
 const termsOf = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_TERMS]) : Object.entries(tiers));
 
-/** Of keys that are entitled; the first is that of new keys. */
-export const tierNames = (auth: Pick<AuthConfig, 'tiers'>): readonly string[] => [...termsOf(auth).keys()];
+/** Of keys that are entitled; the first is that of new keys. @param auth of a draft, too, which may be anything */
+export const tierNames = (auth: unknown): readonly string[] => {
+  const tiers = isObject(auth) ? auth['tiers'] : undefined;
+  if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
+  return isObject(tiers) ? Object.keys(tiers) : [];
+};
 
-/** Whether what callers use is counted: where tiers have terms. */
-export const countsUsage = ({ tiers }: Pick<AuthConfig, 'tiers'>): boolean => !isList(tiers);
+/** Whether what callers use is counted: where tiers have terms. @param auth of a draft, too, which may be anything */
+export const countsUsage = (auth: unknown): boolean =>
+  isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
 export class Tiers {
   readonly #tiers: ReadonlyMap<string, Tier>;
@@ -75,13 +82,23 @@ export class Tiers {
 export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
   endpoints === null || names.some((name) => endpoints.has(name));
 
-/** What tiers name that the service does not have. @param names of all its endpoints that need a key */
-export const tierFaults = (auth: Pick<AuthConfig, 'tiers'>, names: readonly string[]): string[] =>
-  [...termsOf(auth)].flatMap(([tier, { endpoints = [] }]) =>
-    [...endpoints.entries()]
-      .filter(([, name]) => name !== USAGE_PATH && !names.includes(name))
+/**
+ * What tiers name that the service does not have.
+ * @param auth of a draft, too, which may be anything
+ * @param names of all its endpoints that need a key
+ * @param isComplete false: a plugin with faults may have others, so that a name counts as wrong only if it is nearly a
+ *   known one
+ */
+export const tierFaults = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
+  if (!isObject(auth) || !countsUsage(auth)) return [];
+  return Object.entries(auth['tiers'] as object).flatMap(([tier, terms]) => {
+    const given = isObject(terms) && Array.isArray(terms['endpoints']) ? terms['endpoints'] : [];
+    return [...given.entries()]
+      .filter(([, name]) => typeof name === 'string' && name !== '' && name !== USAGE_PATH && !names.includes(name))
+      .filter(([, name]) => isComplete || nearest(name, names) !== undefined)
       .map(
         ([i, name]) =>
           `auth.tiers.${tier}.endpoints[${i}]: no plugin or endpoint "${name}" needs a key; ${suggest(name, names)}`,
-      ),
-  );
+      );
+  });
+};

@@ -22,7 +22,7 @@ export interface AuditVerification {
   readonly unchained: number;
   /** The hash of the newest entry; null: there is none. */
   readonly head: string | null;
-  /** What is no fault, and worth knowing: a line that a crash cut off. */
+  /** What is no fault of the audit, and worth knowing: a line that a crash cut off, a stored file that was edited. */
   readonly notes: readonly string[];
   /** Where entries are missing or not as they were written, or what they tell is not what is there. */
   readonly faults: readonly string[];
@@ -35,6 +35,8 @@ export interface DataAuditEntry extends AuditEntry {
   readonly version: string;
   /** The version that was the current one before. Null: there was none. Absent: `prune`, which changes no pointer. */
   readonly replaces?: string | null;
+  /** `publish`: SHA-256, in hex, of the rows of all collections. Absent where the store does not tell it. */
+  readonly content?: string;
 }
 
 /** What a store tells of its own changes. */

@@ -81,5 +81,9 @@ export interface KeyStoreModule<Options = unknown> {
   readonly kind: 'key-store';
   readonly name: string;
   readonly options: JsonSchema;
+  /**
+   * As that of an adapter: what is wrong with options that fit the schema, by the option's name.
+   */
+  check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: KeyStoreContext): KeyStore;
 }

@@ -45,7 +45,8 @@ export interface Decision {
 export interface Limiter {
   /**
    * Counts one request of a subject if it passes; a refused one is not counted.
-   * @param subject `key:<id>` or `ip:<address or /64 prefix>`; never a key itself
+   * @param subject `key:<id>` or `ip:<address or /64 prefix>`, followed by `/usage` for what a caller asks of its own usage;
+   *   never a key itself
    * @param limit requests per window
    * @param quotas given: its usage is counted too, and past a quota it is refused
    */

@@ -63,7 +63,8 @@ export interface StorageAdapter {
   snapshot(): Snapshot;
   /**
    * With the capability `publish`: the whole dataset becomes the current snapshot, or nothing changes. Once the promise
-   * has settled, the adapter no longer uses the documents, and the publisher may change them.
+   * has settled, the adapter no longer uses the documents, and the publisher may change them. Also after `open` has
+   * rejected with `invalid_dataset`: what cannot be served is replaced.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /** With the capability `versions`: lists what has been published, and goes back to it. */
@@ -97,6 +98,8 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
   /** Called once, with a sentence, if the publication has to wait for something. */
   readonly onWait?: (sentence: string) => void;
+  /** Called once, after the publication, with why what was there before could not be served, if that is so. */
+  readonly onRepair?: (reason: string) => void;
 }
 
 export interface Versions {
@@ -134,5 +137,10 @@ export interface AdapterModule<Options = unknown> {
   readonly capabilities: Capabilities;
   /** JSON Schema of the adapter's options in the config. */
   readonly options: JsonSchema;
+  /**
+   * What is wrong with options that fit the schema, by the option's name: a sentence that follows the name and shows no
+   * secret. Called at the start, before anything is created, so that its faults are told with all others.
+   */
+  check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: AdapterContext): StorageAdapter;
 }

@@ -133,6 +133,10 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
+/** Whether `readManifest` read the file and found no manifest in it: another one would take its place at no loss. */
+export const isDamagedManifest = (error: unknown): boolean =>
+  error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
+
 /** The description of a dataset alone, without where its rows are. */
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({
   format,

@@ -1,5 +1,5 @@
 /** Calendar arithmetic of the periods that sources come in. Days are `YYYY-MM-DD`. */
-import type { Cadence } from '../contracts/dataset.js';
+import type { Cadence, Source } from '../contracts/dataset.js';
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
 
@@ -11,3 +11,12 @@ export const nextPeriod = (start: string, cadence: Cadence): string => {
   else next.setUTCDate(next.getUTCDate() + (cadence === 'weekly' ? 7 : 1));
   return next.toISOString().slice(0, 10);
 };
+
+/** Whole seconds since the end of the source's newest period; null: it has none. */
+export const ageOf = (
+  { latest_period, cadence }: Pick<Source, 'latest_period' | 'cadence'>,
+  now: Date,
+): number | null =>
+  latest_period === null
+    ? null
+    : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));

@@ -1,6 +1,6 @@
 /** Writes a dataset directory so that readers, and a crash at any moment, find one whole version. */
-import { access, mkdir, readdir, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, mkdir, readdir, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { Manifest } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
@@ -11,6 +11,7 @@ import {
   type CollectionFile,
   type DirectoryManifest,
   descriptionOf,
+  isDamagedManifest,
   MANIFEST_FILE,
   manifestFaults,
   readManifest,
@@ -24,10 +25,22 @@ export interface WriteOptions {
   /** Once aborted, nothing is changed any more, unless the manifest has been replaced already. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Runs when all rows are written, with the version that is to be replaced. If it throws, nothing has changed. Nobody
-   * else writes meanwhile.
+   * Runs when all rows are written, with the manifest that is to be replaced and the new one. If it throws, nothing has
+   * changed. Nobody else writes meanwhile.
    */
-  readonly beforeCommit?: ((previous: string | null) => void | Promise<void>) | undefined;
+  readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
+  /**
+   * Whether a damaged manifest is replaced like a missing one, and collections that a version lacks are added to it.
+   * Default: these are errors.
+   */
+  readonly repair?: boolean;
+}
+
+export interface ManifestChange {
+  /** Undefined: there is none, or it is damaged. */
+  readonly previous: DirectoryManifest | undefined;
+  readonly isDamaged: boolean;
+  readonly next: DirectoryManifest;
 }
 
 /** Files that this module makes: others are none of its business. */
@@ -44,9 +57,10 @@ const STALE_MS = 60_000;
  * until now stay for readers that have just opened it; older ones go. When anything fails, what was there is
  * untouched, and what was written is removed.
  * @param path made where it does not exist
- * @throws OperatorError when a file cannot be written
+ * @throws OperatorError when a file or the directory cannot be written
  * @throws StorageError `conflict` when somebody else is writing, or this version is there with other content;
- *   `invalid_dataset` for a manifest or a number that cannot be written, or an unreadable old manifest; `aborted`
+ *   `invalid_dataset` for a manifest or a number that cannot be written, or an old manifest that cannot be read, or is
+ *   damaged and not to be repaired; `aborted`
  * @throws whatever reading the batches does
  */
 export const writeDirectory = async (
@@ -56,20 +70,47 @@ export const writeDirectory = async (
   options: WriteOptions = {},
 ): Promise<DirectoryManifest> => {
   assertWritable(manifest, Object.keys(collections));
+  const made = await makeDirectory(path);
   try {
-    await mkdir(path, { recursive: true });
     const write = (confirm: () => Promise<void>) => replace(path, manifest, collections, options, confirm);
     return await withFileLock(join(path, MANIFEST_FILE), (lock) => write(() => lock.confirm()), {
       wait: false,
       staleMs: STALE_MS,
     });
   } catch (cause) {
+    if (made !== undefined) await removeEmpty(path, made);
     if (cause instanceof FileLockError) {
       throw new StorageError('conflict', `The dataset ${path} cannot be written now. ${cause.message}`, { cause });
     }
     const { code, syscall } = cause as NodeJS.ErrnoException;
     if (!code || !syscall) throw cause;
     throw new OperatorError(`The dataset ${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
+  }
+};
+
+/** The first directory that was made; undefined: all are there. */
+const makeDirectory = async (path: string): Promise<string | undefined> => {
+  try {
+    return await mkdir(path, { recursive: true });
+  } catch (cause) {
+    const isFile = (cause as NodeJS.ErrnoException).code === 'EEXIST';
+    const reason = isFile ? 'a file is in its place' : fileErrorReason(cause);
+    throw new OperatorError(`The dataset ${path} cannot be written, since its folder cannot be made: ${reason}.`, [], {
+      cause,
+    });
+  }
+};
+
+/** Removes the directories from `path` up to `made`, as far as they are empty. */
+const removeEmpty = async (path: string, made: string): Promise<void> => {
+  const last = resolve(made);
+  for (let folder = resolve(path); folder.startsWith(last); folder = dirname(folder)) {
+    try {
+      await rmdir(folder);
+    } catch {
+      // Somebody else has put something in it.
+      return;
+    }
   }
 };
 
@@ -86,13 +127,13 @@ const replace = async (
   path: string,
   manifest: Manifest,
   collections: Readonly<Record<string, Batches>>,
-  { onProgress, signal, beforeCommit }: WriteOptions,
+  { onProgress, signal, beforeCommit, repair = false }: WriteOptions,
   confirm: () => Promise<void>,
 ): Promise<DirectoryManifest> => {
   const assertWanted = (): void => {
     if (signal?.aborted) throw new StorageError('aborted', 'The writing was aborted.', { cause: signal.reason });
   };
-  const previous = await currentManifest(path);
+  const { previous, isDamaged } = await currentManifest(path, repair);
   const written: Record<string, WrittenFile> = {};
   let next: DirectoryManifest;
   try {
@@ -106,8 +147,8 @@ const replace = async (
     const files: Record<string, CollectionFile> = { ...previous?.collections };
     for (const [name, { file, rows, sha256 }] of Object.entries(written)) files[name] = { file, rows, sha256 };
     next = { ...descriptionOf(manifest), collections: files };
-    assertOwnVersion(path, next, previous);
-    await beforeCommit?.(previous?.version ?? null);
+    assertOwnVersion(path, next, previous, repair);
+    await beforeCommit?.({ previous, isDamaged, next });
     assertWanted();
     await writeFileAtomic(join(path, MANIFEST_FILE), `${JSON.stringify(next, null, 2)}\n`, { beforeCommit: confirm });
   } catch (error) {
@@ -116,26 +157,41 @@ const replace = async (
     }
     throw error;
   }
-  await removeUnused(path, previous ? [previous, next] : [next]);
+  // Which files a damaged manifest named is not known: the next writer removes them.
+  if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
 
-const currentManifest = async (path: string): Promise<DirectoryManifest | undefined> => {
+const currentManifest = async (
+  path: string,
+  repair: boolean,
+): Promise<{ readonly previous: DirectoryManifest | undefined; readonly isDamaged: boolean }> => {
   try {
     await access(join(path, MANIFEST_FILE));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { previous: undefined, isDamaged: false };
     throw error;
   }
-  return readManifest(path);
+  try {
+    return { previous: await readManifest(path), isDamaged: false };
+  } catch (error) {
+    if (repair && isDamagedManifest(error)) return { previous: undefined, isDamaged: true };
+    throw error;
+  }
 };
 
 /** A version names its content: readers that have the one do not look for another. */
-const assertOwnVersion = (path: string, next: DirectoryManifest, previous: DirectoryManifest | undefined): void => {
+const assertOwnVersion = (
+  path: string,
+  next: DirectoryManifest,
+  previous: DirectoryManifest | undefined,
+  mayAdd: boolean,
+): void => {
   if (previous?.version !== next.version) return;
   const changed = Object.entries(next.collections)
     .filter(([name, { file, sha256 }]) => {
       const before = Object.hasOwn(previous.collections, name) ? previous.collections[name] : undefined;
+      if (before === undefined && mayAdd) return false;
       return before?.sha256 === undefined ? before?.file !== file : before.sha256 !== sha256;
     })
     .map(([name]) => `"${name}"`);

@@ -21,6 +21,7 @@ const findRoot = (start: string): string => {
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
 interface Manifest {
+  readonly name: string;
   readonly version: string;
   readonly engines: { readonly node: string };
   readonly peerDependencies: Readonly<Record<string, string>>;
@@ -28,6 +29,7 @@ interface Manifest {
 
 const manifest: Manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
 
+export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
 /** The Node that the package needs; and, of the packages which only those install who use them, the versions that fit. */

@@ -24,7 +24,7 @@ const schema = {
         additionalProperties: false,
         properties: {
           date: { type: 'string', format: 'date' },
-          requests: { type: 'integer', minimum: 0, description: 'Those that passed, this one included.' },
+          requests: { type: 'integer', minimum: 0, description: 'Those that passed, without those to this endpoint.' },
           refused: { type: 'integer', minimum: 0, description: 'Those refused by a limit; told a second late.' },
         },
       },
@@ -72,7 +72,9 @@ export const usagePlugin: Plugin = definePlugin({
       summary: "The caller's own usage",
       description:
         'Requests of each day by the key that is sent, with those of its predecessors and successors by rotation, ' +
-        'and what its limits are. Days and months are those of UTC.',
+        'and what its limits are. Days and months are those of UTC. Asking uses up no quota and is not part of the usage: ' +
+        'this endpoint has a limit a minute of its own, as high as that of the key, which its headers tell of, and ' +
+        'responds past a quota too.',
       response: {
         description: 'The usage, the tier and its limits.',
         schema,

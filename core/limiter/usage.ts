@@ -76,11 +76,14 @@ export const usageOf = (days: readonly UsedDay[], now: number): readonly DayUsag
     }));
 };
 
-/** Requests of today and of this month. @param now milliseconds since 1970 */
-export const usedOf = (days: readonly DayUsage[], now: number): Used => {
+/**
+ * Requests of today and of this month.
+ * @param now milliseconds since 1970
+ * @param which those that passed, or those that were refused
+ */
+export const usedOf = (days: readonly DayUsage[], now: number, which: 'requests' | 'refused' = 'requests'): Used => {
   const today = new Date(now).toISOString().slice(0, 10);
-  const on = (prefix: string) =>
-    days.reduce((sum, { date, requests }) => sum + (date.startsWith(prefix) ? requests : 0), 0);
+  const on = (prefix: string) => days.reduce((sum, day) => sum + (day.date.startsWith(prefix) ? day[which] : 0), 0);
   return { day: on(today), month: on(today.slice(0, 7)) };
 };
 

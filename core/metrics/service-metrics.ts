@@ -1,5 +1,7 @@
 /** Metrics of the service's parts, read at each scrape. */
+import type { Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
+import { ageOf } from '../dataset/period.js';
 import type { Admission } from '../http/admission.js';
 import type { ResponseCache } from '../http/served-snapshot.js';
 import type { EdgeEvent } from '../http/server.js';
@@ -18,6 +20,14 @@ const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 }
 
 export const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {
   const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
+  /** Of the served snapshot's sources, which are few. */
+  const ofSources = (name: string, help: string, read: (source: Source, now: Date) => number | null) =>
+    gauge(name, help, () => {
+      const { snapshot, now } = state();
+      return (snapshot?.manifest.sources ?? []).map(
+        (source) => [{ source: source.id }, read(source, now) ?? undefined] as const,
+      );
+    });
   return [
     gauge('part_up', 'Whether storage, limiter, cache and keys work as configured; the limiter falls back at 0.', () =>
       Object.entries(state().health).map(([part, { ok }]) => [{ part }, Number(ok)] as const),
@@ -30,6 +40,11 @@ export const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOp
       const { snapshot, now } = state();
       return snapshot && (now.getTime() - snapshot.publishedAt.getTime()) / 1000;
     }),
+    ofSources('source_age_seconds', "Since the end of the source's newest period.", (source, now) =>
+      ageOf(source, now),
+    ),
+    ofSources('source_late_after_seconds', 'Age from which the source is late.', (source) => source.late_after_seconds),
+    ofSources('source_stale_after_seconds', 'Age from which it is stale.', (source) => source.stale_after_seconds),
     gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
     gauge('response_cache_entries', 'Cached representations.', () => responses()?.size),
     gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),

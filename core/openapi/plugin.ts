@@ -1,10 +1,6 @@
 /** The endpoint that serves the OpenAPI document, itself included. */
-
-import type { Tiers } from '../config/tiers.js';
 import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { packageVersion } from '../files/package.js';
-import type { Registry } from '../registry/register-plugins.js';
-import { openApiDocument } from './document.js';
 
 interface OpenApi {
   readonly openapi: string;
@@ -12,8 +8,8 @@ interface OpenApi {
   readonly paths: object;
 }
 
-/** @param registry asked at the first request, when all plugins are registered */
-export const openApiPlugin = (basePath: string, registry: () => Registry, tiers: Tiers): Plugin => {
+/** @param build called at the first request, when all plugins are registered */
+export const openApiPlugin = (build: () => object): Plugin => {
   let document: OpenApi | undefined;
   return definePlugin({
     name: 'reference',
@@ -36,7 +32,7 @@ export const openApiPlugin = (basePath: string, registry: () => Registry, tiers:
           example: { openapi: '3.1.0', info: { title, version }, paths: {} },
         },
         async handler() {
-          document ??= openApiDocument(registry(), basePath, tiers) as unknown as OpenApi;
+          document ??= build() as OpenApi;
           return document;
         },
       }),

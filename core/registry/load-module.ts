@@ -11,8 +11,15 @@ export type ModuleKind = 'adapter' | 'key-store' | 'plugin';
 
 /** What a module of each kind exports. */
 const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
-  adapter: { name: 'string', version: 'string', capabilities: 'object', options: 'object', create: 'function' },
-  'key-store': { name: 'string', options: 'object', create: 'function' },
+  adapter: {
+    name: 'string',
+    version: 'string',
+    capabilities: 'object',
+    options: 'object',
+    check: 'function?',
+    create: 'function',
+  },
+  'key-store': { name: 'string', options: 'object', check: 'function?', create: 'function' },
   plugin: {
     name: 'string',
     version: 'string',

@@ -59,17 +59,34 @@ const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
 
 const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;
 
+export interface Fitted {
+  readonly registry: Registry;
+  readonly faults: readonly string[];
+  /** False: plugins with faults may have endpoints that the registry lacks. */
+  readonly isComplete: boolean;
+}
+
+/** As `fitPlugins`. @throws OperatorError that lists every fault */
+export const registerPlugins = (...given: Parameters<typeof fitPlugins>): Registry => {
+  const { registry, faults } = fitPlugins(...given);
+  if (faults.length > 0) throw new OperatorError('The plugins do not fit together:', faults);
+  return registry;
+};
+
 /**
+ * Fits together what can be, and finds every fault, each naming both sides.
  * @param configured what the configuration says of the service
  * @param resolvePath for paths in options
- * @throws OperatorError that lists every fault, each naming both sides
+ * @param missing plugins that could not be loaded: what only they might declare is not missed
  */
-export const registerPlugins = (
+export const fitPlugins = (
   loaded: readonly LoadedPlugin[],
   configured: Partial<ServiceInfo> = {},
   resolvePath: (path: string) => string = (path) => resolve(path),
-): Registry => {
+  missing: readonly string[] = [],
+): Fitted => {
   const faults: string[] = [];
+  let isComplete = missing.length === 0;
   const names = new Map<string, LoadedPlugin>();
   const routes: RegisteredRoute[] = [];
   const mounts: RegisteredMount[] = [];
@@ -120,11 +137,13 @@ export const registerPlugins = (
         const faulty = error instanceof OperatorError ? error.faults : [];
         const message = error instanceof Error ? error.message : String(error);
         faults.push(`${at}: ${label(plugin)}: ${name} failed: ${message}`, ...faulty.map((fault) => `${at}: ${fault}`));
+        isComplete = false;
         return [];
       }
     };
 
   const ownCollections = new Map<Plugin, readonly Collection[]>();
+  const before = faults.length;
   for (const entry of names.values()) {
     const { plugin, options } = entry;
     const declared = plugin.collections;
@@ -144,12 +163,13 @@ export const registerPlugins = (
     }
   }
   const byName = new Map([...collections].map(([name, { collection }]) => [name, collection]));
+  const areCollectionsValid = faults.length === before;
 
   for (const entry of names.values()) {
     const { plugin, options, at } = entry;
     const list = listOf(entry);
     for (const need of plugin.needs ?? []) {
-      if (names.has(need)) continue;
+      if (names.has(need) || nearest(need, missing) !== undefined) continue;
       const guess = nearest(need, [...names.keys()]);
       faults.push(
         `${at}: ${label(plugin)} needs plugin "${need}", which the config does not load${guess ? ` (it loads "${guess}")` : ''}`,
@@ -185,13 +205,17 @@ export const registerPlugins = (
     for (const route of declared) {
       if (!isObject(route)) {
         faults.push(`${label(plugin)}: routes: each must be made by dataRoute or serviceRoute`);
+        isComplete = false;
         continue;
       }
       const own = routeFaults(route);
       faults.push(...own.map((fault) => `${label(plugin)}: ${fault}`));
       claim(routeOwners, templateShape(route.path), plugin, `route ${route.path}`);
       claim(operationOwners, route.operationId, plugin, `operationId "${route.operationId}"`);
-      if (own.length > 0) continue;
+      if (own.length > 0) {
+        isComplete = false;
+        continue;
+      }
       for (const kind of route.errors ?? []) {
         const other = kinds.get(kind.code);
         if (!other) kinds.set(kind.code, { kind, owner: plugin });
@@ -205,16 +229,14 @@ export const registerPlugins = (
     }
   }
 
-  // References are checked only if all schemas are valid.
-  if (faults.length === 0) {
-    for (const { collection, owner } of collections.values()) {
-      const found = referenceFaults(collection, byName);
-      faults.push(...found.map((fault) => `${label(owner)}: collection "${collection.name}" ${fault}`));
-    }
-    const all = routes.map(({ route }) => route);
-    for (const { route, plugin } of routes) {
-      faults.push(...linkFaults(route, all).map((fault) => `${label(plugin)}: ${fault}`));
-    }
+  for (const { collection, owner } of areCollectionsValid ? collections.values() : []) {
+    if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
+    const found = referenceFaults(collection, byName);
+    faults.push(...found.map((fault) => `${label(owner)}: collection "${collection.name}" ${fault}`));
+  }
+  const all = routes.map(({ route }) => route);
+  for (const { route, plugin } of routes) {
+    faults.push(...linkFaults(route, all).map((fault) => `${label(plugin)}: ${fault}`));
   }
 
   function claim(owners: Map<string, Plugin>, what: string, plugin: Plugin, described: string): void {
@@ -223,8 +245,7 @@ export const registerPlugins = (
     else owners.set(what, plugin);
   }
 
-  if (faults.length > 0) throw new OperatorError('The plugins do not fit together:', faults);
-  return {
+  const registry: Registry = {
     plugins,
     service,
     routes,
@@ -234,6 +255,7 @@ export const registerPlugins = (
     collections: byName,
     errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
   };
+  return { registry, faults, isComplete };
 };
 
 const MOUNT: Members = {

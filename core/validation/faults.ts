@@ -92,6 +92,12 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
   return { path: [], text: `${shown} is not allowed; it must be ${allowed}${exampleOf(schema)}` };
 };
 
+/** How a fault names its place: with the variable that gave the value, where one did. */
+export const placeOf = (path: string, overrides: readonly Override[]): string => {
+  const from = overrides.find((override) => isWithin(path, override.path));
+  return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
+};
+
 /**
  * One line for each fault, in the order of the schema's keywords, several faults of one value as one.
  * @param root the path that the checked value stands at; empty for a whole file
@@ -106,8 +112,7 @@ export const describeFaults = (
   const lines = withoutEchoes(errors).map((error) => {
     const { path, text } = sentence(error);
     const full = formatPath([...pointerPath(error.instancePath, value), ...path], root);
-    const from = overrides.find((override) => isWithin(full, override.path));
-    return `${full || 'the whole'}${from ? ` (from ${from.variable})` : ''}: ${text}`;
+    return `${placeOf(full, overrides)}: ${text}`;
   });
   return [...new Set(lines)];
 };

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { FileKeyStore } from '../../core/keys/file-key-store.js';
 import { createKey, Peppers } from '../../core/keys/key.js';
+import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { keptLogger } from '../support/kept-logger.js';
 import { newKey, newRecord } from '../support/key-record.js';
 import { startTestApp } from '../support/test-app.js';
@@ -48,6 +49,18 @@ describe('a service with keys in a file', () => {
     } finally {
       await service.close();
     }
+  });
+
+  it('misses a key at the start only where callers without one have no tier', async () => {
+    const warnings = async (auth: object) => {
+      const logger = keptLogger();
+      const config = { auth: { tiers: { free: {} }, keys: 'memory', ...auth } };
+      const service = await startTestApp({ config, overrides: { keyStore: new MemoryKeyStore(), logger } });
+      await service.close();
+      return logger.lines.filter((line) => line.startsWith('warn: no key is in force'));
+    };
+    expect(await warnings({})).to.have.length(1);
+    expect(await warnings({ anonymous: 'free' })).to.deep.equal([]);
   });
 
   it('leaves behind when each valid key was used last, and nothing of the others', async () => {

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { type App, createApp } from '../../app/create-app.js';
 import type { ResponseCheck } from '../../core/config/schema.js';
 import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../core/contracts/plugin.js';
+import type { OperatorError } from '../../core/errors.js';
 import { callerOf } from '../../core/http/request-state.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { keptLogger } from '../support/kept-logger.js';
@@ -50,6 +51,20 @@ describe('an embedded application', () => {
   };
   afterEach(async () => {
     for (const app of open.splice(0)) await app.close();
+  });
+
+  it('is told the faults of its own plugins with those of its configuration, and knows their endpoints', async () => {
+    const auth = { tiers: { free: { requestsPerDay: 0, endpoints: ['answers', 'answrs'] } }, keys: 'memory' } as const;
+    const wrong = { ...answering({ a: 1 }), name: 'wrong', routes: () => [], options: { type: 'object' } } as Plugin;
+    const failure = await createApp(
+      { ...config, auth },
+      { plugins: [{ plugin: answering({ a: 1 }) }, { plugin: wrong, options: 7 }] },
+    ).catch((error: OperatorError) => error);
+    expect((failure as OperatorError).faults.map((fault) => fault.split(':')[0])).to.have.members([
+      'auth.tiers.free.requestsPerDay',
+      'auth.tiers.free.endpoints[1]',
+      'overrides.plugins[1].options',
+    ]);
   });
 
   it('is configured in code, as a file would have it, and leaves the given object as it was', async () => {

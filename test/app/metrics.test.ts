@@ -83,6 +83,20 @@ describe('metrics', () => {
     expect(now.get('process_start_time_seconds')).to.be.within(Date.now() / 1000 - 3600, Date.now() / 1000);
   });
 
+  it('tell of each source how old it is, and from when it is late and stale, as /status does', async () => {
+    const now = await scrape();
+    const { sources } = (await service.get('/status')).json;
+    expect(sources).to.not.have.length(0);
+    for (const { id, age_seconds, late_after_seconds, stale_after_seconds } of sources) {
+      // /status was asked some moments after the metrics were.
+      const age = now.get(`source_age_seconds{source="${id}"}`);
+      if (age_seconds === null) expect(age).to.equal(undefined);
+      else expect(age).to.be.within(age_seconds - 30, age_seconds);
+      expect(now.get(`source_late_after_seconds{source="${id}"}`)).to.equal(late_after_seconds);
+      expect(now.get(`source_stale_after_seconds{source="${id}"}`)).to.equal(stale_after_seconds);
+    }
+  });
+
   it('are on a socket of their own: neither is at the other’s address', async () => {
     expect((await request(`${service.origin}/metrics`)).status).to.equal(404);
     expect((await request(metricsUrl.replace('/metrics', '/api/v1/markets'))).status).to.equal(404);

@@ -67,11 +67,12 @@ describe('workers', () => {
     const { url, key } = await started({ METRO__AUTH__TIERS: '{"enterprise":{"requestsPerDay":40}}' });
     const ask = (path: string) =>
       request(`${url}${path}`, { headers: { Authorization: `Bearer ${key}`, Connection: 'close' } });
-    const answers = await Promise.all(Array.from({ length: 39 }, () => ask('/markets/99999')));
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('/markets/99999')));
     expect(answers.every(({ status }) => status === 404)).to.equal(true);
     const { json } = await ask('/usage');
     expect(json.data[0]).to.include({ requests: 40, refused: 0 });
-    expect((await ask('/usage')).json.code).to.equal('quota_exceeded');
+    expect((await ask('/markets')).json.code).to.equal('quota_exceeded');
+    expect((await ask('/usage')).json.data[0]).to.include({ requests: 40, refused: 1 });
   });
 
   it('answer on one port, share one limit to the request and one demo key, and end together with 0', async () => {

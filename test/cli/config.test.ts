@@ -1,6 +1,6 @@
 /** `metro-forecast config` and `metro-forecast init`. */
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
@@ -20,6 +20,16 @@ describe('metro-forecast config', () => {
     expect(stderr).to.equal(`${join(packageRoot, 'config/default.json')} (embedded), secrets masked\n`);
     expect(JSON.parse(stdout)).to.have.nested.property('server.port', 8080);
     expect(JSON.parse(stdout)).to.have.nested.property('adapter.use', 'json');
+  });
+
+  it('shows who the service is, and its changes only where the configuration sets them', async () => {
+    const serviceOf = async (env: Record<string, string>) =>
+      JSON.parse((await runCommand(register, ['config'], env)).stdout).service;
+    expect(await serviceOf({ METRO__SERVICE__VERSION: '7.0.0' }))
+      .to.include({ name: 'metro-forecast', version: '7.0.0' })
+      .and.to.not.have.property('changes');
+    const changes = [{ version: '1.1.0', summary: 'More.' }];
+    expect(await serviceOf({ METRO__SERVICE__CHANGES: JSON.stringify(changes) })).to.deep.include({ changes });
   });
 
   it('shows where values of the environment came from, and masks secrets', async () => {
@@ -84,8 +94,44 @@ describe('metro-forecast init', () => {
     expect(embedded).to.equal(false);
     expect(config.adapter).to.deep.equal({ use: 'json', options: { path: 'data/mine' } });
     expect(config.auth.keys).to.deep.equal({ use: 'file', options: { path: 'keys.json' } });
-    const { $schema } = JSON.parse(await readFile(path, 'utf8'));
-    expect(resolve(folder, $schema)).to.equal(join(packageRoot, 'config/schema.json'));
+  });
+
+  describe('$schema', () => {
+    const init = async (path: string) => {
+      const { stdout, error } = await runCommand(register, ['init', path]);
+      expect(error).to.equal(undefined);
+      return { stdout, written: JSON.parse(await readFile(path, 'utf8')) };
+    };
+
+    it('is that of the package that the project has installed, also from a folder that is a link', async () => {
+      const project = join(folder, 'project');
+      await mkdir(join(project, 'node_modules'), { recursive: true });
+      await mkdir(join(project, 'etc/deep'), { recursive: true });
+      await symlink(packageRoot, join(project, 'node_modules/metro-forecast-api'), 'dir');
+      await symlink(join(project, 'etc/deep'), join(folder, 'linked'), 'dir');
+      const { written } = await init(join(folder, 'linked/api.json'));
+      expect(written.$schema).to.equal('../../node_modules/metro-forecast-api/config/schema.json');
+      expect(existsSync(join(project, 'etc/deep', written.$schema))).to.equal(true);
+      const beside = await init(join(project, 'api.json'));
+      expect(beside.written.$schema).to.equal('./node_modules/metro-forecast-api/config/schema.json');
+      expect(beside.stdout).to.not.contain('For editors');
+    });
+
+    it('is that of the checkout inside of it', async () => {
+      const inside = await mkdtemp(join(packageRoot, 'dist/init-'));
+      try {
+        const { written } = await init(join(inside, 'api.json'));
+        expect(resolve(inside, written.$schema)).to.equal(join(packageRoot, 'config/schema.json'));
+      } finally {
+        await rm(inside, { recursive: true });
+      }
+    });
+
+    it('is left out elsewhere, where editors are told of "config --schema"', async () => {
+      const { stdout, written } = await init(join(folder, 'elsewhere.json'));
+      expect(written).to.not.have.property('$schema');
+      expect(stdout).to.contain('For editors: metro-forecast config --schema > schema.json');
+    });
   });
 
   const pluginsFor = async (

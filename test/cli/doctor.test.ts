@@ -92,7 +92,10 @@ describe('metro-forecast doctor', () => {
     await configure();
     const { stdout } = await runCommand(register, ['--config', config, 'doctor']);
     expect(stdout).to.match(/^ok {7}node {11}\d/);
-    expect(stdout).to.match(/^warning {2}keys .+\n {24}-> metro-forecast keys create/m);
+    expect(stdout).to.match(/^warning {2}keys .+\n {24}-> metro-forecast --config \S+ keys create/m);
+    const advice = `-> metro-forecast --config ${config} keys create --name NAME`;
+    expect(stdout).to.contain(advice);
+    expect((await runCommand(register, ['doctor'], { METRO_CONFIG: config })).stdout).to.contain(advice);
   });
 
   it('warns where nobody could call, and of keys that end soon', async () => {
@@ -102,6 +105,36 @@ describe('metro-forecast doctor', () => {
     const { ok, found } = await examine();
     expect([ok, found['keys']!.state]).to.deep.equal([true, 'warning']);
     expect(found['keys']!.advice!.join()).to.match(/\("a"\) ends at /);
+    expect(found['keys']!.advice!.join()).to.contain(`--config ${config} keys create --name a --tier enterprise`);
+  });
+
+  it('does not warn of a rotated key that is about to end, but of its successor where that does', async () => {
+    await configure();
+    const keys = (...args: string[]) => runCommand(registerKeys, ['--config', config, 'keys', ...args, '--json']);
+    const { id } = JSON.parse((await keys('create', '--name', 'a')).stdout);
+    await keys('rotate', id, '--overlap', '2d');
+    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 2 of 2 can be used' });
+    const short = JSON.parse((await keys('create', '--name', 'b', '--expires', '3d')).stdout);
+    const rotated = JSON.parse((await keys('rotate', short.id, '--overlap', '2d')).stdout);
+    const { advice } = (await examine()).found['keys']!;
+    expect(advice).to.have.length(1);
+    expect(advice![0]).to.match(new RegExp(`^${rotated.created.id} `));
+  });
+
+  it('misses no key where callers without one have a tier, unless keys there are cannot be used', async () => {
+    const auth = { tiers: { free: {} }, anonymous: 'free', keys: KEYS };
+    await configure({ auth });
+    expect((await examine()).found['keys']).to.include({
+      state: 'ok',
+      message: 'file: no active key; callers without a key have the tier "free"',
+    });
+    await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
+    await configure({ auth: { ...auth, tiers: { gold: {} }, anonymous: 'gold' } });
+    expect((await examine()).found['keys']).to.include({
+      state: 'warning',
+      message:
+        'file: none of 1 active keys is of a tier in auth.tiers; every caller with one would get 401; callers without a key have the tier "gold"',
+    });
   });
 
   it('warns of keys whose pepper is not configured, and says what to do', async () => {
@@ -138,7 +171,10 @@ describe('metro-forecast doctor', () => {
     const { exitCode, found } = await examine();
     expect(exitCode).to.equal(1);
     expect(states(found)).to.deep.include({ storage: 'failed', dataset: 'skipped', port: 'ok' });
-    expect(found['storage']!.advice!.join()).to.contain('adapter.options.path');
+    expect(found['storage']!.advice!.join())
+      .to.contain('adapter.options.path')
+      .and.to.contain('metro-forecast --config')
+      .and.to.contain(' publish DIR');
   });
 
   it('a broken row is found, with its place', async () => {
@@ -152,7 +188,17 @@ describe('metro-forecast doctor', () => {
     await writeFile(path, JSON.stringify(manifest));
     const { exitCode, found } = await examine();
     expect(exitCode).to.equal(1);
-    expect(JSON.stringify(found['storage'])).to.contain('signal').and.to.contain(file);
+    const { message, advice } = found['storage']!;
+    expect(message).to.match(/dataset is not valid, version \S+:$/);
+    expect(advice!.slice(0, -1).join()).to.contain('signal').and.to.contain(file).and.to.not.contain('\n');
+    expect(advice!.at(-1)).to.equal(
+      `all faults: metro-forecast --config ${config} validate ${join(folder, 'dataset')}`,
+    );
+    expect(advice!.join()).to.not.contain('adapter.options');
+    await writeFile(path, '{');
+    const unread = (await examine()).found['storage']!;
+    expect(unread.message).to.contain('is not a manifest:');
+    expect(unread.advice!.join()).to.not.contain('adapter.options');
   });
 
   it('Redis that does not answer fails, and says what limits do meanwhile', async () => {

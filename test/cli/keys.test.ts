@@ -178,7 +178,7 @@ describe('metro-forecast keys', () => {
     const { stdout, stderr } = await done('list');
     expect({ stdout, stderr }).to.deep.equal({
       stdout: '',
-      stderr: 'There are no keys yet; "keys create --name NAME" makes one.\n',
+      stderr: `There are no keys yet. To make one: metro-forecast --config ${config} keys create --name NAME\n`,
     });
   });
 
@@ -416,16 +416,43 @@ describe('metro-forecast keys usage', () => {
     await delay(1100);
     const today = new Date().toISOString().slice(0, 10);
     const { stdout } = await keys('own.json', 'usage');
-    expect(stdout).to.match(/^ID +NAME +TIER +TODAY +THIS MONTH\n/);
-    expect(stdout).to.match(new RegExp(`${used.id} +Team A +free +5 +5\n`));
-    expect(stdout).to.match(new RegExp(`${idle.id} +Team A +free +0 +0\n`));
+    expect(stdout).to.match(/^ID +NAME +TIER +TODAY +THIS MONTH +REFUSED TODAY +REFUSED THIS MONTH +SHARED WITH\n/);
+    expect(stdout).to.match(new RegExp(`${used.id} +Team A +free +5 +5 +2 +2 +-\n`));
+    expect(stdout).to.match(new RegExp(`${idle.id} +Team A +free +0 +0 +0 +0 +-\n`));
     expect((await keys('own.json', 'usage', used.id)).stdout).to.match(
       new RegExp(`^DATE +REQUESTS +REFUSED\n${today} +5 +2\n$`),
     );
     const { stdout: json } = await keys('own.json', 'usage', used.id, '--json');
     expect(JSON.parse(json)).to.deep.equal([
-      { id: used.id, name: 'Team A', tier: 'free', data: [{ date: today, requests: 5, refused: 2 }] },
+      { id: used.id, name: 'Team A', tier: 'free', shares_with: [], data: [{ date: today, requests: 5, refused: 2 }] },
     ]);
+  });
+
+  it('tells once what a rotated key and its successor share, under the one in force', async () => {
+    const old = await create();
+    const rotated = JSON.parse((await keys('own.json', 'rotate', old.id, '--json', '--overlap', '1h')).stdout);
+    const { id } = rotated.created;
+    await ask(`key:${old.id}`, 6);
+    await delay(1100);
+    const listed = JSON.parse((await keys('own.json', 'usage', '--json')).stdout);
+    const found = listed.filter((each: { id: string }) => [old.id, id].includes(each.id));
+    expect(found).to.have.length(1);
+    expect(found[0]).to.deep.include({ id, shares_with: [old.id] });
+    expect(found[0].data[0]).to.include({ requests: 5, refused: 1 });
+    const { stdout } = await keys('own.json', 'usage');
+    expect(stdout).to.match(new RegExp(`${id} +Team A +free +5 +5 +1 +1 +${old.id}\n`));
+    expect(stdout).to.not.match(new RegExp(`^${old.id}`, 'm'));
+
+    const ofOld = await keys('own.json', 'usage', old.id);
+    expect(ofOld.stdout).to.match(/ +5 +1\n$/);
+    expect(ofOld.stderr).to.equal(`These are requests of ${old.id}, ${id}, which share a limit.\n`);
+    expect(JSON.parse((await keys('own.json', 'usage', old.id, '--json')).stdout)[0].shares_with).to.deep.equal([id]);
+
+    await keys('own.json', 'revoke', id);
+    const [after] = JSON.parse((await keys('own.json', 'usage', '--json')).stdout).filter((each: { id: string }) =>
+      [old.id, id].includes(each.id),
+    );
+    expect(after, 'the one that is still in force').to.deep.include({ id: old.id, shares_with: [id] });
   });
 
   it('says where usage is when Redis does not have it', async () => {

@@ -1,6 +1,6 @@
 /** What all commands have in common: help, suggestions, exit codes, and how failures are told. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -103,6 +103,68 @@ describe('the command line', () => {
     const { faults } = JSON.parse(stderr);
     expect(faults).to.have.length(3);
     expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
+  });
+
+  /** The places of all faults that the configuration of these variables has, in one run. */
+  const placesOf = async (env: Readonly<Record<string, string>>) => {
+    const { code, stderr } = await run(['config', '--json'], env);
+    expect(code).to.equal(1);
+    const { faults } = JSON.parse(stderr) as { faults: string[] };
+    return faults.map((fault) => fault.split(/[ :]/)[0]);
+  };
+
+  it('so are unknown tiers and endpoints, plugins that do not fit together, and addresses that cannot be read', async () => {
+    const env = {
+      METRO__SERVER__PORT: 'x',
+      METRO__AUTH__TIERS: '{"free":{"requestsPerDay":0,"endpoints":["markts","/status","/usage"]}}',
+      METRO__AUTH__ANONYMOUS: 'fre',
+      METRO__AUTH__KEYS: 'mongo',
+      METRO__PLUGINS: '["markets","markets","status"]',
+      MONGODB_URI: 'mongodb://user:a@b@host/',
+    };
+    expect(await placesOf(env)).to.have.members([
+      'server.port',
+      'auth.tiers.free.requestsPerDay',
+      'auth.anonymous',
+      'auth.keys.options.uri',
+      'plugins[1]',
+      'auth.tiers.free.endpoints[0]',
+      'auth.tiers.free.endpoints[1]',
+    ]);
+    const { METRO__PLUGINS: _, METRO__SERVER__PORT: _port, ...others } = env;
+    const alone = await placesOf({ ...others, METRO__AUTH__TIERS: '{"free":{"endpoints":["markts","/status"]}}' });
+    expect(alone).to.deep.equal([
+      'auth.anonymous',
+      'auth.keys.options.uri',
+      'auth.tiers.free.endpoints[0]',
+      'auth.tiers.free.endpoints[1]',
+    ]);
+  });
+
+  it('an endpoint that a misspelt plugin may have is not called unknown', async () => {
+    const places = await placesOf({
+      METRO__PLUGINS: '["markets","forecats"]',
+      METRO__AUTH__TIERS: '{"free":{"endpoints":["forecasts","marekts"]}}',
+    });
+    expect(places).to.deep.equal(['plugins[1]', 'auth.tiers.free.endpoints[1]']);
+  });
+
+  it('a plugin whose route the framework has is told before the log begins, as all other faults are', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'main-'));
+    const core = join(packageRoot, 'dist/core/contracts/plugin.js');
+    await writeFile(
+      join(folder, 'mine.mjs'),
+      `import { serviceRoute } from ${JSON.stringify(core)};
+      export default { kind: 'plugin', name: 'mine', version: '1.0.0', description: 'Mine.', routes: () => [serviceRoute({
+        path: '/openapi.json', operationId: 'getMine', summary: 'Mine', handler: async () => ({}),
+        response: { description: 'It.', schema: { type: 'object' }, example: {} } })] };`,
+    );
+    const { stderr } = await run(['start'], {
+      METRO__PLUGINS: JSON.stringify([join(folder, 'mine.mjs')]),
+      METRO__ADAPTER: 'jsno',
+    });
+    await rm(folder, { recursive: true });
+    expect(stderr).to.match(/^ {2}- adapter: .*\n {2}- .*both declare route \/openapi\.json\n/m);
   });
 
   for (const args of [

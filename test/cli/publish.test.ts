@@ -107,13 +107,59 @@ describe('metro-forecast publish and snapshots', () => {
     await importInto({ sources: [join(folder, 'hpi.csv')], to: other });
     const manifest = JSON.parse(await readFile(join(other, 'manifest.json'), 'utf8'));
     await writeFile(join(other, 'manifest.json'), JSON.stringify({ ...manifest, version: first.version }));
-    expect((await run('publish', other)).error).to.be.instanceOf(StorageError);
+    const conflict = (await run('publish', other)).error as OperatorError;
+    expect(conflict.heading).to.equal(
+      `Version ${first.version} was published before with other rows: nothing has changed.`,
+    );
+    expect(conflict.cause).to.be.instanceOf(StorageError).and.to.have.property('code', 'conflict');
+    expect(conflict.message).to.contain(`give these another "version" in ${other}/manifest.json`);
     const second = await another('second', '2124-01-01T00:00:00Z');
     await done('publish', second);
     await done('snapshots', 'activate', first.version);
     const message = await refused('publish', second);
     expect(message).to.contain(`Version second has been published before, and ${first.version} is current.`);
     expect(message).to.contain('snapshots activate second');
+  });
+
+  it('publish DIR compares rows: with none of the sums that manifests may have, the same ones change nothing', async () => {
+    const { version } = await json('publish', data);
+    const path = join(await another(version, '2124-01-01T00:00:00Z'), 'manifest.json');
+    const manifest = JSON.parse(await readFile(path, 'utf8'));
+    for (const file of Object.values<Record<string, unknown>>(manifest.collections)) delete file['sha256'];
+    await writeFile(path, JSON.stringify(manifest));
+    expect(await json('publish', join(folder, version))).to.deep.equal({ version, rows: {}, changed: false });
+  });
+
+  it('publish DIR refuses other rows of a version that is not current, and says to activate the same ones', async () => {
+    await done('publish', data);
+    const second = await another('second', '2124-01-01T00:00:00Z');
+    await done('publish', second);
+    await done('publish', await another('third', '2124-02-01T00:00:00Z'));
+    expect(await refused('publish', second)).to.contain(`--config ${config} snapshots activate second`);
+    await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,102.00,-\n');
+    await importInto({ sources: [join(folder, 'hpi.csv')], to: second });
+    const path = join(second, 'manifest.json');
+    await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), version: 'second' }));
+    const message = await refused('publish', second);
+    expect(message).to.contain('Version second was published before with other rows').and.not.to.contain('activate');
+    expect((await json('snapshots'))[0]).to.include({ version: 'third', current: true });
+  });
+
+  it('publish DIR names a command that helps, where there is nothing to publish or it is not valid', async () => {
+    const missing = join(folder, 'missing');
+    expect(await refused('publish', missing)).to.contain(
+      `metro-forecast --config ${config} import SOURCE... --to ${missing}`,
+    );
+    await writeFile(join(data, 'manifest.json'), '{');
+    expect(await refused('publish', data)).to.contain('import SOURCE... --to NEW-DIR');
+  });
+
+  it('publish DIR says that "doctor" checks a database that cannot be reached', async () => {
+    await writeConfig({ use: 'mongo', options: { database, writeMs: 1000 } });
+    const { error } = await runCommand(registerPublish, ['--config', config, 'publish', data], {
+      MONGODB_URI: 'mongodb://127.0.0.1:1',
+    });
+    expect(String(error)).to.contain(`metro-forecast --config ${config} doctor`);
   });
 
   it('publish DIR says what it waits for, where a publisher was killed', async () => {

@@ -31,6 +31,12 @@ const count = (name: string, labels: string, values: string) => ({ [`${name}{${O
 const perJob = { job: JOB };
 const perInstance = { job: JOB, instance: 'a' };
 
+const ofSource = (ages: string) => ({
+  ...count('source_age_seconds', 'source="hpi"', ages),
+  ...count('source_late_after_seconds', 'source="hpi"', `${100 * 86_400}x140`),
+  ...count('source_stale_after_seconds', 'source="hpi"', `${200 * 86_400}x140`),
+});
+
 const scenarios: Readonly<Record<string, Scenario>> = {
   ServiceDown: { series: { [`up{${OF_ONE}}`]: during('1', '0', '1') }, labels: perInstance },
   ServiceAbsent: { series: { [`up{${OF_ONE}}`]: during('1', '_', '1') }, labels: perJob },
@@ -64,6 +70,9 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     series: { [`snapshot_age_seconds{${OF_ONE}}`]: during('86400', `${46 * 86_400}`, '60') },
     labels: perJob,
   },
+  // A hundred days from which it is late, and two hundred from which it is stale.
+  SourceLate: { series: ofSource(during('86400', `${150 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
+  SourceStale: { series: ofSource(during('86400', `${250 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
   SnapshotsDiffer: {
     series: {
       ...count('snapshot_info', 'version="1"', '1x140'),
@@ -128,6 +137,19 @@ describe('config/observability with promtool', function () {
     });
     const path = join(folder, 'tests.yaml');
     const all = { rule_files: [at('config/observability/alerts.yaml')], evaluation_interval: '1m', tests };
+    await writeFile(path, JSON.stringify(all));
+    await check(['test', 'rules', path]);
+  });
+
+  it('a source that is stale is not told as late, too', async () => {
+    const path = join(folder, 'stale.yaml');
+    const { series } = scenarios['SourceStale']!;
+    const test = {
+      interval: '1m',
+      input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+      alert_rule_test: [{ alertname: 'SourceLate', eval_time: '88m', exp_alerts: [] }],
+    };
+    const all = { rule_files: [at('config/observability/alerts.yaml')], evaluation_interval: '1m', tests: [test] };
     await writeFile(path, JSON.stringify(all));
     await check(['test', 'rules', path]);
   });

@@ -1,13 +1,16 @@
 /** The files for a machine of one's own are taken by the programs that they are for. */
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { findTool, nginx, onPath } from '../support/binaries.js';
+import { startServer } from '../support/server-process.js';
 import { at, CLOSING_MS, read } from '../support/shipped-files.js';
 import { skip } from '../support/skip.js';
+import { startTestApp } from '../support/test-app.js';
 
 const run = promisify(execFile);
 
@@ -19,18 +22,69 @@ describe('config/tls and config/systemd', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('nginx takes its file, with a certificate', async () => {
-    const [key, certificate] = ['key.pem', 'certificate.pem'].map((name) => join(folder, name));
+  /** A shipped file as the whole configuration of an nginx, with a certificate that signs itself. */
+  const withCertificate = async (name: string, at: string): Promise<string> => {
+    const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
     await run('openssl', ['req', '-x509', '-nodes', '-days', '1', ...subject, '-keyout', key!, '-out', certificate!]);
-    const server = read('config/tls/nginx.conf')
+    const server = read(`config/tls/${name}`)
       .replace(/ssl_certificate \S+;/, `ssl_certificate ${certificate};`)
-      .replace(/ssl_certificate_key \S+;/, `ssl_certificate_key ${key};`)
-      .replace(/listen (\S*?)(80|443)\b/g, 'listen $11$2');
-    const file = join(folder, 'nginx.conf');
-    await writeFile(file, `pid ${folder}/pid; events {} http { access_log off; ${server} }`);
-    const { stderr } = await run(await nginx(), ['-t', '-p', folder, '-e', 'stderr', '-c', file]);
-    expect(stderr).to.contain('test is successful').and.not.contain('[warn]');
+      .replace(/ssl_certificate_key \S+;/, `ssl_certificate_key ${key};`);
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${at}/t;`);
+    return `pid ${at}/pid; events {} http { access_log off; ${temporary.join(' ')} ${server} }`;
+  };
+
+  for (const name of ['nginx.conf', 'nginx-replicas.conf']) {
+    it(`nginx takes ${name}, with a certificate`, async () => {
+      const whole = await withCertificate(name, folder);
+      const file = join(folder, 'nginx.conf');
+      await writeFile(file, whole.replace(/listen (\S*?)(80|443)\b/g, 'listen $11$2'));
+      const { stderr } = await run(await nginx(), ['-t', '-p', folder, '-e', 'stderr', '-c', file]);
+      expect(stderr).to.contain('test is successful').and.not.contain('[warn]');
+    });
+  }
+
+  it('nginx-replicas.conf ends TLS before two replicas, of which either may go, and tells when both are gone', async () => {
+    const replicas = [await startTestApp(), await startTestApp()];
+    const [first, second] = replicas.map(({ url }) => new URL(url).host);
+    const whole = (await withCertificate('nginx-replicas.conf', folder))
+      .replace('10.0.0.11:8080', first!)
+      .replace('10.0.0.12:8080', second!);
+    const get = async (port: number) => {
+      const { stdout } = await run('curl', ['-ski', '--http1.1', `https://127.0.0.1:${port}/api/v1/ready`]);
+      return stdout;
+    };
+    const started = await startServer({
+      name: 'nginx-tls',
+      program: await nginx(),
+      args: (port, own) => {
+        const text = whole
+          .replaceAll(`${folder}/t`, `${own}/t`)
+          .replace(`${folder}/pid`, `${own}/nginx.pid`)
+          // Of the server that redirects, a socket in the place of the port; one address for that of TLS.
+          .replace(/^ +listen \[.*;$/gm, '')
+          .replace('listen 80;', `listen unix:${own}/http.sock;`)
+          .replace('listen 443', `listen 127.0.0.1:${port}`);
+        writeFileSync(join(own, 'nginx.conf'), text);
+        return ['-p', own, '-e', 'stderr', '-c', join(own, 'nginx.conf'), '-g', 'daemon off; master_process off;'];
+      },
+      url: (port) => `https://127.0.0.1:${port}`,
+      ready: async (port) => void (await get(port)),
+    });
+    try {
+      expect(await get(started.port)).to.match(/^HTTP\/1\.1 200 [\s\S]*strict-transport-security: max-age=31536000/i);
+      await replicas[0]!.close();
+      for (let i = 0; i < 4; i++) expect(await get(started.port)).to.match(/^HTTP\/1\.1 200 /);
+      await replicas[1]!.close();
+      const gone = await get(started.port);
+      expect(gone)
+        .to.match(/^HTTP\/1\.1 503 [\s\S]*retry-after: 2/i)
+        .and.to.contain('"service_unavailable"');
+      expect(gone).to.match(/strict-transport-security/i);
+    } finally {
+      await started.stop();
+      for (const replica of replicas) await replica.close();
+    }
   });
 
   it('Caddy takes its file, which is formatted as Caddy formats', async function () {
@@ -42,8 +96,8 @@ describe('config/tls and config/systemd', function () {
     expect((await run(caddy, ['fmt', path], { env })).stdout).to.equal(read('config/tls/Caddyfile'));
   });
 
-  it('both say that browsers are to come by TLS alone, and who the caller is', () => {
-    for (const file of ['nginx.conf', 'Caddyfile']) {
+  it('all say that browsers are to come by TLS alone, and who the caller is', () => {
+    for (const file of ['nginx.conf', 'nginx-replicas.conf', 'Caddyfile']) {
       expect(read(`config/tls/${file}`)).to.match(/Strict-Transport-Security "max-age=31536000"/);
       expect(read(`config/tls/${file}`)).to.match(/X-Forwarded-For (\$remote_addr;|\{remote_host\})/);
     }

@@ -248,6 +248,50 @@ describe('loadConfig', () => {
       ]);
     });
 
+    it('what contradicts something else, together with what the schema refuses', async () => {
+      const faults = await faultsOf({
+        ...good,
+        server: { prot: 1, port: 9464, headersTimeoutMs: 20_000, trustProxy: ['10.1.2.3/8', ''] },
+        metrics: { hots: 'a' },
+        auth: { anonymous: 'fre', tiers: { free: { requestsPerMinut: 1 } }, keys: 'memory' },
+        redis: { url: 'redis://[h' },
+      });
+      expect(faults.map((fault) => fault.split(':')[0])).to.have.members([
+        'server.prot',
+        'server.trustProxy[1]',
+        'metrics.hots',
+        'auth.tiers.free.requestsPerMinut',
+        'auth.anonymous',
+        'metrics.port',
+        'server.headersTimeoutMs',
+        'server.trustProxy[0]',
+        'redis.url',
+      ]);
+    });
+
+    it('no value twice: what the schema refuses contradicts nothing', async () => {
+      const faults = await faultsOf({
+        ...good,
+        server: { port: 9464, headersTimeoutMs: 20_000, requestTimeoutMs: -1 },
+        metrics: { port: '9464' },
+        auth: { anonymous: 7, tiers: 'free', keys: 'memory' },
+      });
+      expect(faults.map((fault) => fault.split(':')[0])).to.have.members([
+        'server.requestTimeoutMs',
+        'metrics.port',
+        'auth.anonymous',
+        'auth.tiers',
+      ]);
+    });
+
+    it('an address of Redis that is no URL, without showing it', async () => {
+      const [fault, ...more] = await faultsOf({ ...good, redis: { url: 'redis://u:s3cret@h:port' } });
+      expect(more).to.deep.equal([]);
+      expect(fault)
+        .to.match(/^redis\.url: cannot be read as a URL .*percent-encode/)
+        .and.not.contain('s3cret');
+    });
+
     it('a name that JavaScript gives a meaning', async () => {
       const faults = await faultsOf('{"__proto__": {"port": 1}, "constructor": 2, "adapter": "a", "plugins": ["p"]}');
       expect(faults.map((fault) => fault.slice(0, 30))).to.have.members([

@@ -200,7 +200,9 @@ describe('writeDirectory(path, manifest, collections)', () => {
       await writeFile(join(folder.path, 'new'), 'a file');
       const error = await failure(write(1));
       expect(error).to.be.instanceOf(OperatorError);
-      expect(error.message).to.match(/cannot be written: a part of its path is not a folder\.$/);
+      expect(error.message).to.match(
+        /cannot be written, since its folder cannot be made: a part of its path is not a folder\.$/,
+      );
     });
   });
 

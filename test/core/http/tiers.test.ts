@@ -1,8 +1,10 @@
 /** Tiers: what callers with and without a key may send, which endpoints they may call, and what they are told of it. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { resolve } from '../../../app/container.js';
 import type { AuthConfig } from '../../../core/config/schema.js';
 import { request, type TestResponse } from '../../support/http-client.js';
+import { redisForTests, uniqueName } from '../../support/services.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const KEYS = { use: 'memory' };
@@ -69,10 +71,11 @@ describe('tiers', () => {
 
   it('past the limit a minute: 429 rate_limited, which uses no quota', async () => {
     const get = await asTier('free', 1);
-    expect((await get('/usage')).status).to.equal(200);
-    const { status, json, headers } = await get('/usage');
+    expect((await get('/markets')).status).to.equal(200);
+    const { status, json, headers } = await get('/markets');
     expect([status, json.code]).to.deep.equal([429, 'rate_limited']);
     expect(Number(headers['retry-after'])).to.be.within(1, 61);
+    expect((await get('/usage')).json.data[0]).to.include({ requests: 1, refused: 1 });
   });
 
   it('GET /usage tells the days, the tier and its limits, of the caller alone', async () => {
@@ -84,15 +87,15 @@ describe('tiers', () => {
     const now = new Date();
     const tomorrow = new Date(Math.ceil(now.getTime() / (DAY * 1000)) * DAY * 1000);
     expect(json).to.deep.equal({
-      data: [{ date: now.toISOString().slice(0, 10), requests: 4, refused: 0 }],
+      data: [{ date: now.toISOString().slice(0, 10), requests: 2, refused: 0 }],
       tier: 'free',
       limits: [
         { name: 'default', limit: 50, used: null, resets_at: null },
-        { name: 'day', limit: 4, used: 4, resets_at: tomorrow.toISOString() },
+        { name: 'day', limit: 4, used: 2, resets_at: tomorrow.toISOString() },
         {
           name: 'month',
           limit: 100,
-          used: 4,
+          used: 2,
           resets_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
         },
       ],
@@ -144,6 +147,7 @@ describe('tiers', () => {
     expect(get.responses[403].$ref).to.include('not_in_tier');
     expect(get.responses[429].$ref).to.include('quota_exceeded');
     expect(json.paths['/usage'].get.operationId).to.equal('getUsage');
+    expect(json.paths['/usage'].get.description).to.include('Asking uses up no quota');
     expect(get.security, 'a key alone').to.equal(undefined);
   });
 
@@ -203,7 +207,8 @@ describe('auth.anonymous', () => {
     await get('/movers');
     const { json } = await get('/usage');
     expect(json).to.deep.include({ tier: 'public' });
-    expect(json.data[0]).to.include({ requests: 3 });
+    expect(json.data[0]).to.include({ requests: 2 });
+    await get('/movers');
     expect((await get('/movers')).json.code).to.equal('quota_exceeded');
     expect((await stranger()('/movers')).status, 'another address').to.equal(200);
   });
@@ -290,3 +295,62 @@ describe('faults of tiers', () => {
     expect(String(missing)).to.include('auth.anonymous: "fre" is no tier of auth.tiers; did you mean "free"?');
   });
 });
+
+for (const store of ['memory', 'Redis'] as const) {
+  describe(`GET /usage, counted in ${store}`, () => {
+    let service: TestApp;
+
+    before(async () => {
+      const redis = store === 'Redis' && {
+        redis: { url: (await redisForTests()).url, keyPrefix: uniqueName('usage') },
+      };
+      const tiers = { free: { requestsPerMinute: 6, requestsPerDay: 3 }, public: { requestsPerDay: 3 } };
+      const auth = { tiers, anonymous: 'public', keys: KEYS };
+      service = await startTestApp({
+        config: { plugins: PLUGINS, server: { port: 0, trustProxy: 1 }, auth, ...redis },
+      });
+    });
+    after(() => service.close());
+
+    const withKey = async () => {
+      const { key } = await service.newKey({ tier: 'free', limit_per_minute: null });
+      return (path: string, init: { method?: string } = {}) =>
+        request(`${service.url}${path}`, { ...init, headers: { Authorization: `Bearer ${key}` } });
+    };
+    const usedOf = ({ json }: TestResponse) => [
+      json.data.map(({ requests, refused }: { requests: number; refused: number }) => [requests, refused]),
+      json.limits[1].used,
+    ];
+
+    it('uses up no quota, is not part of the usage, and responds past a quota', async () => {
+      const get = await withKey();
+      for (let i = 0; i < 4; i++) expect(usedOf(await get('/usage'))).to.deep.equal([[], 0]);
+      for (let i = 0; i < 3; i++) expect((await get('/markets')).status).to.equal(200);
+      expect((await get('/markets')).json.code).to.equal('quota_exceeded');
+      // Refusals are told a second late.
+      await delay(1200);
+      const { status, json } = await get('/usage');
+      expect(status).to.equal(200);
+      expect(usedOf({ json } as TestResponse)).to.deep.equal([[[3, 1]], 3]);
+    });
+
+    it('has a limit a minute of its own, as high as that of the key, whose refusals are not part of the usage', async () => {
+      const get = await withKey();
+      for (let i = 0; i < 6; i++) expect((await get('/usage', i % 2 ? { method: 'HEAD' } : {})).status).to.equal(200);
+      const { status, json, headers } = await get('/usage');
+      expect([status, json.code]).to.deep.equal([429, 'rate_limited']);
+      expect(headers['ratelimit-policy']).to.equal('"default";q=6;w=60');
+      expect(Number(headers['retry-after'])).to.be.within(1, 61);
+      expect((await get('/markets')).headers['ratelimit']).to.match(/^"day";r=2;/);
+    });
+
+    it('counts with a fault, and with a wrong key, as any request', async () => {
+      const get = await withKey();
+      expect((await get('/usage?limit=1')).status).to.equal(400);
+      expect(usedOf(await get('/usage'))).to.deep.equal([[[1, 0]], 1]);
+      const headers = { 'X-Forwarded-For': '192.0.2.200' };
+      await request(`${service.url}/usage`, { headers: { ...headers, Authorization: 'Bearer wrong' } });
+      expect(usedOf(await request(`${service.url}/usage`, { headers }))).to.deep.equal([[[1, 0]], 1]);
+    });
+  });
+}

@@ -1,0 +1,45 @@
+/** Compares a dataset with a published version, row by row. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Collection, Document } from '../contracts/dataset.js';
+import type { Dataset, Snapshot } from '../contracts/storage.js';
+
+async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<Document> {
+  for await (const batch of batches) yield* batch;
+}
+
+/** As JSON: stores may give -0 back as 0, and the fields in another sequence. */
+const isSameRow = (a: Document, b: Document): boolean => {
+  const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
+  return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));
+};
+
+const haveSameRows = async (
+  batches: AsyncIterable<readonly Document[]>,
+  others: AsyncIterable<readonly Document[]>,
+): Promise<boolean> => {
+  const rest = rowsOf(others);
+  try {
+    for await (const row of rowsOf(batches)) {
+      const other = await rest.next();
+      if (other.done || !isSameRow(row, other.value)) return false;
+    }
+    return (await rest.next()).done === true;
+  } finally {
+    await rest.return(undefined);
+  }
+};
+
+/**
+ * The name of the first collection of which the dataset has other rows than the snapshot; undefined: all are the same.
+ * @throws what reading either of them does
+ */
+export const differingCollection = async (
+  dataset: Pick<Dataset, 'read'>,
+  snapshot: Pick<Snapshot, 'find'>,
+  collections: ReadonlyMap<string, Collection>,
+): Promise<string | undefined> => {
+  for (const { name, key } of collections.values()) {
+    if (!(await haveSameRows(dataset.read(name), snapshot.find(name, { order: key })))) return name;
+  }
+  return undefined;
+};

@@ -1,0 +1,67 @@
+/** What docs/operating.md and the help of commands list is what the code has: nothing is left out. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { DEFAULT_DATABASE } from '../../adapters/mongo/connection.js';
+import { namedVariables } from '../../app/load-config.js';
+import { RELOADED } from '../../app/running-settings.js';
+import { createProgram } from '../../cli/main.js';
+import { serviceSchema } from '../../core/config/schema.js';
+import { packageRoot } from '../../core/files/package.js';
+
+const text = readFileSync(join(packageRoot, 'docs/operating.md'), 'utf8');
+
+const helpOf = async (name: string): Promise<string> => {
+  const command = (await createProgram()).commands.find((each) => each.name() === name)!;
+  let help = '';
+  command.configureOutput({ writeOut: (part) => (help += part) });
+  command.outputHelp();
+  return help;
+};
+
+describe('docs/operating.md and --help', () => {
+  it('name every variable with a well-known name, and the file that may hold it', async () => {
+    const help = await helpOf('config');
+    for (const { variable, secret } of namedVariables) {
+      for (const name of [variable, ...(secret ? [`${variable}_FILE`] : [])]) {
+        expect(text).to.contain(`\`${name}\``);
+        expect(help).to.match(new RegExp(`^ {2}${name} `, 'm'));
+      }
+    }
+    expect(text).to.contain('`METRO__..._FILE`');
+    expect(help).to.match(/^ {2}METRO__\.\.\._FILE /m);
+  });
+
+  it('name every setting that SIGHUP changes', async () => {
+    const help = await helpOf('start');
+    for (const path of RELOADED) {
+      expect(text).to.contain(`\`${path}\``);
+      expect(help).to.contain(`  ${path}\n`);
+    }
+  });
+
+  it('runs commands beside the systemd unit as its user, in its directory, with its configuration', () => {
+    const unit = readFileSync(join(packageRoot, 'config/systemd/metro-forecast.service'), 'utf8').split('\n');
+    const [command] = /^metro\(\) \{[\s\S]*?\n\}/m.exec(text)!;
+    const properties = [...command.matchAll(/--property=(\S+)/g)].map(([, property]) => property!);
+    expect(properties.join()).to.match(/DynamicUser=yes.*User=\w.*StateDirectory=\w.*WorkingDirectory=\//);
+    expect(unit).to.include.members(properties);
+    const [, config] = /--setenv=(METRO_CONFIG=\S+)/.exec(command)!;
+    expect(unit.find((line) => line.startsWith('Environment='))).to.contain(config);
+    const [, program] = /^ +(\/usr\/bin\/node \S+) "\$@"$/m.exec(command)!;
+    expect(unit).to.include(`ExecStart=${program} start`);
+  });
+
+  it('saves the database that MONGODB_URI names, as compose.yaml has it, or else the default one', () => {
+    const [row] = /^\| store `mongo` .*$/m.exec(text)!;
+    expect(row).to.contain('mongodump --uri "$MONGODB_URI"').and.to.not.contain('--db');
+    const compose = readFileSync(join(packageRoot, 'compose.yaml'), 'utf8');
+    const [, named] = /MONGODB_URI: mongodb:\/\/[^/]+\/(\w+)/.exec(compose)!;
+    expect(text).to.contain(`\`${named}\` in \`compose.yaml\``).and.to.contain(`\`--db ${DEFAULT_DATABASE}\``);
+  });
+
+  it('names every setting of who the service is', () => {
+    const [paragraph] = /^`service` is who[\s\S]*?\n\n/m.exec(text)!;
+    for (const name of Object.keys(serviceSchema.properties)) expect(paragraph).to.contain(`\`${name}\``);
+  });
+});
