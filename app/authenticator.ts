@@ -3,9 +3,8 @@ import type { AuthConfig } from '../core/config/schema.js';
 import { tierNames } from '../core/config/tiers.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import type { Clock, Logger } from '../core/contracts/runtime.js';
-import { Authenticator } from '../core/keys/authenticator.js';
+import { Authenticator, KeyUse } from '../core/keys/authenticator.js';
 import { isInForce, missingPeppers, Peppers } from '../core/keys/key.js';
-import { KeyUse } from '../core/keys/key-use.js';
 
 export interface AuthenticatorDependencies {
   readonly auth: AuthConfig;
@@ -36,7 +35,7 @@ export const createAuthenticator = ({
     tiers: tierNames(auth),
     clock,
     peppers,
-    ...(use && { onUse: (id, time) => use.note(id, time) }),
+    ...(use && { onUse: use.note.bind(use) }),
   });
   return { authenticator, open: report, close: async () => use?.close() };
 };

@@ -43,18 +43,14 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  #tiers: Tiers;
+  /** How much callers may send. Another object as soon as that has changed. */
+  tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {
     this.#started = config;
     this.#config = config;
-    this.#tiers = new Tiers(config.auth, config.limits.requestsPerMinute);
+    this.tiers = new Tiers(config.auth, config.limits.requestsPerMinute);
     this.#logger = logger;
-  }
-
-  /** How much callers may send. Another object as soon as that has changed. */
-  get tiers(): Tiers {
-    return this.#tiers;
   }
 
   /** Takes over what can change, and logs both that and what waits for a restart. */
@@ -63,7 +59,7 @@ export class RunningSettings {
     const afterRestart = differences(this.#started, config).filter((path) => !TAKEN_OVER.test(path));
     this.#config = config;
     const tiers = withNumbersOf(this.#started.auth.tiers, config.auth.tiers);
-    this.#tiers = new Tiers({ ...this.#started.auth, tiers }, config.limits.requestsPerMinute);
+    this.tiers = new Tiers({ ...this.#started.auth, tiers }, config.limits.requestsPerMinute);
     this.#logger.setLevel?.(config.log.level);
     const details = { changed, ...(afterRestart.length > 0 && { afterRestart }) };
     if (afterRestart.length > 0)

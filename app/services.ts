@@ -14,10 +14,10 @@ import type { ServiceInfo } from '../core/contracts/service.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { Admission, admitting } from '../core/http/admission.js';
 import { callerAddress } from '../core/http/caller-address.js';
+import { handleMount, handleRoute, mountContext, type Represent, representer } from '../core/http/handle-endpoint.js';
 import { type CommonHeaders, commonHeaders } from '../core/http/headers.js';
-import { type Represent, representer } from '../core/http/represent.js';
-import { requestLog } from '../core/http/request-log.js';
 import { openObservers, type RequestObservers } from '../core/http/request-observers.js';
+import { requestLog } from '../core/http/request-state.js';
 import { checkedRoute } from '../core/http/route-response.js';
 import { RouteTable } from '../core/http/route-table.js';
 import { CurrentSnapshot } from '../core/http/served-snapshot.js';
@@ -26,7 +26,6 @@ import type { Handle, ServiceKoa } from '../core/http/service-koa.js';
 import { Vintages } from '../core/http/vintages.js';
 import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
 import { RedisLimiter } from '../core/limiter/redis-limiter.js';
-import { handleMount, handleRoute, mountContext } from '../core/middleware/handle.js';
 import { connectRedis, type RedisConnection } from '../core/redis/connection.js';
 import { declaredHeaders } from '../core/registry/route-defaults.js';
 import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
@@ -276,7 +275,7 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
         keys: authenticator.authenticator,
         addressOf,
         trustProxy: config.server.trustProxy,
-        tiers: () => settings.tiers,
+        settings,
         limiter,
         realm: config.auth.realm ?? realmOf(modules.registry.service),
         compression: config.http.compression,

@@ -1,20 +1,28 @@
 /**
  * What happens to every request: middleware run from top to bottom, and what follows their `next()` from bottom to top.
- * A refusal is thrown and becomes a response in `errors`, so the middleware above `errors` see refusals as responses.
+ * A refusal is thrown and becomes a response in `catchErrors`, so the middleware above it see refusals as responses.
  * The limit comes before the key and the key before faults of the request, so that every request is counted.
  */
 import type { Middleware } from 'koa';
 import type { TrustProxy } from './http/caller-address.js';
+import { handle } from './http/handle-endpoint.js';
 import type { CommonHeaders } from './http/headers.js';
 import { ServiceKoa } from './http/service-koa.js';
-import { checkRequest, type FindEndpointDependencies, findEndpoint } from './middleware/check-request.js';
-import { addCommonHeaders } from './middleware/common-headers.js';
-import { errors } from './middleware/errors.js';
-import { handle } from './middleware/handle.js';
-import { authorize, type IdentifyDependencies, identify } from './middleware/identify.js';
-import { type LimitDependencies, limit } from './middleware/limit.js';
-import { type ObserveDependencies, observe } from './middleware/observe.js';
-import { respond } from './middleware/respond.js';
+import {
+  addCommonHeaders,
+  authorize,
+  catchErrors,
+  checkRequest,
+  type FindEndpointDependencies,
+  findEndpoint,
+  type IdentifyDependencies,
+  identify,
+  type LimitDependencies,
+  limit,
+  type ObserveDependencies,
+  observe,
+  respond,
+} from './middleware.js';
 
 export interface KoaDependencies
   extends ObserveDependencies,
@@ -39,8 +47,8 @@ export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   app.use(observe(deps)); // reports the response, once it is written, to log, metrics and plugins' observers
   app.use(respond(deps)); // writes the response itself, in place of Koa: compressed, or as a 304, where that is right
   app.use(addCommonHeaders(deps)); // sets what every response has, before anything else runs: request id, security, CORS
-  app.use(app.around(errors(deps), deps.serviceMiddleware)); // plugins' `serviceMiddleware`; what they throw: `errors`
-  app.use(errors(deps)); // makes a response of what the middleware below throw, and keeps the headers set above
+  app.use(app.around(catchErrors(deps), deps.serviceMiddleware)); // plugins' `serviceMiddleware`; what they throw: `catchErrors`
+  app.use(catchErrors(deps)); // makes a response of what the middleware below throw, and keeps the headers set above
   app.use(findEndpoint(deps)); // finds the route or mount and parses its parameters; checkRequest reports what is wrong
   app.use(identify(deps)); // finds the caller: the owner of a valid key, otherwise the client's address; refuses nobody
   app.use(limit(deps)); // counts the request against its caller's limit; past it 429

@@ -9,8 +9,7 @@ import { descriptionOf, MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import { checkDataset } from '../../core/dataset/validate.js';
 import { StorageError } from '../../core/errors.js';
 import { BackgroundPacing } from '../../core/scheduling/event-loop.js';
-import { IndexedCollection } from '../../core/storage/indexed-collection.js';
-import { PackedDocuments } from '../../core/storage/packed-documents.js';
+import { IndexedCollection, PackedDocuments } from '../../core/storage/indexed-collection.js';
 
 export interface Loaded {
   readonly manifest: Manifest;

@@ -6,7 +6,7 @@ import type { Document } from '../contracts/dataset.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../files/error-reason.js';
 import { openRegular } from '../files/regular.js';
-import type { JsonLines } from '../storage/packed-documents.js';
+import type { JsonLines } from '../storage/indexed-collection.js';
 import { findJsonFault, isJsonObject } from '../validation/json.js';
 
 /** Read at once. */

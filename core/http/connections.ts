@@ -1,7 +1,8 @@
 /** Bounds on connections: how many an address may keep open, and how long a client may leave its response unread. */
-import type { Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { socketAddress } from './caller-address.js';
+import { dropFinishedResponse, lastResponse } from './prepared-response.js';
 
 /**
  * Closes connections beyond the limit when they are accepted, before a byte is read. They get no response, since a
@@ -32,26 +33,6 @@ export const limitConnections = (
       else open.set(address, left);
     });
   });
-};
-
-/** A property of the socket, which costs less for each request than a weak map. */
-const LAST_RESPONSE = Symbol('last response');
-
-type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
-
-export const setLastResponse = (socket: Socket, response: ServerResponse): void => {
-  (socket as Connection)[LAST_RESPONSE] = response;
-};
-
-/** Undefined before the first request; null where the last response was finished and has been dropped. */
-export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
-  (socket as Connection)[LAST_RESPONSE];
-
-/** Drops the finished response, so that an idle connection holds no memory of it: nearly half of what it takes. */
-export const dropFinishedResponse = (socket: Socket): void => {
-  const response = lastResponse(socket);
-  const isOver = response?.writableFinished && response.shouldKeepAlive && response.req.complete;
-  if (isOver) (socket as Connection)[LAST_RESPONSE] = null;
 };
 
 /**

@@ -7,7 +7,7 @@ import { shown } from '../keys/key.js';
 import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
-import type { Format } from './formats.js';
+import type { Format } from './representation.js';
 
 /** No endpoint has nearly as many parameters, and parsing each one costs time, also an unknown one. */
 const MOST_PARAMETERS = 100;
@@ -179,11 +179,18 @@ interface FrameworkInput {
   readonly asOf: string | undefined;
 }
 
+interface SplitInput {
+  readonly input: Input;
+  readonly framework: FrameworkInput;
+}
+
 /** Splits the input of a route with framework parameters into theirs and the handler's. */
-export const splitInput = (route: Route, all: Input): { input: Input; framework: FrameworkInput } => {
+export const inputSplitter = (route: Route): ((all: Input) => SplitInput) => {
   const theirs = frameworkParameters(route);
-  const input: Record<string, Input[string]> = Object.create(null);
-  for (const [name, value] of Object.entries(all)) if (!Object.hasOwn(theirs, name)) input[name] = value;
-  const given = (name: string) => (Object.hasOwn(theirs, name) ? all[name] : undefined) as never;
-  return { input, framework: { format: given(FORMAT), asOf: given(AS_OF) } };
+  return (all) => {
+    const input: Record<string, Input[string]> = Object.create(null);
+    for (const [name, value] of Object.entries(all)) if (!Object.hasOwn(theirs, name)) input[name] = value;
+    const given = (name: string) => (Object.hasOwn(theirs, name) ? all[name] : undefined) as never;
+    return { input, framework: { format: given(FORMAT), asOf: given(AS_OF) } };
+  };
 };

@@ -7,10 +7,9 @@ import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
 import { longWork, type Pauses } from '../scheduling/event-loop.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
-import type { Format, ListWriter } from './formats.js';
 import { linesOf } from './headers.js';
 import type { Input } from './input.js';
-import { jsonOf, Representation, ResponseFault } from './representation.js';
+import { type Format, jsonOf, type ListWriter, Representation, ResponseFault } from './representation.js';
 
 /** A request as data routes see it: requests with one cache key have the same body within a snapshot. */
 export interface DataRequest {

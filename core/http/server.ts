@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from 'node:net';
 import { ApiError, errors, OperatorError } from '../errors.js';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
-import { cutUnreadResponses, lastResponse, limitConnections, setLastResponse } from './connections.js';
+import { cutUnreadResponses, limitConnections } from './connections.js';
 import type { CommonHeaders } from './headers.js';
 import { listen } from './listen.js';
-import { PreparedResponse, trySendingAtOnce } from './prepared-response.js';
+import { lastResponse, PreparedResponse, setLastResponse, trySendingAtOnce } from './prepared-response.js';
 import { refusal, socketRefusals } from './refusals.js';
 
 interface ServerOptions {

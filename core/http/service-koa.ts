@@ -34,7 +34,7 @@ export class ServiceKoa extends Koa<RequestState> {
     this.context.onerror = function (this: ServiceContext, error: unknown): void {
       if (error !== null && error !== undefined) fail(this, error, logger);
     };
-    // `errors` has logged them already; without a listener, Node would throw an emitted error.
+    // `catchErrors` has logged them already; without a listener, Node would throw an emitted error.
     this.on('error', () => undefined);
     // Makes Koa's `ctx.ip` the caller's address, by the same proxies as the limits use.
     this.proxy = trustProxy !== 0;

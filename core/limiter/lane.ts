@@ -13,8 +13,8 @@ import {
   type Reply,
   type Target,
 } from './decide-script.js';
+import { SlidingLog } from './memory-limiter.js';
 import { type Account, type Asking, Shard } from './shard.js';
-import { SlidingLog } from './sliding-log.js';
 import { DAY_MS, dayOf, leftOf, quotaStates, withQuotas } from './usage.js';
 
 export type Settle = (decision: Decision | Promise<never>) => void;

@@ -1,8 +1,8 @@
 /** One replica's side of the protocol with a shard of windows in Redis. No input, output or clock. */
 import type { Quotas } from '../contracts/limiter.js';
 import { BUCKETS, type Call, type Reply, type Unused } from './decide-script.js';
+import type { SlidingLog } from './memory-limiter.js';
 import { OwnUsage } from './own-usage.js';
-import type { SlidingLog } from './sliding-log.js';
 
 /** Enough to spread the windows over the nodes of a cluster, few enough for many requests in each call. */
 const CLUSTER_SHARDS = 32;

@@ -4,8 +4,8 @@ import { includes, type Tier, type Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Plugin, Route } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
-import { csvFormat, ndjsonFormat } from '../http/formats.js';
 import { PARQUET_TYPE, parquetTypeName } from '../http/parquet-format.js';
+import { csvFormat, ndjsonFormat } from '../http/representation.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import {
   declaredHeaders,

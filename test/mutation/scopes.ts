@@ -15,7 +15,11 @@ export const scopes: readonly Scope[] = [
   {
     name: 'keys',
     sources: ['core/keys/**/*.ts'],
-    tests: ['dist/test/core/keys/**/*.test.js', 'dist/test/core/http/keys-and-limits.test.js'],
+    tests: [
+      'dist/test/core/keys/**/*.test.js',
+      'dist/test/core/http/keys-and-limits.test.js',
+      'dist/test/core/http/tiers.test.js',
+    ],
   },
   {
     name: 'http',
@@ -26,7 +30,8 @@ export const scopes: readonly Scope[] = [
       'core/http/server.ts',
       'core/http/input.ts',
       'core/http/refusals.ts',
-      'core/middleware/**/*.ts',
+      'core/http/handle-endpoint.ts',
+      'core/middleware.ts',
     ],
     tests: [
       'dist/test/core/errors.test.js',
@@ -69,7 +74,9 @@ export const scopes: readonly Scope[] = [
       'dist/test/adapters/json-reload.test.js',
       'dist/test/adapters/json-publish.test.js',
       OPTIONS,
+      'dist/test/cli/publish-directory.test.js',
       'dist/test/conformance/replaced-directory.long.js',
+      'dist/test/core/audit/data-audit.test.js',
     ],
   },
   {

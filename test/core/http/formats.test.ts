@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';
-import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/http/formats.js';
+import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/http/representation.js';
 import { listColumns, parquetColumns } from '../../../core/registry/route-defaults.js';
 import { parseCsv } from '../../support/csv-parser.js';
 

@@ -4,11 +4,16 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { lastResponse, setLastResponse } from '../../../core/http/connections.js';
 import { commonHeaders, linesOf } from '../../../core/http/headers.js';
 import { PIECE_BYTES } from '../../../core/http/large-bodies.js';
 import { listen } from '../../../core/http/listen.js';
-import { PreparedResponse, sendAlone, trySendingAtOnce } from '../../../core/http/prepared-response.js';
+import {
+  lastResponse,
+  PreparedResponse,
+  sendAlone,
+  setLastResponse,
+  trySendingAtOnce,
+} from '../../../core/http/prepared-response.js';
 import { Prepared, payloadOf } from '../../../core/http/representation.js';
 import { exchange } from '../../support/raw-http.js';
 

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
-import { csvFormat, type Format, jsonFormat } from '../../../core/http/formats.js';
 import { parquetFormat } from '../../../core/http/parquet-format.js';
+import { csvFormat, type Format, jsonFormat } from '../../../core/http/representation.js';
 import { representData } from '../../../core/http/route-response.js';
 import { BackgroundPacing } from '../../../core/scheduling/event-loop.js';
 

@@ -10,7 +10,7 @@ import { collection, type DataRoute, dataRoute } from '../../../core/contracts/p
 import { systemClock } from '../../../core/contracts/runtime.js';
 import type { AdapterContext, StorageAdapter } from '../../../core/contracts/storage.js';
 import { ApiError } from '../../../core/errors.js';
-import { jsonFormat } from '../../../core/http/formats.js';
+import { jsonFormat } from '../../../core/http/representation.js';
 import type { DataRequest } from '../../../core/http/route-response.js';
 import { Vintages } from '../../../core/http/vintages.js';
 import { memoryDataset } from '../../support/memory-dataset.js';

@@ -1,6 +1,6 @@
 /** How rarely a store is told when keys were used, and what becomes of it when the store is away. */
 import { expect } from 'chai';
-import { KeyUse } from '../../../core/keys/key-use.js';
+import { KeyUse } from '../../../core/keys/authenticator.js';
 import { keptLogger } from '../../support/kept-logger.js';
 
 const NEVER = 3_600_000;

@@ -1,8 +1,8 @@
 /** Runs of the limiter's protocol: what may happen to two replicas, the network and Redis, and what must hold. */
 import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/decide-script.js';
+import { SlidingLog } from '../../../core/limiter/memory-limiter.js';
 import type { OwnUsage } from '../../../core/limiter/own-usage.js';
 import { type Account, type Asking, Shard } from '../../../core/limiter/shard.js';
-import { SlidingLog } from '../../../core/limiter/sliding-log.js';
 import { ModelRedis, type RedisFault, sum } from './decide-model.js';
 
 const SUBJECT = 'key:a';

@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
-import { MOST_ADDRESSES } from '../../../core/limiter/callers.js';
 import { BUCKETS, EXACT_UP_TO } from '../../../core/limiter/decide-script.js';
+import { MOST_ADDRESSES } from '../../../core/limiter/memory-limiter.js';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';
 import { keptLogger } from '../../support/kept-logger.js';
