@@ -6,7 +6,7 @@ import { createKey } from '../core/keys/key.js';
 import { metroService } from '../metro/service.js';
 import { type Server, startRedis } from '../test/support/services.js';
 import { marketCodes, writeDataset } from './dataset.js';
-import { bindToLoadCore } from './pinned-process.js';
+import { bindToCore, LOAD_CORE } from './pinned-process.js';
 import type { Settings } from './settings.js';
 
 /** So high that no turn is refused; the limiter does all its work nevertheless. */
@@ -41,7 +41,7 @@ export interface Bench {
  * sleeps would otherwise keep it waiting, and those waits would count as the server's. Only root may give precedence.
  */
 export const toLoadCore = (pid: number): void => {
-  bindToLoadCore(pid);
+  bindToCore(LOAD_CORE, pid);
   try {
     setPriority(pid, PRECEDENCE);
   } catch {

@@ -8,13 +8,13 @@ import { yieldToEventLoop } from '../cli/engine.js';
 export const SERVER_CORE = '0';
 export const LOAD_CORE = '1';
 
-export const bindToLoadCore = (pid: number): void => {
-  execFileSync('taskset', ['-a', '-c', '-p', LOAD_CORE, String(pid)], { stdio: 'ignore' });
+export const bindToCore = (core: string, pid: number): void => {
+  execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' });
 };
 
 /** Binds this process, too, and lets what loads the servers go before its other threads: it collects garbage as well. */
 export const stayOnLoadCore = (): void => {
-  bindToLoadCore(process.pid);
+  bindToCore(LOAD_CORE, process.pid);
   yieldToEventLoop(0);
 };
 

@@ -13,6 +13,7 @@ import type { Holdings } from './probe.js';
 
 export interface SoakedServer {
   readonly port: number;
+  readonly pid: number;
   /** Its metrics, as Prometheus reads them. */
   scrape(): Promise<string>;
   holdings(): Promise<Holdings>;
@@ -58,15 +59,20 @@ export const startSoakedServer = async (config: string): Promise<SoakedServer> =
   // The log is written as it would be, and not kept; what Node warns of, the probe tells.
   const child = spawn(process.execPath, ['--expose-gc', '--import', PROBE, PROGRAM, 'start', '--config', config], {
     env: { PATH: process.env['PATH'], PORT: String(port), NODE_ENV: 'production' },
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let errors = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-2000);
   });
   const gone = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   await ready(child, `http://127.0.0.1:${port}${BASE}/health`).catch((cause: unknown) => {
     child.kill('SIGKILL');
-    throw new Error(`The server did not start with ${config}.`, { cause });
+    throw new Error(`The server did not start with ${config}. ${errors}`, { cause });
   });
   return {
     port,
+    pid: child.pid!,
     scrape: async () => (await fetch(`http://127.0.0.1:${metrics.port}/metrics`)).text(),
     async holdings() {
       child.send('holdings');
