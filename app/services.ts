@@ -24,7 +24,7 @@ import { CurrentSnapshot } from '../core/http/served-snapshot.js';
 import { HttpServer } from '../core/http/server.js';
 import type { Handle, ServiceKoa } from '../core/http/service-koa.js';
 import { Vintages } from '../core/http/vintages.js';
-import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
+import { MemoryLimiter } from '../core/limiter/in-memory.js';
 import { RedisLimiter } from '../core/limiter/redis-limiter.js';
 import { connectRedis, type RedisConnection } from '../core/redis/connection.js';
 import { declaredHeaders } from '../core/registry/route-defaults.js';

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
-import { MemoryLimiter } from '../core/limiter/memory-limiter.js';
+import { MemoryLimiter } from '../core/limiter/in-memory.js';
 import { grantAll } from '../core/limiter/worker-limiter.js';
 import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_VARIABLE } from './worker-link.js';
 import { mergePages } from './worker-metrics.js';

@@ -1,6 +1,6 @@
 /**
- * The limiter of a single process: an exact sliding window for each subject, decided at once. The limiter in Redis keeps
- * the same logs of what it admits, in the same maps.
+ * The limiter of a single process: an exact sliding window for each subject, decided at once. The limiter in Redis
+ * keeps what its replica has admitted in the same `SlidingLog` and `Callers`.
  */
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
@@ -8,9 +8,10 @@ import { BUCKETS, type Told } from './decide-script.js';
 import { DAY_MS, dayOf, KEPT_DAYS, leftOf, quotaStates, UsedDays, usageOf } from './usage.js';
 
 /**
- * A request passes if fewer than the limit passed in the window (now - length, now]; so one that comes exactly a
- * window after another no longer counts it. Memory: what `SlidingLog` says for each subject, given back between one
- * and two windows after its last request, of an address also when `MOST_ADDRESSES` others came since.
+ * A request passes if fewer than the limit passed in the window (now - length, now]; so one that comes exactly a window
+ * after another no longer counts it. Memory: a `SlidingLog` for each subject, dropped one to two windows after its last
+ * request or, for an address, once `MOST_ADDRESSES` others have come; where quotas are counted, a subject's usage stays
+ * for `KEPT_DAYS`.
  */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock;
@@ -52,22 +53,35 @@ export class MemoryLimiter implements Limiter {
   async close(): Promise<void> {}
 }
 
-const FIRST_CAPACITY = 4;
-/** Limits above this are counted by whole milliseconds, which bounds the ring by the window's length. */
+/**
+ * Above this limit admissions are dated in whole milliseconds, so that a log has at most one entry for each millisecond
+ * of the window.
+ */
 const WHOLE_MS_ABOVE = 1000;
+/** Of the ring of a log, once it has one. */
+const FIRST_CAPACITY = 4;
+const NO_TIMES = new Float64Array();
+const NO_COUNTS = new Uint32Array();
 
 /**
  * The times at which one subject passed within the last window: a sliding window in a ring of numbers.
  *
- * Takes 12 bytes for each time at which something passed, rounded up to a power of two: 12 KB at a limit of 600 used
- * up one by one. Above a limit of 1,000, admissions are dated by the end of their millisecond, so a slot comes back
- * up to one late, never early, and no limit takes more than 786 KB. Times are in milliseconds and never fall.
+ * Takes 12 bytes for each time at which something passed, rounded up to a power of two: 12 KB at a limit of 600 used up
+ * one by one. Above a limit of 1,000, admissions are dated by the end of their millisecond, so a slot becomes free up
+ * to one millisecond late, never early, and a log takes at most 786 KB. Times are in milliseconds and are given in
+ * order.
  */
 export class SlidingLog {
-  #times = new Float64Array(FIRST_CAPACITY);
-  #counts = new Uint32Array(FIRST_CAPACITY);
-  /** Where the oldest entry stands. */
+  /** The newest entry. It stands apart, since most addresses have no other one and so need no ring. */
+  #time = 0;
+  /** 0: the log is empty. */
+  #count = 0;
+  /** The entries before the newest. */
+  #times = NO_TIMES;
+  #counts = NO_COUNTS;
+  /** Where the oldest of the ring stands. */
   #first = 0;
+  /** How many entries the ring has. */
   #size = 0;
   #total = 0;
 
@@ -83,45 +97,58 @@ export class SlidingLog {
       allowed,
       limit,
       remaining: Math.max(0, limit - this.#total),
-      resetMs: this.#size === 0 ? 0 : this.#slotAt(limit) + windowMs - now,
+      resetMs: this.#count === 0 ? 0 : this.#slotAt(limit) + windowMs - now,
     };
   }
 
-  /** Counts requests that were admitted elsewhere. */
+  /** Counts requests that Redis has admitted. */
   add(now: number, count: number, limit: number, windowMs: number): void {
     this.#expire(now, windowMs);
     if (count > 0) this.#push(now, count, limit);
   }
 
-  /** What is in the window, oldest first: of each bucket of Redis as one, dated by its latest. */
+  /**
+   * The admissions within the window, oldest first; those of one bucket of Redis are combined and dated by the latest
+   * of them.
+   */
   tell(now: number, windowMs: number): Told[] {
     this.#expire(now, windowMs);
     const told: Told[] = [];
     let bucket = Number.NaN;
-    for (let i = 0; i < this.#size; i++) {
-      const time = this.#times[this.#index(i)] as number;
+    for (let i = 0; i <= this.#size && this.#count > 0; i++) {
+      const time = this.#timeOf(i);
       const itsBucket = Math.floor((time * BUCKETS) / windowMs);
-      const count = this.#counts[this.#index(i)] as number;
       const before = itsBucket === bucket ? (told.pop()?.count ?? 0) : 0;
-      told.push({ ageMs: now - time, count: before + count });
+      told.push({ ageMs: now - time, count: before + this.#countOf(i) });
       bucket = itsBucket;
     }
     return told;
   }
 
-  /** Of entry `i`, counted from the oldest. */
+  /** Where entry `i`, counted from the oldest, stands in the ring. */
   #index(i: number): number {
     return (this.#first + i) & (this.#times.length - 1);
   }
 
-  /** The time whose leaving makes room: the oldest, or a later one under a limit that was lowered. */
+  #timeOf(i: number): number {
+    return i === this.#size ? this.#time : (this.#times[this.#index(i)] as number);
+  }
+
+  #countOf(i: number): number {
+    return i === this.#size ? this.#count : (this.#counts[this.#index(i)] as number);
+  }
+
+  /**
+   * The time of the entry that must leave the window before another request may pass: the oldest, or a later one if the
+   * limit was lowered.
+   */
   #slotAt(limit: number): number {
     let i = 0;
-    for (let excess = this.#total - limit; i < this.#size - 1; i++) {
-      excess -= this.#counts[this.#index(i)] as number;
+    for (let excess = this.#total - limit; i < this.#size; i++) {
+      excess -= this.#countOf(i);
       if (excess < 0) break;
     }
-    return this.#times[this.#index(i)] as number;
+    return this.#timeOf(i);
   }
 
   #expire(now: number, windowMs: number): void {
@@ -131,27 +158,37 @@ export class SlidingLog {
       this.#first = this.#index(1);
       this.#size -= 1;
     }
+    if (this.#count > 0 && this.#time + windowMs <= now) {
+      this.#total = 0;
+      this.#count = 0;
+    }
   }
 
   #push(now: number, count: number, limit: number): void {
     this.#total += count;
-    const last = this.#index(this.#size - 1);
     const time = limit > WHOLE_MS_ABOVE ? Math.ceil(now) : now;
-    // Not before the last, which a higher limit may have dated later.
-    if (this.#size > 0 && (this.#times[last] as number) >= time) {
-      this.#counts[last] = (this.#counts[last] as number) + count;
+    // A time that is not after the newest entry is counted with it: a higher limit may have rounded that entry up.
+    if (this.#count > 0 && this.#time >= time) {
+      this.#count += count;
       return;
     }
+    if (this.#count > 0) this.#moveNewestIntoRing();
+    this.#time = time;
+    this.#count = count;
+  }
+
+  #moveNewestIntoRing(): void {
     if (this.#size === this.#times.length) this.#grow();
     const next = this.#index(this.#size);
-    this.#times[next] = time;
-    this.#counts[next] = count;
+    this.#times[next] = this.#time;
+    this.#counts[next] = this.#count;
     this.#size += 1;
   }
 
   #grow(): void {
-    this.#times = unrolled(this.#times, new Float64Array(this.#size * 2), this.#first);
-    this.#counts = unrolled(this.#counts, new Uint32Array(this.#size * 2), this.#first);
+    const capacity = Math.max(FIRST_CAPACITY, this.#size * 2);
+    this.#times = unrolled(this.#times, new Float64Array(capacity), this.#first);
+    this.#counts = unrolled(this.#counts, new Uint32Array(capacity), this.#first);
     this.#first = 0;
   }
 }
@@ -168,8 +205,8 @@ const unrolled = <Numbers extends Float64Array | Uint32Array>(
 };
 
 /**
- * Keeps each value for one span after its last use at least, and two at most: an older map is dropped whole. Where there
- * are more keys than `most`, it keeps those `most` that were used last, and twice as many at most.
+ * Drops a value between one and two spans after its last use, at the next `get`; beyond `most` keys earlier, but never
+ * one of the `most` keys used last. Of its two maps the older one is dropped as a whole.
  */
 class ExpiringMap<Value> {
   #young = new Map<string, Value>();
@@ -211,12 +248,12 @@ class ExpiringMap<Value> {
 }
 
 /**
- * How many addresses are remembered at least, in a process and in Redis. It is above the limits of callers without a key,
- * so that who drops an address by coming from so many others has sent more requests than it may send again.
+ * How many addresses are remembered at least, in a process and in Redis. With a limit below it, dropping one's own
+ * address takes more requests, from other addresses, than it wins back.
  */
-export const MOST_ADDRESSES = 25_000;
+export const MOST_ADDRESSES = 10_000;
 
-/** What is known of each caller: of every key, since these are as many as the operator makes, and of a bounded number of addresses. */
+/** One value for each caller: of all keys, whose number the operator decides, and of a bounded number of addresses. */
 export class Callers<Value> {
   readonly #keys: ExpiringMap<Value>;
   readonly #addresses: ExpiringMap<Value>;

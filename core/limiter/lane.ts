@@ -13,7 +13,7 @@ import {
   type Reply,
   type Target,
 } from './decide-script.js';
-import { SlidingLog } from './memory-limiter.js';
+import { SlidingLog } from './in-memory.js';
 import { type Account, type Asking, Shard } from './shard.js';
 import { DAY_MS, dayOf, leftOf, quotaStates, withQuotas } from './usage.js';
 

@@ -1,7 +1,7 @@
 /** One replica's side of the protocol with a shard of windows in Redis. No input, output or clock. */
 import type { Quotas } from '../contracts/limiter.js';
 import { BUCKETS, type Call, type Reply, type Unused } from './decide-script.js';
-import type { SlidingLog } from './memory-limiter.js';
+import type { SlidingLog } from './in-memory.js';
 import { OwnUsage } from './own-usage.js';
 
 /** Enough to spread the windows over the nodes of a cluster, few enough for many requests in each call. */
@@ -32,10 +32,12 @@ export interface Account {
   slotsEnd: number;
   slotsUntil: number;
   /** Slots to be given back. */
-  unused: Unused[];
+  unused: readonly Unused[];
 }
 
 const UNCOUNTED = -1;
+/** One array for all callers, most of whom have no slots ahead. */
+const NO_UNUSED: readonly Unused[] = [];
 
 /** What one call asks for a caller. */
 export interface Asking {
@@ -74,7 +76,7 @@ export class Shard {
   ) {}
 
   open(name: string, log: SlidingLog): Account {
-    return { name, log, usage: undefined, epoch: this.#epoch, slots: 0, slotsEnd: 0, slotsUntil: 0, unused: [] };
+    return { name, log, usage: undefined, epoch: this.#epoch, slots: 0, slotsEnd: 0, slotsUntil: 0, unused: NO_UNUSED };
   }
 
   openUsage(name: string, stream: number): OwnUsage {
@@ -98,7 +100,7 @@ export class Shard {
 
   /** The next call returns the slots that are left. */
   giveBack(account: Account): void {
-    if (account.slots > 0) account.unused.push({ end: account.slotsEnd, count: account.slots });
+    if (account.slots > 0) account.unused = [...account.unused, { end: account.slotsEnd, count: account.slots }];
     account.slots = 0;
   }
 
@@ -146,7 +148,7 @@ export class Shard {
       const usage = account.usage && { usage: account.usage.tell(quotas, !isCounted) };
       const ask = { subject: name, limit, asked, ...usage };
       if (isCounted && unused.length === 0) return ask;
-      account.unused = [];
+      account.unused = NO_UNUSED;
       if (isCounted) return { ...ask, unused };
       account.epoch = this.#epoch;
       if (account.usage) account.usage.epoch = this.#epoch;

@@ -1,6 +1,6 @@
 /** The limiter of a single process: the shared suite on a clock of our own, and what is special to it. */
 import { assert } from 'chai';
-import { MemoryLimiter, MOST_ADDRESSES } from '../../../core/limiter/memory-limiter.js';
+import { MemoryLimiter, MOST_ADDRESSES } from '../../../core/limiter/in-memory.js';
 import { defineLimiterSuite } from './limiter-suite.js';
 
 const WINDOW_MS = 60_000;

@@ -1,6 +1,6 @@
 /** Runs of the limiter's protocol: what may happen to two replicas, the network and Redis, and what must hold. */
 import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/decide-script.js';
-import { SlidingLog } from '../../../core/limiter/memory-limiter.js';
+import { SlidingLog } from '../../../core/limiter/in-memory.js';
 import type { OwnUsage } from '../../../core/limiter/own-usage.js';
 import { type Account, type Asking, Shard } from '../../../core/limiter/shard.js';
 import { ModelRedis, type RedisFault, sum } from './decide-model.js';
@@ -217,7 +217,7 @@ class Replica {
   #useSlot(): void {
     this.account.slots--;
     if (this.history.fault === 'gives back slots that were used') {
-      this.account.unused.push({ end: this.account.slotsEnd, count: 1 });
+      this.account.unused = [...this.account.unused, { end: this.account.slotsEnd, count: 1 }];
     }
     this.log.add(this.#now, 1, LIMIT, WINDOW_MS);
     this.usage?.pass(DAY, 1);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
 import { BUCKETS, EXACT_UP_TO } from '../../../core/limiter/decide-script.js';
-import { MOST_ADDRESSES } from '../../../core/limiter/memory-limiter.js';
+import { MOST_ADDRESSES } from '../../../core/limiter/in-memory.js';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';
 import { keptLogger } from '../../support/kept-logger.js';
