@@ -77,7 +77,7 @@ export {
   StorageError,
   type StorageErrorCode,
 } from './core/errors.js';
-export { findPage, type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from './core/http/pages.js';
+export { findPage, type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from './core/http/pagination.js';
 export { callerOf } from './core/http/request-state.js';
 export { IndexedCollection, indexedSnapshot } from './core/storage/indexed-collection.js';
 export { frozenCopy, publicationTime } from './core/storage/publishing.js';

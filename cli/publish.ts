@@ -17,7 +17,7 @@ import { whatServicesDo, withPublishedStorage } from './published-storage.js';
 
 const MOST_FAULTS = 20;
 
-/** Aborted by Ctrl-C, so that what has been written is removed before the process ends. */
+/** A signal that Ctrl-C and SIGTERM abort, so that what has been written is removed before the process ends. */
 const interruption = (): { signal: AbortSignal; end(): void } => {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -25,7 +25,7 @@ const interruption = (): { signal: AbortSignal; end(): void } => {
   return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
 };
 
-/** A command for operators to copy, on the configuration that this command was given. */
+/** Formats a command line for the operator to copy, with the `--config` of this one. */
 type Follow = (...words: readonly string[]) => string;
 
 /** Opens the dataset that is to be published. */
@@ -42,10 +42,13 @@ const openSource = async (directory: string, follow: Follow): Promise<OpenedDire
   }
 };
 
-/** How the rows of a published version compare to the dataset's. */
+/** `differs` names the first collection whose rows differ from the dataset's; undefined: none does. */
 type Comparison = { readonly differs: string | undefined };
 
-/** Undefined where the version cannot be read. */
+/**
+ * Compares the dataset with a published version; undefined if that version cannot be read, or `open` returns another
+ * one.
+ */
 const compare = async (
   dataset: Dataset,
   version: string,
@@ -58,7 +61,7 @@ const compare = async (
     if (snapshot?.version !== version) return undefined;
     return { differs: await differingCollection(dataset, snapshot, collections) };
   } catch (error) {
-    // Nothing has been published yet, or it is damaged, which publishing repairs or explains.
+    // Nothing has been published yet, or what was published is damaged: the publication repairs or reports that.
     if (error instanceof StorageError) return undefined;
     throw error;
   } finally {
@@ -99,7 +102,7 @@ const explainConflict = async (
   const listed = list.find((each) => each.version === version);
   const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
   const isServed = (await compare(dataset, version, new Map(), () => adapter.snapshot())) !== undefined;
-  // Otherwise the conflict is with another publisher.
+  // The store does not know this version: the conflict is with another publisher at work.
   if (!listed && !published && !isServed) return error;
   if (listed && !listed.current) {
     const compared = await compare(

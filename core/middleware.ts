@@ -21,7 +21,9 @@ export interface ObserveDependencies {
   readonly observers: readonly ((ctx: ServiceContext) => void)[];
 }
 
-/** Tells of every response, once it has been written: for the log, metrics, and plugins that observe. */
+/**
+ * Calls the observers (log, metrics, plugins) once a response has been handed to Node; inner requests are not observed.
+ */
 export const observe =
   ({ observers }: ObserveDependencies): ServiceMiddleware =>
   (ctx, next) =>
@@ -42,7 +44,10 @@ type Response = ServiceContext['response'] & PreparedBody;
 
 /** Writes the response, as a 304 or compressed if the request allows it. */
 export const respond = ({ compression, headers }: RespondDependencies): ServiceMiddleware => {
-  /** Sends prepared bytes, with the headers and the status that other middleware have changed. */
+  /**
+   * Sends a prepared body with its prepared header lines or, if middleware have read or changed headers or the status,
+   * with those that Node now has.
+   */
   const send = ({ res }: ServiceContext, prepared: Prepared): void => {
     const isUnchanged = res instanceof PreparedResponse && res.sendPrepared(prepared, headers.connectionLines);
     if (!isUnchanged) sendBody(res, prepared.payload);
@@ -80,7 +85,10 @@ export const respond = ({ compression, headers }: RespondDependencies): ServiceM
   return (ctx, next) => next().then(() => write(ctx));
 };
 
-/** Whether middleware have left the representation's status, validators and encoding as they were. */
+/**
+ * Whether middleware have left the representation's status, ETag and encoding unchanged, so that an encoding or a 304
+ * may still be chosen.
+ */
 const isNegotiable = ({ res }: ServiceContext, { identity }: Representation): boolean =>
   res.statusCode === identity.status &&
   ((res instanceof PreparedResponse && !res.isOrdinary) ||
@@ -105,10 +113,11 @@ const leaveUnmodified = (ctx: ServiceContext): void => {
   ctx.remove('Content-Encoding');
 };
 
-/** Bodies of every kind that Koa knows: texts, bytes, objects, streams. */
+/** Lets Koa write an ordinary body: text, bytes, an object or a stream. */
 const respondByKoa = (ctx: ServiceContext): Promise<void> => {
   const { statusCode } = ctx.res;
-  // Koa's own way to respond is private; running it behind one middleware is the way to call it.
+  // Koa's `respond` is private: `handleRequest` reaches it, with a middleware that restores the status, which
+  // `handleRequest` sets to 404.
   const { handleRequest } = Koa.prototype as unknown as { handleRequest: HandleRequest };
   return handleRequest.call(ctx.app, ctx, async () => {
     ctx.res.statusCode = statusCode;
@@ -127,7 +136,7 @@ export const addCommonHeaders =
 
 /**
  * Turns errors thrown by the middleware below, and an error status without a body, into the error body of the API.
- * Headers that are not about the failed body stay.
+ * Where an error was thrown, the headers that describe the replaced body are removed; all others stay.
  */
 export const catchErrors =
   ({ logger }: { readonly logger: Logger }): ServiceMiddleware =>
@@ -141,7 +150,7 @@ export const catchErrors =
     }
   };
 
-/** Also for Koa's own 404, when no middleware has responded. */
+/** Whether an error status still lacks a body; so does Koa's 404, when no middleware has responded. */
 const lacksErrorBody = ({ res, response, respond }: ServiceContext): boolean => {
   if (res.statusCode < 400 || (response as PreparedBody).prepared !== undefined) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;
@@ -166,7 +175,7 @@ export const findEndpoint =
 export interface IdentifyDependencies {
   readonly keys: Authenticator;
   readonly addressOf: CallerAddress;
-  /** How much callers may send: another object when that changes while the service runs. */
+  /** Limits and quotas of callers; each reload of the configuration replaces `tiers` by a new object. */
   readonly settings: { readonly tiers: Tiers };
 }
 
@@ -190,7 +199,8 @@ export const identify = ({ keys, addressOf, settings }: IdentifyDependencies): S
   };
   return (ctx, next) => {
     const { state } = ctx;
-    // An inner request has the caller of its outer one.
+    // A request that a mount makes already has the caller of the request that the mount handles; one of this process
+    // has none.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key') state.caller = callerOf(identity.record);
@@ -251,7 +261,8 @@ export const limit = ({ limiter, logger, headers }: LimitDependencies): ServiceM
   };
   return (ctx, next) => {
     const { caller, isInner, match } = ctx.state;
-    // A fault costs more than the response of an endpoint without a limit: it counts as anywhere else.
+    // A faulty request counts also at an endpoint without a limit, since its error costs more than the endpoint's own
+    // response.
     if (isInner || (match?.endpoint?.limited === false && !faultOf(ctx, headers))) return next();
     const { subject, limit, tier } = caller!;
     const decision = asksForUsage(ctx.state, ctx.method)
@@ -264,8 +275,8 @@ export const limit = ({ limiter, logger, headers }: LimitDependencies): ServiceM
 };
 
 /**
- * Responds 401 without a valid key where the endpoint needs one, and callers without a key have no tier that includes it; 403 where
- * the key's tier does not. Not for OPTIONS, which asks about methods and not data.
+ * For endpoints that need a key: 401 without a valid key, unless the tier of callers without a key includes the
+ * endpoint; 403 if the key's tier does not include it. OPTIONS and methods that the endpoint lacks pass.
  */
 export const authorize = ({ realm }: { readonly realm: string }): ServiceMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
@@ -274,7 +285,8 @@ export const authorize = ({ realm }: { readonly realm: string }): ServiceMiddlew
     const { caller, invalidKey, isInner, match } = ctx.state;
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
-    // A mount has let the caller in, or it is this process itself: only a tier may still forbid it.
+    // An inner request needs no key: the mount that makes it decides who may call. Only the caller's tier may still
+    // forbid it.
     const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
     if (mayEnter && isIncluded) return next();
@@ -297,7 +309,10 @@ const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Finds what is wrong with a request, whoever sends it; chooses the format of the response to a valid one. */
+/**
+ * Finds the fault of a request, regardless of its caller; without one, sets `state.format` to the format of the
+ * response.
+ */
 const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiError | undefined => {
   const { endpoint, fault, format } = state.match!;
   const method = req.method ?? '';
@@ -315,7 +330,10 @@ const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiErr
   return state.format ? undefined : new ApiError(errors.not_acceptable);
 };
 
-/** Refuses a request that `findEndpoint` found invalid, or that its endpoint does not take; asks no store. */
+/**
+ * Refuses a request that `findEndpoint` found invalid, or whose method, body or `Accept` its endpoint does not support;
+ * responds to OPTIONS. It reads no data.
+ */
 export const checkRequest =
   ({ headers }: { readonly headers: CommonHeaders }): ServiceMiddleware =>
   (ctx, next) => {

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../core/contracts/json-schema.js';
 import type { DataContext, Parameter } from '../core/contracts/plugin.js';
 import type { Scalar } from '../core/contracts/storage.js';
 import { invalidParameter } from '../core/errors.js';
-import { type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from '../core/http/pages.js';
+import { type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from '../core/http/pagination.js';
 import { shown } from '../core/keys/key.js';
 import { nearest } from '../core/validation/nearest.js';
 import { statesOf } from '../metro/areas.js';

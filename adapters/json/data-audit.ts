@@ -1,4 +1,7 @@
-/** The audit of what was published into a directory: `.audit.ndjson` in it, which moves and is saved with the dataset. */
+/**
+ * The audit of publications into a directory, in its file `.audit.ndjson`, so that it is moved and backed up with the
+ * dataset.
+ */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -56,7 +59,8 @@ export const recordPublication = (
     const entries = madeOnly(await file.list());
     // A damaged manifest is taken for that of the newest publication.
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
-    // Those under the manifest's own version were compared with it, collection by collection.
+    // If the manifest has this version already, `writeDirectory` has compared the rows with it, so the audit is not
+    // asked.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
     if (before?.content !== undefined && before.content !== content) {
       throw new StorageError(
@@ -67,7 +71,7 @@ export const recordPublication = (
     await file.append([dataAuditEntry({ action: 'publish', version, replaces, content }, clock.now())], FILE_MODE);
   });
 
-/** The manifest of a directory; null: there is none. Or what is wrong with it. */
+/** The manifest of a directory; null if there is none; `damage` says why it cannot be used. */
 const manifestIn = async (directory: string): Promise<DirectoryManifest | null | { readonly damage: string }> => {
   try {
     return await readManifest(directory);
@@ -85,10 +89,13 @@ const sha256Of = async (path: string): Promise<string> => {
   return hash.digest('hex');
 };
 
-/** Tools name files after their content: the beginning of its SHA-256. */
+/** The first 12 hex digits of a data file's SHA-256, which the tools put into its name. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
-/** What of a directory is not as it was published. @param content the digest of what was; undefined: not known */
+/**
+ * The files that were changed after publication, a sentence each. @param content the digest of all rows as published;
+ * undefined: not known
+ */
 const editsIn = async (
   directory: string,
   manifest: DirectoryManifest,
@@ -129,7 +136,7 @@ const verify = async (
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
       : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
     const verified = await file.verify(expected);
-    // Otherwise somebody has published meanwhile.
+    // The head has moved: somebody published meanwhile, so verify again.
     if (head !== verified.head) continue;
     const found = withPublished(verified, entries, { current });
     return { ...found, notes: [...found.notes, ...(notes ?? [])] };

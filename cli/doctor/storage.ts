@@ -24,7 +24,10 @@ const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | und
   return typeof path === 'string' ? resolvePath(folder, path) : undefined;
 };
 
-/** Tells a place without a dataset from a dataset with faults, which has nothing to do with the configuration. */
+/**
+ * Explains why storage cannot be opened: no dataset at the configured path, a store that fails, or a dataset with
+ * faults, for which the configuration is not to blame.
+ */
 const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const { options } = service.loaded.config.adapter;
   const directory = directoryOf(service);

@@ -252,7 +252,6 @@ export interface ServiceRequest {
   readonly caller: KeyHolder | null;
   /** Null where the caller's usage is not counted, and where all callers share the response. */
   readonly account: CallerAccount | null;
-  /** By lower-case name, without credentials and cookies; none where all callers share the response. */
   /** By lower-case name, without credentials and cookies; empty if callers share the response. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }

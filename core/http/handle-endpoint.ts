@@ -21,7 +21,7 @@ import type { Vintages } from './vintages.js';
 /** Runs the middleware of the matched endpoint. */
 export const handle = (): ServiceMiddleware => (ctx, next) => ctx.state.match!.endpoint!.handle(ctx, next);
 
-/** The last middleware of every route. */
+/** Sets `ctx.body` to the route's representation; the last middleware of every route. */
 export const handleRoute = (represent: Represent): ServiceMiddleware => {
   const settle = (ctx: ServiceContext, { representation, snapshotVersion }: Represented): Promise<void> | undefined => {
     ctx.state.snapshotVersion = snapshotVersion;
@@ -50,10 +50,14 @@ export interface MountDependencies {
   readonly compression: boolean;
 }
 
-/** The first middleware of every mount, and the last one. */
+/**
+ * The two middleware around those of a mount's plugin: the first prepares the response, the last calls the mount's
+ * handler.
+ */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ServiceMiddleware[] => [
   (ctx, next) => {
-    // The server leaves `100 Continue` to the handler that reads the body.
+    // Node does not send `100 Continue`, since the server listens to `checkContinue`: it is sent here, as mounts may
+    // read a body.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
@@ -67,7 +71,8 @@ export const mountContext = (
   { routes, mounts, service, basePath, compression }: MountDependencies,
   outer?: ServiceContext,
 ): MountContext =>
-  // Called as `next` of a Koa middleware, it does nothing, which leaves the request to Koa's 404.
+  // The context is a function, so that a Koa middleware can be a mount's handler and get it as `next`; calling it does
+  // nothing, which leaves the request to Koa's 404.
   Object.assign(async () => undefined, {
     routes,
     mounts,
@@ -92,14 +97,17 @@ export interface Represented {
   readonly snapshotVersion?: string;
 }
 
-/** @param ask who asks, and with what; not for responses that callers share */
+/** @param ask returns the request's caller and headers; not called for data routes and shared responses */
 export type Represent = (
   match: RouteMatch,
   format: Format,
   ask: () => ServiceRequest,
 ) => Represented | Promise<Represented>;
 
-/** Not a promise where the representation is cached: the hot path waits for nothing. */
+/**
+ * Makes the function that finds or computes representations. For the current snapshot it returns no promise, and a
+ * cached representation is none either, so that the hot path waits for nothing.
+ */
 export const representer = (dependencies: RepresentDependencies): Represent => {
   const { snapshots, vintages } = dependencies;
   const askService = serviceAsker(dependencies);
@@ -124,7 +132,7 @@ const UNSHARED = linesOf({ 'Cache-Control': 'private, no-cache' });
 const serviceAsker = ({ state, clock }: RepresentDependencies) => {
   // Some handlers return the same object each time, such as a document that is built once.
   const known = new WeakMap<object, Representation>();
-  /** What a route answered last, and since when. */
+  /** The ETag of each route's last response and since when it has been the same, for `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
   const represent = async (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> => {
     const service = state.read();
@@ -144,7 +152,7 @@ const serviceAsker = ({ state, clock }: RepresentDependencies) => {
     ofRoute(route, () => represent(route, input, request));
 };
 
-/** Who asks for a response that all callers share. */
+/** What a handler gets as the request if all callers share its response: no caller, no headers. */
 const NOBODY: ServiceRequest = { caller: null, account: null, headers: {} };
 
 /** One representation for all replicas and for shared caches, for as long as the route says. */

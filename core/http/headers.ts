@@ -59,7 +59,7 @@ const EXPOSED: readonly string[] = [
 
 const SENT = 'Authorization, Accept, If-None-Match, If-Modified-Since, Traceparent, X-Request-Id';
 
-/** The same on every response. These say that no browser should render JSON, frame it, or take it for another type. */
+/** On every response, unless a mount sets its own `Content-Security-Policy`. These say that no browser should render JSON, frame it, or take it for another type. */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',

@@ -1,6 +1,6 @@
 /**
- * A resource's bytes, ready to send: written in a format, JSON or another for lists, with their validators and compressed
- * encodings.
+ * A resource's bytes in one format, ready to send, with their validators and compressed encodings; lists have other
+ * formats besides JSON.
  */
 import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
@@ -16,15 +16,15 @@ import { linesOf } from './headers.js';
 export type Payload = Buffer | string;
 
 /**
- * A body up to this size is written as one text with the header lines, in one system call and one copy. Cached texts
- * must be ASCII, which is one byte a character in any encoding.
+ * A body up to this size is sent as one string with the header lines, in one system call. It is kept as a string only
+ * if it is ASCII, which has one byte a character in any encoding.
  */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
-/** A status with a body and its header lines, checked and combined before the first request. */
+/** A status with its header lines and body, ready to be sent without further checks. */
 export class Prepared {
   /**
    * @param head the header lines that describe the body
@@ -38,8 +38,8 @@ export class Prepared {
 }
 
 /**
- * `Accept` and `Accept-Encoding` of browsers have at most 200 characters. Longer ones than this are ignored, as RFC 9110
- * (12.5.1, 12.5.3) permits: judging them would cost more than the response.
+ * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) permits, since parsing them
+ * would cost more than the response; browsers send at most 200 characters.
  */
 const LONGEST_JUDGED = 512;
 
@@ -78,9 +78,12 @@ const COMPRESSED_FROM_BYTES = 1024;
 /** Compresses JSON well in a tenth of the time of the default level. */
 const BROTLI_QUALITY = 5;
 
-/** Caches send the tags of the few copies that they hold; a longer list costs more than the response that it might save. */
+/**
+ * A longer `If-None-Match` is ignored: caches send the tags of few copies, and parsing more would cost more than the
+ * response that it might save.
+ */
 const LONGEST_TAGS = 1024;
-/** HTTP dates have 29 characters. */
+/** A longer `If-Modified-Since` is ignored; HTTP dates have 29 characters. */
 const LONGEST_DATE = 64;
 
 /** One encoding of the body, ready to be sent as a 200. */
@@ -92,9 +95,9 @@ export class Encoded extends Prepared {
     readonly body: Buffer,
     readonly encoding: Encoding,
     readonly etag: string,
-    /** Of this encoding alone. */
+    /** Header lines of this encoding alone. */
     ownHead: string,
-    /** Of every encoding, and of a 304. */
+    /** Header lines of every encoding and of the 304. */
     head: string,
   ) {
     const notModifiedHead = `ETag: ${etag}\r\n${head}`;
@@ -107,7 +110,9 @@ interface RepresentationOptions {
   readonly lastModified: Date;
   /** Further header lines that every encoding carries, such as `Cache-Control`. */
   readonly head: string;
-  /** Whether the body is compressed as it is, so that it has no other encodings. Default false. */
+  /**
+   * Whether the format itself is compressed, as Parquet is, so that the body gets no `Content-Encoding`. Default false.
+   */
   readonly isCompressed?: boolean;
   /** The body's SHA-256 in base64url, where it is known already. */
   readonly sha256?: string;
@@ -123,7 +128,7 @@ export class ResponseFault extends Error {
 /**
  * JSON text of a response, or of a part of one.
  * @param at the place of the part, as a JSON Pointer
- * @throws ResponseFault naming the place of a number that JSON does not have, which would become null
+ * @throws ResponseFault for undefined, or naming the place of a NaN or infinite number, which would become null
  */
 export const jsonOf = (response: unknown, at = ''): string => {
   const text = JSON.stringify(response);
@@ -175,7 +180,7 @@ export class Representation {
     this.identity = this.#encoded(body, 'identity');
   }
 
-  /** Size in memory in bytes, all encodings together. */
+  /** Bytes of the bodies of all encodings. */
   get size(): number {
     let size = this.identity.body.length;
     for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;
@@ -244,9 +249,9 @@ export interface Format<Piece extends string | Buffer = string | Buffer> {
   readonly name: (typeof FORMATS)[number];
   /** The value of `Content-Type`. */
   readonly mediaType: string;
-  /** Whether its bytes are compressed as they are: they get no `Content-Encoding`. */
+  /** Whether its bytes are compressed already, so that they get no `Content-Encoding`. */
   readonly isCompressed?: boolean;
-  /** An answer as a whole. @param columns what its rows are sent with, where that is not all that is declared */
+  /** Writes a whole response. @param columns the properties of the rows to send; default: all that are declared */
   write(data: unknown, columns?: readonly string[]): Piece;
   /** How one list is written piece by piece. */
   list(columns?: readonly string[]): ListWriter<Piece>;
@@ -260,7 +265,7 @@ export interface ListWriter<Piece extends string | Buffer> {
   after(): Piece;
 }
 
-/** A format of lists alone, as text. */
+/** Makes a text format whose `write` is derived from its `list`; the response must be `{data: [...]}`. */
 const textListFormat = (format: Pick<Format<string>, 'name' | 'mediaType' | 'list'>): Format<string> => ({
   ...format,
   write(answer, columns) {
@@ -315,8 +320,8 @@ export const ndjsonFormat: Format<string> = textListFormat({
 });
 
 /**
- * Texts that spreadsheets would run as a formula: OWASP's list of first characters, with their full-width forms.
- * Apostrophes before them count too, so that taking one away again restores every text.
+ * Texts that spreadsheets would run as a formula: OWASP's list of first characters, with their full-width forms. Texts
+ * with apostrophes before such a character match too, so that removing one apostrophe always restores the original.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
@@ -335,7 +340,7 @@ export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Fo
     // Dates and their like are texts in JSON.
     return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
   };
-  // Many readers skip empty lines: a lone empty cell must not be one.
+  // Many readers skip empty lines, so a record of one empty field is written as `""`.
   const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
   return textListFormat({
     name: 'csv',

@@ -23,7 +23,7 @@ export interface Caller {
   /** `key:<id>` or `ip:<address or /64 prefix>`. */
   readonly subject: string;
   readonly limit: number;
-  /** Of its key, or of callers without one; undefined: such callers have none. */
+  /** The tier of the key, or of callers without a key; undefined if those have no tier. */
   readonly tier: Tier | undefined;
   /** The key's record, where a valid one was sent. */
   readonly key: KeyRecord | undefined;
@@ -60,7 +60,7 @@ export class RequestState {
 
 export type ServiceContext = ParameterizedContext<RequestState>;
 
-/** Koa's, with the service's own state. */
+/** Koa middleware whose `ctx.state` is a `RequestState`. */
 export type ServiceMiddleware = Middleware<RequestState>;
 
 const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
@@ -117,7 +117,7 @@ let count = 0;
 
 export const newRequestId = (): string => `${processId}-${(++count).toString(36)}`;
 
-/** The caller's id where it is harmless, otherwise a new one. */
+/** The `X-Request-Id` that was sent, if it is harmless; otherwise a new one. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const given = headers['x-request-id'];
   // A key, or the secret part of one, that was sent in this header by mistake must not get into the log.
@@ -130,7 +130,10 @@ const quoted = memoize((name) => JSON.stringify(name));
 
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
-/** Written as JSON text directly, in a sixth of the time that serializing an object takes. */
+/**
+ * The members of a request's log line, written as JSON text directly: in a sixth of the time that serializing an object
+ * takes.
+ */
 const members = ({ req, res, state }: ServiceContext): string => {
   const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
@@ -148,8 +151,8 @@ const networkOf = (address: string): string => {
 };
 
 /**
- * One log line a request. It names the key by its id, carries nothing of the query but its route, and of the caller's
- * address no more than the configuration says.
+ * Writes one log line for each request, with the key's id, the route without its query, and as much of the caller's
+ * address as the configuration allows.
  * @param addressOf as it counts against limits: an IPv4 address whole, an IPv6 one as its /64 network
  */
 export const requestLog = (

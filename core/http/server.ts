@@ -25,7 +25,7 @@ interface ServerOptions {
   readonly drainMs: number;
 }
 
-/** Counts of events before the Koa application, for the metrics. */
+/** Events before the Koa application, which the metrics count. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 type Refusals = ReturnType<typeof socketRefusals>;
@@ -52,8 +52,8 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * Makes reading the body fail, now or later. Node would close the socket with it, over which the response is to be sent
- * yet.
+ * Makes reading the body fail, now or later. The socket is detached meanwhile, since Node would close it with the
+ * request, and the response must still be sent over it.
  */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
@@ -63,8 +63,9 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 };
 
 /**
- * Node's parser drops what came in one piece with a request for another protocol, though none is spoken here: closing
- * tells the client that no later request was answered, where the next response would be taken for that of a lost one.
+ * Whether a request asks to upgrade its connection. Node's parser then drops further requests of the same chunk, so the
+ * connection is closed after the response; otherwise the client would take a later response for that of a dropped
+ * request.
  */
 const isCutOffByUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
@@ -92,14 +93,15 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: PreparedResponse,
-      // Node counts the request target as well, and reads no further: what it lets pass is judged by its own limit each.
+      // Node has one limit for the request target and the headers together; the service then checks each by its own
+      // (`RouteTable`, `#acceptor`).
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // Node would respond without a body: see `hostFault`.
+      // Off, since Node would refuse without a body; `hostFault` checks the header instead.
       requireHostHeader: false,
     });
     this.#configure();
@@ -120,8 +122,8 @@ export class HttpServer {
     const refusals = socketRefusals(this.#headers);
     const accept = this.#acceptor(refusals);
     server.on('request', accept);
-    // Without these listeners Node would respond itself: it would ask for the body, or refuse without a body. Upgrades
-    // are ignored, as RFC 9110 7.8 allows.
+    // Without these listeners Node would respond itself: with `100 Continue`, or with a refusal that has no body.
+    // Upgrades are ignored, as RFC 9110 7.8 allows.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
     server.on('connect', (_request, socket) => {
@@ -154,7 +156,10 @@ export class HttpServer {
     };
   }
 
-  /** A client that is too slow or has disconnected gets no response. */
+  /**
+   * Handles an error of a connection: responds to invalid HTTP; a client that is too slow or has disconnected gets no
+   * response.
+   */
   #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: Refusals): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
@@ -164,7 +169,8 @@ export class HttpServer {
     this.#observe('malformed');
     const before = lastResponse(socket);
     if (before && !(before.writableFinished && before.shouldKeepAlive && before.req.complete)) {
-      // A response now would be taken for that of an earlier request, or follow the last announced response.
+      // A response now would be taken for that of an earlier request, or come after one that announced the end of the
+      // connection.
       before.shouldKeepAlive = false;
       if (before.writableFinished) socket.destroySoon();
       else before.once('finish', () => socket.destroySoon());
@@ -195,7 +201,9 @@ export class HttpServer {
     this.#draining = true;
   }
 
-  /** Accepts no more; resolves when running requests have ended, or after `drainMs`, when they are cut off. */
+  /**
+   * Accepts no more connections; resolves when running requests have ended, or after `drainMs`, when they are cut off.
+   */
   async close(): Promise<void> {
     const deadlineMs = this.#options.drainMs;
     this.#closed = true;

@@ -1,12 +1,15 @@
-/** An API key: its text (a prefix, 256 random bits, a checksum), its digests, its record; and texts kept free of keys. */
+/**
+ * An API key: its text (a prefix, 256 random bits, a checksum), its digests and its record; and the masking of keys in
+ * other texts.
+ */
 import { createHmac, createSecretKey, hash, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * What follows the prefix of a key, also where the prefix was left out. A shorter piece of a key leaves 11 random digits
- * to guess, which are 65 bits; it may be an ordinary name or a trace id.
+ * At least 33 characters of what follows a key's prefix. Shorter texts are not masked: they may be names or trace ids,
+ * and 32 characters of a key leave at least 11 random ones (65 bits) to guess.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
@@ -26,7 +29,7 @@ export const shown = (text: string, longest = LONGEST_SHOWN): string => {
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 62^43 > 2^256: that many digits drawn evenly are more than 256 random bits. */
 const SECRET_LENGTH = 43;
-/** 62^6 > 2^32. */
+/** Enough digits for a CRC-32: 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
@@ -44,8 +47,8 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * CRC-32 of the text before it. It finds typing errors (all within four neighbouring characters), cut pastes, and false
- * alarms of secret scanners. It does not protect against forgery, which the 256 random bits do.
+ * CRC-32 of the text before it: finds typing errors (all within four neighbouring characters), pastes that were cut,
+ * and texts that only look like keys to a scanner of secrets. Against forgery the 256 random bits protect.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
@@ -76,17 +79,20 @@ export const createKey = (
 export const isKey = (text: string): boolean =>
   SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/** Whether a key has neither been revoked nor expired. @param now milliseconds since 1970; an end that cannot be read counts as past */
+/**
+ * Whether a key has neither been revoked nor expired. @param now milliseconds since 1970; an `expires_at` that is not a
+ * date counts as past
+ */
 export const isInForce = (
   { revoked_at, expires_at }: Pick<KeyRecord, 'revoked_at' | 'expires_at'>,
   now: number,
 ): boolean => revoked_at === null && (expires_at === null || now < Date.parse(expires_at));
 
-/** What a key's owner decides; the rest is the same for every new key. */
+/** The fields of a new key's record that the operator chooses. */
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
-/** A new key with its record. @param rules as for `createKey` */
+/** A new key with its record. @param now milliseconds since 1970 */
 export const newKey = (
   { name, tier, limit_per_minute = null, expires_at = null, shares_limit_of }: KeyTerms,
   now: number,

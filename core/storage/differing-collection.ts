@@ -7,7 +7,7 @@ async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenera
   for await (const batch of batches) yield* batch;
 }
 
-/** As JSON: stores may give -0 back as 0, and the fields in another sequence. */
+/** Compares rows as JSON, since stores may return -0 as 0 and fields in another sequence. */
 const isSameRow = (a: Document, b: Document): boolean => {
   const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
   return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));

@@ -12,7 +12,7 @@ export interface DocumentList {
   slice(start: number, end: number): readonly Document[];
 }
 
-/** Consecutive documents as one JSON array. */
+/** Consecutive documents, the lines of a file, as one JSON array. */
 export interface JsonLines {
   readonly bytes: Buffer;
   /** Where each document ends in `bytes`: the positions of the commas, and of the closing bracket. */
@@ -29,8 +29,8 @@ interface Page {
 }
 
 /**
- * What a page holds at least, so that pages are few, and at most where no batch is larger, so that positions have 16
- * bits. What is not used of the last one takes no memory.
+ * Bytes of a page, unless a batch is larger: enough that pages are few, and few enough that offsets fit into 16 bits.
+ * The unused end of the last page is never written, so the system need not back it with memory.
  */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;
@@ -41,16 +41,16 @@ const jsonOf = ({ bytes, ends }: Page, from: number, to: number): string =>
 /**
  * Documents kept as the JSON that they came in, and parsed when they are asked for.
  *
- * Parsed documents take as much memory again as their JSON and more, and the garbage collector moves and marks every
- * one of them: with a large dataset, and while a new one is loaded, requests wait for that. It ignores bytes. Parsing a
- * document takes less than a microsecond, and representations are cached, so that few are parsed twice.
+ * Parsed documents would take more memory than their JSON, and the garbage collector would mark and move each of them
+ * while requests wait; it does not look into buffers. Parsing a document takes less than a microsecond, and
+ * representations are cached, so that few are parsed twice.
  */
 export class PackedDocuments implements DocumentList {
   readonly #pages: Page[] = [];
   #length = 0;
   /**
-   * The document that was read last. It keeps the documents' hidden class alive: without any object of it, V8 would
-   * discard the code compiled for it, and load the next version with slow code.
+   * The document read last, kept so that the documents' hidden class stays alive; otherwise V8 would discard the code
+   * that it has optimised for it, and the next version would be loaded slowly.
    */
   readonly #last: { document?: Document | undefined } = {};
 
@@ -157,12 +157,12 @@ export class IndexedCollection {
     return start < end ? this.#documents.at(start) : undefined;
   }
 
-  /** All documents that match, in order. The query has been checked by core. */
+  /** All documents that match, in order. `checkedSnapshot` has checked the query. */
   find(query: Query): readonly Document[] {
     return [...this.batches(query)].flat();
   }
 
-  /** The same in batches, each read when it is asked for. */
+  /** All documents that match, in order, in batches that are read as they are asked for. */
   batches({
     order,
     equal = {},
@@ -175,7 +175,8 @@ export class IndexedCollection {
     const fixed = order.slice(0, Object.keys(equal).length);
     const values = fixed.map((field) => equal[field] as Scalar);
     const equals = this.#equal(positions, fixed, values);
-    // Only the first free field is sorted in the span; the bounds of another field filter.
+    // Within the span only the first order field that `equal` does not fix is sorted: a range on it narrows the span, a
+    // range on another field filters documents.
     const ordered = range !== undefined && range.field === order[fixed.length];
     const matching = ordered ? this.#within(positions, equals, range) : equals;
     const free = order.slice(fixed.length);
@@ -243,7 +244,7 @@ export class IndexedCollection {
     return { start, end };
   }
 
-  /** The part of a span that comes behind a place, in the direction of reading. */
+  /** The part of a span that follows, in the direction of reading, the values that `compare` tests. */
   #behind(
     positions: Uint32Array | undefined,
     span: Span,
@@ -306,8 +307,8 @@ export interface IndexedDataset {
 }
 
 /**
- * Outside of the snapshots: each generator function's results have a hidden class of their own, and V8 would recompile
- * their readers for every version of the data.
+ * Declared once, not in each snapshot: every generator function gives its results a hidden class of their own, so V8
+ * would recompile the code that reads them for every version.
  */
 async function* batchesOf(readable: () => IndexedCollection, query: Query): AsyncGenerator<readonly Document[]> {
   for (const batch of readable().batches(query)) {
@@ -341,11 +342,13 @@ export const indexedSnapshot = (
   };
 };
 
-/** Documents that are read between two pauses, and positions that are moved: a tenth of a millisecond of work or two. */
+/**
+ * Documents read (STEP) or positions moved (POSITIONS) between two pauses: one or two tenths of a millisecond of work.
+ */
 const STEP = 250;
 const POSITIONS = 20_000;
 
-/** Calls `work` for each position below `count`. */
+/** Calls `work` for each position below `length`, and yields after every POSITIONS. */
 function* forEach(length: number, work: (at: number) => void): Generator<void, void> {
   for (let start = 0; start < length; start += POSITIONS) {
     const end = Math.min(length, start + POSITIONS);
@@ -355,8 +358,8 @@ function* forEach(length: number, work: (at: number) => void): Generator<void, v
 }
 
 /**
- * The leading fields that have to be sorted by. The documents are in key order already, so that a stable sort
- * by these leaves the remaining ones in order where they are the rest of the key.
+ * The leading fields of an order that must be sorted: if the other fields are the rest of the key in its sequence, a
+ * stable sort of documents in key order keeps those sorted.
  */
 const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
@@ -385,7 +388,7 @@ class Ranks {
     this.#numberOf[position] = number;
   }
 
-  /** The positions, which are in some order already, in the order of the ranks: a stable counting sort. */
+  /** Sorts positions by rank with a stable counting sort; equal ranks keep their sequence. */
   *sort(positions: Uint32Array): Generator<void, Uint32Array> {
     const numbers = this.#numbers;
     const numberOf = this.#numberOf;

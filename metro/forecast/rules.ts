@@ -1,5 +1,6 @@
 /**
- * The rules that turn a forecast into a signal and a risk grade when it is made; and the default ones, also in words.
+ * The rules that turn a forecast into a signal and a risk grade when it is made; `default-rules.ts` has the default
+ * ones.
  */
 import { OperatorError } from '../../core/errors.js';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';

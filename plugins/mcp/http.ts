@@ -1,4 +1,6 @@
-/** The streamable HTTP transport within Koa: one POST is one message and one response, and nothing outlives it. */
+/**
+ * MCP's streamable HTTP transport within Koa: each POST has one message and gets one response, and no state remains.
+ */
 import type { Context } from 'koa';
 import type { MountContext } from '../../core/contracts/plugin.js';
 import { maskKeys, shown } from '../../core/keys/key.js';
@@ -6,10 +8,13 @@ import { createMcpHandler, ProtocolErrorCode } from './sdk.js';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
 
-/** What the transport reads. The caller's key, which has been checked by then, is none of it. */
+/** Request headers passed on to the SDK; not Authorization, since the key has been checked already. */
 const PASSED_ON = /^(accept|content-type|content-length|mcp-.+)$/;
 
-/** Node's to say: the caller may have asked to close. */
+/**
+ * Response headers of the SDK that are not copied: Node sets them, since the caller may have asked to close the
+ * connection.
+ */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['content-length', 'connection']);
 
 /**
@@ -59,7 +64,8 @@ const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters
 const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving an ordinary loop takes the socket from the request, where the log reads the caller's address.
+  // An ordinary `for await` would destroy the request with its socket when the 413 leaves the loop; the response and
+  // the log still need it.
   for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
@@ -78,7 +84,7 @@ interface RpcError {
   readonly data?: unknown;
 }
 
-/** The message of a body, or the error of one that the SDK must not see. */
+/** Parses a body: its message, or the error for a message that the SDK must not process. */
 const parsed = (body: string): { readonly message?: unknown; readonly error?: RpcError } => {
   let message: unknown;
   try {
@@ -117,7 +123,10 @@ const messageFault = (message: unknown): string | undefined => {
   return undefined;
 };
 
-/** The SDK's errors name every fault of a message, and repeat what it has. */
+/**
+ * The longest text and data of an error, in characters: the SDK's errors name every fault and repeat the caller's
+ * values.
+ */
 const LONGEST_ERROR = 500;
 
 /** @param body of the SDK's response: JSON, or events with JSON, each in a line of its own */

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
 import { openDirectory } from '../../../core/dataset/directory.js';
 import { packageRoot } from '../../../core/files/package.js';
-import { findPage, pageHeaders, pageParameters } from '../../../core/http/pages.js';
+import { findPage, pageHeaders, pageParameters } from '../../../core/http/pagination.js';
 import { registerPlugins } from '../../../core/registry/register-plugins.js';
 import { forecasts } from '../../../metro/collections.js';
 import { HOUSTON } from '../../support/fixture.js';
