@@ -118,10 +118,15 @@ describe('the dashboard over a real Prometheus and a live service', function () 
     const rules: Parsed[] = groups.flatMap((group: Parsed) => group.rules);
     const names = [...read('config/observability/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
     expect(rules.map(({ name }) => name)).to.have.members(names);
+    // The dataset of the tests is old, and its sources become late and stale day by day.
+    const ofOldData = {
+      SnapshotOld: ['pending'],
+      SourceLate: ['pending', 'inactive'],
+      SourceStale: ['pending', 'inactive'],
+    };
     for (const { name, health, lastError, state } of rules) {
       expect({ name, health, lastError }).to.deep.equal({ name, health: 'ok', lastError: undefined });
-      // The dataset of the tests is old.
-      expect(state, name).to.equal(name === 'SnapshotOld' ? 'pending' : 'inactive');
+      expect(state, name).to.be.oneOf(ofOldData[name as keyof typeof ofOldData] ?? ['inactive']);
     }
     expect(readFileSync(join(prometheus.folder, 'stderr'), 'utf8')).not.to.contain('level=error');
   });
