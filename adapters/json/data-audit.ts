@@ -12,6 +12,7 @@ import {
   dataAuditEntry,
   isDataAuditEntry,
   publicationOf,
+  sumsOf,
   withPublished,
 } from '../../core/audit/data-audit.js';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
@@ -39,10 +40,6 @@ const auditOf = async <T>(
     throw new StorageError('unavailable', message, { cause });
   }
 };
-
-/** The SHA-256 of each collection as a manifest tells it. */
-const sumsOf = ({ collections }: DirectoryManifest): ReadonlyMap<string, string> =>
-  new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
 
 /**
  * Stores the entry of a publication that is about to be made. To be called by one process at a time.
@@ -93,8 +90,8 @@ const sha256Of = async (path: string): Promise<string> => {
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 /**
- * The files that were changed after publication, a sentence each. @param content the digest of all rows as published;
- * undefined: not known
+ * The files that were changed after publication, a sentence each.
+ * @param content the digest of all rows as published; undefined: not known
  */
 const editsIn = async (
   directory: string,
@@ -125,9 +122,9 @@ const verify = async (
   expected?: string,
 ): Promise<AuditVerification> => {
   for (;;) {
-    const { head } = await file.verify(expected);
+    const all = await file.list();
+    const entries = madeOnly(all);
     const manifest = await manifestIn(directory);
-    const entries = madeOnly(await file.list());
     const newest = entries.at(-1)?.version ?? null;
     const isDamaged = manifest !== null && 'damage' in manifest;
     // A damaged manifest is taken for that of the newest publication.
@@ -136,8 +133,8 @@ const verify = async (
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
       : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
     const verified = await file.verify(expected);
-    // The head has moved: somebody published meanwhile, so verify again.
-    if (head !== verified.head) continue;
+    // Somebody has published meanwhile: the manifest may be of another time than the entries.
+    if ((all.at(-1)?.hash ?? null) !== verified.head) continue;
     const found = withPublished(verified, entries, { current });
     return { ...found, notes: [...found.notes, ...(notes ?? [])] };
   }

@@ -101,7 +101,7 @@ export class Catalog {
     );
   }
 
-  /** As `commit`, in the place of a damaged version with the same rows, also where that was current before. */
+  /** Points at a publication that takes the place of a damaged one with the same rows, in the list and in the history. */
   replace(
     owner: string,
     publication: Publication,

@@ -1,12 +1,12 @@
 /** The audit of what was published, activated and deleted: the collection `data_audit`. */
 import { madeOnly } from '../../core/audit/chain.js';
-import { contentOf, dataAuditEntry, publicationOf, withPublished } from '../../core/audit/data-audit.js';
+import { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from '../../core/audit/data-audit.js';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Clock } from '../../core/contracts/runtime.js';
 import { MongoAudit } from './audit.js';
 import { Catalog, type CatalogDocument } from './catalog.js';
 import type { Connection } from './connection.js';
-import { readStored, sumsOf } from './stored.js';
+import { readStored } from './stored.js';
 
 const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new MongoAudit(connection, 'data_audit');
 
@@ -26,7 +26,7 @@ export const publishedContent = async (
 ): Promise<string | undefined> =>
   publicationOf(madeOnly(await auditOver(connection).list()), version, current)?.content;
 
-/** What of the stored versions is not as it was published. */
+/** The versions whose stored rows are not as they were published, a sentence for each fault. */
 const damageOf = async (
   connection: Connection,
   { versions, current }: CatalogDocument,
@@ -51,14 +51,14 @@ const verify = async (
   expected: string | undefined,
 ): Promise<AuditVerification> => {
   for (;;) {
-    const { head } = await auditOver(connection).verify(expected);
+    const all = await auditOver(connection).list();
+    const made = madeOnly(all);
     const catalog = await new Catalog(connection).read();
     const { current, versions } = catalog;
-    const made = madeOnly(await auditOver(connection).list());
     const damage = await damageOf(connection, catalog, made, batchSize);
     const verified = await auditOver(connection).verify(expected);
-    // Otherwise a change was made meanwhile.
-    if (head !== verified.head) continue;
+    // Somebody has made a change meanwhile: the catalog may be of another time than the entries.
+    if ((all.at(-1)?.hash ?? null) !== verified.head) continue;
     const published = { current: current?.version ?? null, versions: versions.map(({ version }) => version) };
     const found = withPublished(verified, made, published);
     return { ...found, notes: [...found.notes, ...damage] };

@@ -1,7 +1,7 @@
 /** Publishes a dataset: everything is written and verified under a new id before the pointer moves to it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { contentOf } from '../../core/audit/data-audit.js';
+import { contentOf, sumsOf } from '../../core/audit/data-audit.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import type { Clock, Logger } from '../../core/contracts/runtime.js';
 import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
@@ -12,7 +12,7 @@ import type { Connection } from './connection.js';
 import { type Content, type ContentTarget, verifyContent, writeContent } from './content.js';
 import { audited, publishedContent } from './data-audit.js';
 import { ordersOf } from './layout.js';
-import { readStored, type StoredVersion, sumsOf } from './stored.js';
+import { readStored, type StoredVersion } from './stored.js';
 import { sweep } from './sweep.js';
 import { expireReplicas, missingIn, type VersionDocument } from './version-locks.js';
 

@@ -39,7 +39,3 @@ export const readStored = async (
   }
   return { described, faults };
 };
-
-/** The SHA-256 of each collection's rows, as they were published. */
-export const sumsOf = ({ collections }: VersionDocument): ReadonlyMap<string, string> =>
-  new Map(Object.entries(collections).map(([name, { sha256 }]) => [name, sha256]));

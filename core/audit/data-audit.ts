@@ -18,6 +18,14 @@ export const isDataAuditEntry = compileSchema<DataAuditEntry>({
   },
 });
 
+/** The SHA-256 of each collection's rows, as a store describes a version; empty where it does not say. */
+export const sumsOf = ({
+  collections,
+}: {
+  readonly collections: Readonly<Record<string, { readonly sha256?: string }>>;
+}): ReadonlyMap<string, string> =>
+  new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
+
 /**
  * A digest of all rows of a version.
  * @param sums the SHA-256 of each collection's rows, by the collection's name
@@ -49,6 +57,13 @@ const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] 
 /** An entry whose change was not made is passed over by the next one, which replaces the same version. */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
+/** Those of them that were made. @param current the version of the store's pointer */
+const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
+  moves.filter((entry, i) => {
+    const next = moves[i + 1];
+    return wasMade(entry, next ? next.replaces : current);
+  });
+
 const nameOf = (version: string | null | undefined): string => (version == null ? 'none' : `"${version}"`);
 
 const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null): readonly string[] =>
@@ -73,12 +88,7 @@ export const publicationOf = (
   version: string,
   current: string | null,
 ): DataAuditEntry | undefined =>
-  movesOf(entries).findLast(
-    (entry, i, moves) =>
-      entry.action === 'publish' &&
-      entry.version === version &&
-      wasMade(entry, moves[i + 1] ? moves[i + 1]!.replaces : current),
-  );
+  madeOf(movesOf(entries), current).findLast((entry) => entry.action === 'publish' && entry.version === version);
 
 const faultsOfVersions = (
   entries: readonly DataAuditEntry[],
@@ -86,7 +96,7 @@ const faultsOfVersions = (
   versions: readonly string[],
   current: string | null,
 ): readonly string[] => {
-  const made = new Set(moves.filter((entry, i) => wasMade(entry, moves[i + 1] ? moves[i + 1]!.replaces : current)));
+  const made = new Set(madeOf(moves, current));
   const last = new Map<string, DataAuditEntry>();
   for (const entry of entries) {
     if (entry.action === 'prune' || (entry.action === 'publish' && made.has(entry))) last.set(entry.version, entry);
