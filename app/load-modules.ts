@@ -77,8 +77,14 @@ export const loadModules = async (
 };
 
 /** The faults of the modules that a draft with other faults names. What is no module at all is told with those. */
-export const moduleFaults = async (names: ModuleNames, extra: readonly LoadedPlugin[]): Promise<readonly string[]> =>
-  (await examine(names, [...ofFramework(names.draft['auth'], () => ({})), ...extra])).faults;
+export const moduleFaults = async (
+  { draft, ...where }: ModuleNames,
+  extra: readonly LoadedPlugin[],
+): Promise<readonly string[]> => {
+  const service = compileSchema(serviceSchema)(draft['service']) ? draft['service'] : {};
+  const plugins = [...ofFramework(draft['auth'], () => ({})), ...extra];
+  return (await examine({ draft: { ...draft, service }, ...where }, plugins)).faults;
+};
 
 /** The plugins of the framework itself. @param document makes the OpenAPI document, once all plugins are registered */
 const ofFramework = (auth: unknown, document: () => object): readonly LoadedPlugin[] =>
@@ -88,7 +94,10 @@ const ofFramework = (auth: unknown, document: () => object): readonly LoadedPlug
     at: 'the framework',
   }));
 
-/** Loads all modules that can be loaded, and finds every fault that can be found without the others. */
+/**
+ * Loads all modules that can be loaded, and finds every fault that can be found without the others.
+ * @param names `service` is valid; all else may have faults
+ */
 const examine = async (
   { draft: { adapter, auth, plugins: named, service }, folder, overrides }: ModuleNames,
   extra: readonly LoadedPlugin[],
@@ -117,8 +126,12 @@ const examine = async (
       missing.push(plugin?.name ?? at);
     }
   }
-  const configured = compileSchema<Partial<ServiceInfo>>(serviceSchema)(service) ? (service as object) : {};
-  const { registry, isComplete, ...fitted } = fitPlugins(loaded, configured, pathResolver(folder), missing);
+  const { registry, isComplete, ...fitted } = fitPlugins(
+    loaded,
+    service as Partial<ServiceInfo>,
+    pathResolver(folder),
+    missing,
+  );
   faults.push(...fitted.faults, ...tierFaults(auth, namesWithKey(registry), isComplete));
   return { ...(loadedAdapter && { adapter: loadedAdapter }), ...(keyStore && { keyStore }), registry, faults };
 };

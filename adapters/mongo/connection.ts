@@ -13,6 +13,7 @@ import {
   type WithId,
 } from 'mongodb';
 import { OperatorError } from '../../core/errors.js';
+import { ENCODE_CREDENTIALS } from '../../core/validation/secrets.js';
 import { bounded } from './bounded.js';
 import type { ConnectionOptions } from './options.js';
 
@@ -30,10 +31,7 @@ interface FirstReply<T> {
 }
 
 /** How to write a connection string that the driver refuses; its own sentence quotes parts, perhaps of a password. */
-const WRITE_IT = [
-  'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
-  'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F',
-];
+const WRITE_IT = ['write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/', ENCODE_CREDENTIALS];
 
 /** What the schema of the options cannot say. Connects to nothing. */
 export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {

@@ -9,6 +9,7 @@ import { describeFaults, type Override, placeOf, suggest } from '../validation/f
 import { findJsonFault } from '../validation/json.js';
 import { networkFault } from '../validation/network.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
+import { ENCODE_CREDENTIALS } from '../validation/secrets.js';
 import {
   applyEnvironment,
   type Draft,
@@ -89,13 +90,14 @@ const draftOf = (given: GivenConfig): Draft => {
 /**
  * What the schema cannot say. A value that the schema refuses has its fault already, and is compared with nothing.
  * @param draft with the defaults filled in
+ * @param isValid whether the schema refuses none of its values, so that none has to be judged by itself
  */
-const contradictions = (draft: Draft, overrides: readonly Override[]): string[] => {
+const contradictions = (draft: Draft, overrides: readonly Override[], isValid: boolean): string[] => {
   const faults: string[] = [];
   const fault = (path: Path, text: string) => faults.push(`${placeOf(formatPath(path), overrides)}: ${text}`);
   const valid = <T>(...path: string[]): T | undefined => {
     const value = valueAt(draft, path);
-    return compileSchema(schemaAt(path)!)(value) ? (value as T) : undefined;
+    return isValid || compileSchema(schemaAt(path)!)(value) ? (value as T) : undefined;
   };
   const anonymous = valid<string | null>('auth', 'anonymous') ?? null;
   const tiers = tierNames(draft['auth']);
@@ -118,8 +120,7 @@ const contradictions = (draft: Draft, overrides: readonly Override[]): string[] 
   }
   const url = valid<string>('redis', 'url');
   if (url !== undefined && !URL.canParse(url)) {
-    const advice = 'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F';
-    fault(['redis', 'url'], `cannot be read as a URL (not shown, it may hold a password); ${advice}`);
+    fault(['redis', 'url'], `cannot be read as a URL (not shown, it may hold a password); ${ENCODE_CREDENTIALS}`);
   }
   const networks = valueAt(draft, ['server', 'trustProxy']);
   for (const [i, network] of (Array.isArray(networks) ? networks : []).entries()) {
@@ -150,8 +151,9 @@ export const configLoader =
     const { overrides, faults } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     faults.push(...strayVariables(env, prefix));
 
-    if (!validate(draft)) faults.push(...describeFaults(validate.errors!, draft, '', overrides));
-    faults.push(...contradictions(draft, overrides));
+    const isValid = validate(draft);
+    if (!isValid) faults.push(...describeFaults(validate.errors!, draft, '', overrides));
+    faults.push(...contradictions(draft, overrides, isValid));
     if (faults.length > 0) {
       // Where there are none here, loading the modules tells theirs.
       faults.push(...((await moduleFaults?.(draft, folder, overrides)) ?? []));

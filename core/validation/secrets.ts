@@ -4,6 +4,10 @@ import { isObject } from './json.js';
 
 const MASK = '***';
 
+/** What to do about an address that cannot be read, mostly for what stands in its password. */
+export const ENCODE_CREDENTIALS =
+  'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F';
+
 /** Names that give a secret away where no schema says so. */
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|private|access)_?key$/i;
 
