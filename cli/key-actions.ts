@@ -3,7 +3,7 @@ import type { AuditVerification } from '../core/contracts/audit.js';
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
-import { holdsKey, isInForce, newKey, type Peppers } from '../core/keys/key.js';
+import { familyOf, holdsKey, isInForce, newKey, type Peppers } from '../core/keys/key.js';
 import { nearest } from '../core/validation/nearest.js';
 import { parseExpiry } from './expiry.js';
 import { UsageError } from './options.js';
@@ -116,9 +116,6 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
   // The time of the first revocation is the one that counts.
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
-
-/** What keys have in common that share a limit and a usage: the id of the first of them. */
-const familyOf = ({ id, shares_limit_of }: ShownKey): string => shares_limit_of ?? id;
 
 /** Whether a key was made by rotating the other, or one that came after it. */
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { OpenedStorage } from '../app/open-stores.js';
-import type { Dataset, Snapshot } from '../core/contracts/storage.js';
+import type { Dataset, Snapshot, StorageAdapter } from '../core/contracts/storage.js';
 import { type OpenedDirectory, openDirectory } from '../core/dataset/directory.js';
 import { isDamagedManifest, MANIFEST_FILE } from '../core/dataset/manifest.js';
 import { checkDataset } from '../core/dataset/validate.js';
@@ -26,16 +26,16 @@ const interruption = (): { signal: AbortSignal; end(): void } => {
 };
 
 /** Formats a command line for the operator to copy, with the `--config` of this one. */
-type Follow = (...words: readonly string[]) => string;
+type FormatCommand = (...words: readonly string[]) => string;
 
 /** Opens the dataset that is to be published. */
-const openSource = async (directory: string, follow: Follow): Promise<OpenedDirectory> => {
+const openSource = async (directory: string, command: FormatCommand): Promise<OpenedDirectory> => {
   try {
     return await openDirectory(directory);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     const hints = [
-      `"${follow('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" makes a dataset`,
+      `"${command('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" makes a dataset`,
       'a dataset of your own is described in docs/dataset-format.md',
     ];
     throw new OperatorError(error.message, hints, { cause: error });
@@ -69,6 +69,18 @@ const compare = async (
   }
 };
 
+/** Undefined where nothing can be served. */
+const servedVersion = (adapter: StorageAdapter): string | undefined => {
+  try {
+    const snapshot = adapter.snapshot();
+    snapshot.release();
+    return snapshot.version;
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+};
+
 /** The directory of the embedded sample belongs to the package: other datasets are published elsewhere. */
 const refuseSample = ({ directory }: OpenedStorage): void => {
   if (directory === undefined) return;
@@ -94,16 +106,15 @@ const explainConflict = async (
   error: StorageError,
   { adapter, collections }: OpenedStorage,
   { dataset, manifest, path }: OpenedDirectory,
-  follow: Follow,
+  command: FormatCommand,
 ): Promise<Error> => {
   const { version } = manifest;
   const list = (await adapter.versions?.list()) ?? [];
   const current = list.find((each) => each.current)?.version;
   const listed = list.find((each) => each.version === version);
   const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
-  const isServed = (await compare(dataset, version, new Map(), () => adapter.snapshot())) !== undefined;
   // The store does not know this version: the conflict is with another publisher at work.
-  if (!listed && !published && !isServed) return error;
+  if (!listed && !published && servedVersion(adapter) !== version) return error;
   if (listed && !listed.current) {
     const compared = await compare(
       dataset,
@@ -114,7 +125,7 @@ const explainConflict = async (
     if (compared && compared.differs === undefined) {
       return new OperatorError(
         `Version ${version} has been published before, and ${current} is current.`,
-        [`"${follow('snapshots', 'activate', version)}" makes it current again`],
+        [`"${command('snapshots', 'activate', version)}" makes it current again`],
         { cause: error },
       );
     }
@@ -123,7 +134,7 @@ const explainConflict = async (
     `Version ${version} was published before with other rows: nothing has changed.`,
     [
       error.message,
-      `a version names its rows: give these another "version" in ${join(path, MANIFEST_FILE)}, then "${follow('publish', path)}"`,
+      `a version names its rows: give these another "version" in ${join(path, MANIFEST_FILE)}, then "${command('publish', path)}"`,
     ],
     { cause: error },
   );
@@ -133,16 +144,16 @@ const explain = async (
   error: unknown,
   storage: OpenedStorage,
   source: OpenedDirectory,
-  follow: Follow,
+  command: FormatCommand,
 ): Promise<unknown> => {
-  if (isCodeOf(error, 'conflict')) return explainConflict(error, storage, source, follow);
+  if (isCodeOf(error, 'conflict')) return explainConflict(error, storage, source, command);
   if (!isCodeOf(error, 'unavailable')) return error;
-  return new OperatorError(error.message, [`"${follow('doctor')}" checks the storage`], { cause: error });
+  return new OperatorError(error.message, [`"${command('doctor')}" checks the storage`], { cause: error });
 };
 
 const publish = async (directory: string, options: CommonOptions): Promise<void> => {
-  const follow: Follow = (...words) => commandLine(options.config, ...words);
-  const source = await openSource(directory, follow);
+  const command: FormatCommand = (...words) => commandLine(options.config, ...words);
+  const source = await openSource(directory, command);
   const { dataset, manifest } = source;
   const { version } = manifest;
   let repaired: string | undefined;
@@ -160,7 +171,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       if (faults.total > 0) {
         throw new OperatorError(`${directory} is not published, since it is not valid:`, [
           ...faults.lines(),
-          `"${follow('validate', directory)}" checks it again`,
+          `"${command('validate', directory)}" checks it again`,
         ]);
       }
       const { adapter, collections } = storage;
@@ -177,7 +188,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
           progress.update(`publishing ${collection}`, written, dataset.fileOf(collection)?.rows);
         },
       }).catch(async (error: unknown) => {
-        throw await explain(error, storage, source, follow);
+        throw await explain(error, storage, source, command);
       });
     } finally {
       progress.finish();

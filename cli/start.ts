@@ -113,7 +113,7 @@ const serve = async ({ path, loaded, logger, keyPrefix }: Serving): Promise<void
   }
 };
 
-/** With the faults in the sentence itself: in the log for people a field would come on lines of its own. */
+/** The heading and all faults as one sentence: the log for people would write a field on lines of its own. */
 const inOneLine = ({ heading, faults }: OperatorError): string => [heading, faults.join('; ')].join(' ').trim();
 
 /** The log has begun: a failure is its last line. */

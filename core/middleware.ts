@@ -16,6 +16,7 @@ import type { Caller, RequestState, ServiceContext, ServiceMiddleware } from './
 import type { RouteTable } from './http/route-table.js';
 import { addLines, type PreparedBody, wasChanged } from './http/service-koa.js';
 import type { Authenticator } from './keys/authenticator.js';
+import { familyOf } from './keys/key.js';
 
 export interface ObserveDependencies {
   readonly observers: readonly ((ctx: ServiceContext) => void)[];
@@ -192,7 +193,7 @@ export const identify = ({ keys, addressOf, settings }: IdentifyDependencies): S
     if (!caller) {
       const tier = known.of(key);
       const limit = key.limit_per_minute ?? tier?.limit ?? known.limit;
-      caller = { subject: `key:${key.shares_limit_of ?? key.id}`, limit, tier, key };
+      caller = { subject: `key:${familyOf(key)}`, limit, tier, key };
       callers.set(key, caller);
     }
     return caller;

@@ -1,7 +1,8 @@
 /** Checks that storage responds, and that every row that it would serve is valid. */
 import { existsSync } from 'node:fs';
-import { join, resolve as resolvePath } from 'node:path';
+import { join } from 'node:path';
 import { resolve } from '../../app/container.js';
+import { pathResolver } from '../../app/load-modules.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import { checkDataset } from '../../core/dataset/validate.js';
@@ -21,7 +22,7 @@ export interface StorageFinding {
 /** The directory of the options, where the adapter has one. */
 const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | undefined => {
   const { path } = config.adapter.options;
-  return typeof path === 'string' ? resolvePath(folder, path) : undefined;
+  return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
 };
 
 /**

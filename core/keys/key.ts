@@ -79,9 +79,13 @@ export const createKey = (
 export const isKey = (text: string): boolean =>
   SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
+/** What keys have in common that share a limit and a usage by rotation: the id of the first of them. */
+export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
+  shares_limit_of ?? id;
+
 /**
- * Whether a key has neither been revoked nor expired. @param now milliseconds since 1970; an `expires_at` that is not a
- * date counts as past
+ * Whether a key has neither been revoked nor expired. An `expires_at` that is not a date counts as past.
+ * @param now milliseconds since 1970
  */
 export const isInForce = (
   { revoked_at, expires_at }: Pick<KeyRecord, 'revoked_at' | 'expires_at'>,

@@ -11,7 +11,7 @@ import { createKey, hashKey, isKey } from '../../core/keys/key.js';
 import { RedisLimiter } from '../../core/limiter/redis-limiter.js';
 import { connectRedis, type RedisConnection } from '../../core/redis/connection.js';
 import { keptLogger } from '../support/kept-logger.js';
-import { runCommand } from '../support/run-command.js';
+import { expecting, runCommand } from '../support/run-command.js';
 import { redisForTests, uniqueName } from '../support/services.js';
 
 describe('metro-forecast keys', () => {
@@ -38,17 +38,7 @@ describe('metro-forecast keys', () => {
   after(() => rm(folder, { recursive: true }));
 
   const keys = (...args: string[]) => runCommand(register, ['keys', ...args, '--config', config], env);
-  const done = async (...args: string[]) => {
-    const run = await keys(...args);
-    expect(run.error).to.equal(undefined);
-    return run;
-  };
-  const refused = async (...args: string[]): Promise<string> => {
-    const { error, stdout } = await keys(...args);
-    expect(error).to.be.instanceOf(OperatorError);
-    expect(stdout).to.equal('');
-    return (error as OperatorError).message;
-  };
+  const { done, refused } = expecting(keys);
   const create = async (...args: string[]) => JSON.parse((await done('create', '--json', ...args)).stdout);
 
   it('create --name shows the key alone on standard output, and keeps its hash beside the configuration', async () => {

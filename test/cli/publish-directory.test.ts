@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { register as registerPublish } from '../../cli/publish.js';
 import { register as registerSnapshots } from '../../cli/snapshots.js';
-import { OperatorError } from '../../core/errors.js';
 import { importInto } from '../../metro/import/import.js';
-import { type CommandRun, runCommand } from '../support/run-command.js';
+import { type CommandRun, expecting, runCommand } from '../support/run-command.js';
 import { skip } from '../support/skip.js';
 
 describe('metro-forecast publish into a directory', () => {
@@ -41,18 +40,7 @@ describe('metro-forecast publish into a directory', () => {
 
   const run = (...args: string[]): Promise<CommandRun> =>
     runCommand(args[0] === 'publish' ? registerPublish : registerSnapshots, ['--config', config, ...args]);
-  const done = async (...args: string[]): Promise<CommandRun> => {
-    const result = await run(...args);
-    if (result.error) throw result.error;
-    return result;
-  };
-  const json = async (...args: string[]) => JSON.parse((await done(...args, '--json')).stdout);
-  const refused = async (...args: string[]): Promise<string> => {
-    const { error, stdout } = await run(...args);
-    expect(error).to.be.instanceOf(OperatorError);
-    expect(stdout).to.equal('');
-    return (error as Error).message;
-  };
+  const { done, json, refused } = expecting(run);
   const manifestOf = async (directory: string) => JSON.parse(await readFile(join(directory, 'manifest.json'), 'utf8'));
 
   /** The same rows, or others, under another version. */

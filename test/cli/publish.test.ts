@@ -6,10 +6,10 @@ import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { register as registerPublish } from '../../cli/publish.js';
 import { register as registerSnapshots } from '../../cli/snapshots.js';
-import { OperatorError, StorageError } from '../../core/errors.js';
+import { type OperatorError, StorageError } from '../../core/errors.js';
 import { packageRoot } from '../../core/files/package.js';
 import { importInto } from '../../metro/import/import.js';
-import { type CommandRun, runCommand } from '../support/run-command.js';
+import { type CommandRun, expecting, runCommand } from '../support/run-command.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 
 describe('metro-forecast publish and snapshots', () => {
@@ -43,18 +43,7 @@ describe('metro-forecast publish and snapshots', () => {
     const register = args[0] === 'publish' ? registerPublish : registerSnapshots;
     return runCommand(register, ['--config', config, ...args], { MONGODB_URI: uri });
   };
-  const done = async (...args: string[]): Promise<CommandRun> => {
-    const result = await run(...args);
-    if (result.error) throw result.error;
-    return result;
-  };
-  const json = async (...args: string[]) => JSON.parse((await done(...args, '--json')).stdout);
-  const refused = async (...args: string[]): Promise<string> => {
-    const { error, stdout } = await run(...args);
-    expect(error).to.be.instanceOf(OperatorError);
-    expect(stdout).to.equal('');
-    return (error as Error).message;
-  };
+  const { done, json, refused } = expecting(run);
 
   /** The same rows as another version. */
   const another = async (version: string, created: string): Promise<string> => {

@@ -1,5 +1,7 @@
 /** Runs one command of the command line inside the test's process. */
+import { expect } from 'chai';
 import { Command } from 'commander';
+import { OperatorError } from '../../core/errors.js';
 
 export interface CommandRun {
   readonly stdout: string;
@@ -53,4 +55,24 @@ export const runCommand = async (
     for (const each of restore) each();
     process.env = saved;
   }
+};
+
+/** Ways to run a command that must succeed, and one that must be refused. @param run the command, with these arguments */
+export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {
+  const done = async (...args: string[]): Promise<CommandRun> => {
+    const result = await run(...args);
+    if (result.error) throw result.error;
+    return result;
+  };
+  return {
+    done,
+    json: async (...args: string[]) => JSON.parse((await done(...args, '--json')).stdout),
+    /** @returns what the operator is told */
+    refused: async (...args: string[]): Promise<string> => {
+      const { error, stdout } = await run(...args);
+      expect(error).to.be.instanceOf(OperatorError);
+      expect(stdout).to.equal('');
+      return (error as Error).message;
+    },
+  };
 };
