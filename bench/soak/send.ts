@@ -27,7 +27,7 @@ export const send = (
     asked.end(body);
   });
 
-/** Sends bytes and reads nothing of the response, or all of it, for a while. */
+/** Sends bytes, and reads all that comes back or nothing of it, until the server closes or `ms` have passed. */
 export const sendRaw = (port: number, bytes: string, { reads = true, ms = 1000 } = {}): Promise<void> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
@@ -38,7 +38,7 @@ export const sendRaw = (port: number, bytes: string, { reads = true, ms = 1000 }
     setTimeout(() => socket.destroy(), ms);
   });
 
-/** Calls it at a steady rate, whether it has ended before or not. */
+/** Calls `task` at a steady rate, without waiting for the calls before; resolves when all have ended. */
 export const repeat = async (perSecond: number, ms: number, task: () => Promise<unknown>): Promise<void> => {
   const since = performance.now();
   const running: Promise<unknown>[] = [];
