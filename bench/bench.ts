@@ -1,6 +1,7 @@
 /** What the parts of a run share: its settings, its keys, its data and its Redis. */
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createKey } from '../core/keys/key.js';
 import { metroService } from '../metro/service.js';
@@ -15,8 +16,6 @@ export const HUGE_LIMIT = 100_000_000;
 export const USUAL_LIMIT = 600;
 /** At 600 a minute each, for 50,000 requests/s. */
 const USUAL_KEYS = 5000;
-/** As of nice(1). */
-const PRECEDENCE = -15;
 
 export interface Bench {
   readonly settings: Settings;
@@ -37,13 +36,14 @@ export interface Bench {
 }
 
 /**
- * Binds a Redis or MongoDB to the core that has the load, and lets it go first there: a load generator that never
- * sleeps would otherwise keep it waiting, and those waits would count as the server's. Only root may give precedence.
+ * Binds a Redis or MongoDB to the core that has the load, and gives it real-time priority there, as if it had a core of
+ * its own: a load generator that never sleeps would otherwise keep it waiting for whole time slices, and those waits
+ * would count as the server's. Only root may give the priority.
  */
 export const toLoadCore = (pid: number): void => {
   bindToCore(LOAD_CORE, pid);
   try {
-    setPriority(pid, PRECEDENCE);
+    execFileSync('chrt', ['--all-tasks', '--fifo', '--pid', '1', String(pid)], { stdio: 'ignore' });
   } catch {
     process.stderr.write(
       'Without root, Redis and MongoDB wait for the load generator: high percentiles are too high.\n',

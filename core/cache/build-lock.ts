@@ -1,10 +1,10 @@
 /** An entry of the shared cache with the lock on building it, both in one hash in Redis and on its clock. */
 import { randomBytes } from 'node:crypto';
-import { type RedisConnection, RedisScript } from '../redis/connection.js';
+import { type RedisConnection, RedisScript, readScript } from '../redis/connection.js';
 import { withTimeout } from '../scheduling/with-timeout.js';
 
-const claimScript = new RedisScript('core/cache/claim.lua');
-const storeScript = new RedisScript('core/cache/store.lua');
+const claimScript = new RedisScript(readScript('core/cache/claim.lua'));
+const storeScript = new RedisScript(readScript('core/cache/store.lua'));
 
 /** A builder that has not renewed its lock for this long counts as dead or failed. */
 export const LOCK_MS = 2000;
@@ -31,9 +31,9 @@ export class BuildLock {
   /** Reads the entry; takes the lock if it is due and free, and renews one that is held. */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
-    const reply = claimScript.run<[number, string | null, number]>(this.redis.client, [this.key], args);
+    const reply = claimScript.run<[number, Buffer | null, number]>(this.redis.client, [this.key], args);
     const [mine, value, ageMs] = await withTimeout(reply, this.redis.timeoutMs);
-    return { mine: mine === 1, found: value === null ? undefined : { value, ageMs } };
+    return { mine: mine === 1, found: value === null ? undefined : { value: value.toString(), ageMs } };
   }
 
   /** Writes the entry and ends the lock. Does nothing when the lock was lost. */

@@ -1,15 +1,41 @@
 /** The script that decides requests in Redis, with the names of its arguments; it runs on Redis 5.0 or later. */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
-import { type RedisClient, RedisScript } from '../redis/connection.js';
+import { type RedisClient, RedisScript, readScript } from '../redis/connection.js';
 import { DAY_MS, KEPT_DAYS, type Used, type UsedDay, usageOf } from './usage.js';
-
-const script = new RedisScript('core/limiter/decide.lua');
-
-/** Up to this limit each request keeps its own time, above it that of its bucket: so no window has many entries. */
-export const EXACT_UP_TO = 60;
 
 /** How many buckets a window has: a slot comes back late by one of them at most. */
 export const BUCKETS = 60;
+
+export interface ScriptOptions {
+  readonly windowMs: number;
+  /** How many addresses a shard remembers at least; at most twice as many, and those of one call. */
+  readonly mostAddresses: number;
+  /** Whether usage is counted, which is kept for longer than windows are. */
+  readonly countsUsage: boolean;
+}
+
+const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
+
+/** The script of limiters with these options, which it has as constants: a call sends only what changes. */
+export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): RedisScript => {
+  const window = windowMs * 1000;
+  const bucket = bucketLength(windowMs);
+  const constants = {
+    WINDOW: window,
+    BUCKET_LENGTH: bucket,
+    KEPT: countsUsage ? KEPT_DAYS * DAY_MS * 1000 : window + bucket,
+    // An address has two fields where usage is counted.
+    MOST_ADDRESSES: countsUsage ? 2 * mostAddresses : mostAddresses,
+    COUNTS_USAGE: countsUsage,
+  };
+  return new RedisScript(
+    [
+      `local ${Object.keys(constants).join(', ')} = ${Object.values(constants).join(', ')}`,
+      ...(countsUsage ? [readScript('core/limiter/usage.lua')] : []),
+      readScript('core/limiter/decide.lua'),
+    ].join('\n'),
+  );
+};
 
 /** Slots that were counted ahead and not used. */
 export interface Unused {
@@ -87,10 +113,9 @@ export interface Target {
   /** An integer below 2^32, unlike that of any other replica, and unlike this one's before its last start. */
   readonly replica: number;
   readonly windowMs: number;
-  /** How many addresses the shard remembers at least; at most twice as many, and those of one call. */
-  readonly mostAddresses: number;
-  /** Whether usage is counted, which is kept for longer than windows are. */
   readonly countsUsage: boolean;
+  /** Made with the same `windowMs` and `countsUsage`. */
+  readonly script: RedisScript;
 }
 
 /** The keys of a shard: keys of callers, and the two generations of addresses. */
@@ -98,43 +123,56 @@ export const shardParts = (key: string): readonly string[] => [key, `${key}:addr
 
 const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 
-/** What a replica tells begins with `=`, also if that is nothing; what it gives back with `-`; what it tells of usage with `#`. */
-const newsOf = ({ told, unused, usage }: Ask): string => {
-  const ofUsage = usage ? `#${usageText(usage)}` : '';
-  if (told) return `=${told.map(({ ageMs, count }) => `${micros(ageMs)}:${count}`).join(' ')}${ofUsage}`;
-  return `${unused ? `-${unused.map(({ end, count }) => `${end}:${count}`).join(' ')}` : ''}${ofUsage}`;
+/** A reply begins with whether the call was applied and a time or the number of a call, 8 bytes in all; numbers have 6. */
+const TIME_BYTES = 8;
+const NUMBER_BYTES = 6;
+
+const pairs = (list: readonly (readonly [number, number])[]): string => list.map((pair) => pair.join(':')).join(' ');
+
+/** What a replica tells begins with `=`, also if that is nothing; what it gives back with `-`. */
+const newsOf = ({ told, unused }: Ask): string => {
+  if (told) return `=${pairs(told.map(({ ageMs, count }) => [micros(ageMs), count]))}`;
+  return unused ? `-${pairs(unused.map(({ end, count }) => [end, count]))}` : '';
 };
 
-const usageText = ({ stream, quotas: { perDay, perMonth }, days }: UsageNews): string => {
+const usageNewsOf = ({ usage }: Ask): string => {
+  if (!usage) return '';
+  const { stream, quotas, days } = usage;
   const told = days.map(({ day, requests, refused }) => ` ${day}:${requests ?? ''}:${refused}`);
-  return `${stream}:${perDay ?? ''}:${perMonth ?? ''}${told.join('')}`;
+  return `${stream}:${quotas.perDay ?? ''}:${quotas.perMonth ?? ''}${told.join('')}`;
 };
 
 /** One call, and one grant for each ask in their order. */
 export const decide = async (
-  { redis, key, replica, windowMs, mostAddresses, countsUsage }: Target,
+  { redis, key, replica, windowMs, countsUsage, script }: Target,
   { number, previous, asks }: Call,
 ): Promise<Reply> => {
-  const window = windowMs * 1000;
-  const bucket = Math.ceil(window / BUCKETS);
-  // An address has two fields where usage is counted.
-  const most = countsUsage ? 2 * mostAddresses : mostAddresses;
-  const kept = countsUsage ? KEPT_DAYS * DAY_MS * 1000 : window + bucket;
-  const args: (string | number)[] = [replica, number, previous, window, bucket, EXACT_UP_TO, most, kept];
-  for (const ask of asks) args.push(ask.subject, ask.limit, ask.asked, newsOf(ask));
+  const args: (string | number)[] = [replica, number, previous];
+  let hasAddresses = false;
+  for (const ask of asks) {
+    args.push(ask.subject, ask.limit, ask.asked, newsOf(ask));
+    if (countsUsage) args.push(usageNewsOf(ask));
+    hasAddresses ||= ask.subject.startsWith('ip:');
+  }
   // While a slot of a cluster moves, calls of several keys are refused there: those for addresses alone have several.
-  const keys = asks.some(({ subject }) => subject.startsWith('ip:')) ? shardParts(key) : [key];
-  const [applied, second, ...rest] = await script.run<number[]>(redis, keys, args);
-  if (applied === 0) return { applied: false, last: second as number };
-  const now = second as number;
-  const bucketEnd = Math.ceil(now / bucket) * bucket;
-  let at = 0;
-  const next = () => rest[at++] as number;
+  const keys = hasAddresses ? shardParts(key) : [key];
+  const reply = await script.run<Buffer>(redis, keys, args);
+  const applied = reply[0] === 1;
+  // 7 bytes, of which `readUIntBE` takes 6 at most.
+  const time = reply.readUInt8(1) * 2 ** 48 + reply.readUIntBE(2, 6);
+  if (!applied) return { applied, last: time };
+  let at = TIME_BYTES;
+  const next = (): number => {
+    at += NUMBER_BYTES;
+    return reply.readUIntBE(at - NUMBER_BYTES, NUMBER_BYTES);
+  };
   const grants = asks.map(({ usage }): Grant => {
     const grant = { admitted: next(), remaining: next(), resetMs: next() / 1000 };
     return usage ? { ...grant, used: { day: next(), month: next() } } : grant;
   });
-  return { applied: true, grants, bucketEnd, bucketMs: (bucketEnd - now) / 1000 };
+  const bucket = bucketLength(windowMs);
+  const bucketEnd = Math.ceil(time / bucket) * bucket;
+  return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
 };
 
 /** The UTC day that a bucket is in, by its end. The moment at which a bucket ends belongs to it. */
@@ -144,7 +182,7 @@ const USAGE_HEAD = 11;
 const DAY_LENGTH = 14;
 const PART_LENGTH = 18;
 
-/** The days of a usage as `decide.lua` packs it. */
+/** The days of a usage as `usage.lua` packs it. */
 export const unpackDays = (packed: Buffer): UsedDay[] => {
   const end = packed.length - packed.readUInt32BE(7) * PART_LENGTH;
   const days: UsedDay[] = [];

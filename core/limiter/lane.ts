@@ -1,14 +1,12 @@
 /** A replica's way to one shard in Redis: it gathers requests, asks for them together, and settles them. */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import { withTimeout } from '../scheduling/with-timeout.js';
 import {
   type Applied,
   BUCKETS,
   type Call,
   dayOfBucket,
   decide,
-  EXACT_UP_TO,
   type Grant,
   type Reply,
   type Target,
@@ -46,6 +44,13 @@ interface Batch extends Asking {
   readonly waiting: readonly Settle[];
 }
 
+/** A call whose reply has not come. */
+interface Pending {
+  readonly batches: readonly Batch[];
+  readonly call: Call;
+  readonly sent: number;
+}
+
 export interface LaneOptions {
   readonly target: Target;
   readonly timeoutMs: number;
@@ -68,6 +73,9 @@ const AHEAD_BUCKETS = 1 / 2;
 /** At most this part of what is left is taken ahead: so much may be missing to other replicas for a bucket. */
 const AHEAD_SHARE = 1 / 64;
 
+/** Whether a replica may have slots of this limit ahead, which come back when their bucket is over. */
+const mayTakeAhead = (limit: number): boolean => limit * AHEAD_SHARE >= 1;
+
 export class Lane {
   readonly #options: LaneOptions;
   readonly #windowMs: number;
@@ -77,6 +85,9 @@ export class Lane {
   /** Subjects with requests that wait, or with something to tell. */
   #queue: Subject[] = [];
   #isScheduled = false;
+  /** In the order in which they were sent. */
+  readonly #pending = new Set<Pending>();
+  #timeout: NodeJS.Timeout | undefined;
   /** How far Redis's clock, in milliseconds since 1970, is ahead of the monotonic one here. */
   #redisAhead: number | undefined;
   /** Subjects that may have slots ahead or refusals to tell, and the timer by which these are given back and told. */
@@ -97,7 +108,7 @@ export class Lane {
 
   /** Makes a call without requests if none was made for `idleMs`: its reply tells whether Redis has lost data. */
   pollForLoss(now: number, idleMs: number): void {
-    if (!this.isBusy && this.shard.mayLose(now, idleMs)) void this.#call([]);
+    if (!this.isBusy && this.shard.mayLose(now, idleMs)) this.#call([]);
   }
 
   get isBusy(): boolean {
@@ -197,7 +208,7 @@ export class Lane {
     while (this.#queue.length > 0 && this.shard.isReady && this.shard.inFlight < CALLS_IN_FLIGHT) {
       const batches = this.#queue.splice(0, ASKED_AT_ONCE).map(this.#takeWaiting).filter(this.#isNeeded);
       if (this.#options.isAway()) this.#settleAlone(batches);
-      else if (batches.length > 0) void this.#call(batches);
+      else if (batches.length > 0) this.#call(batches);
     }
   }
 
@@ -206,13 +217,11 @@ export class Lane {
     const now = this.#clock.monotonic();
     const used = subject.used + waiting.length;
     if (now - subject.sentAt > 2 * this.#bucketMs) subject.steadySince = now;
-    // A burst that may be over needs no slots ahead, since one call asks for all of it, and other replicas would miss
-    // them. Under an exact limit there is no bucket until whose end a slot could be used.
+    // A burst that may be over needs no slots ahead, since one call asks for all of it, and other replicas would miss them.
     const isSteady = waiting.length === 1 || (waiting.length > 1 && now - subject.steadySince >= this.#bucketMs);
-    const mayTakeAhead = isSteady && limit > EXACT_UP_TO;
     const meanGapMs = (now - subject.sentAt) / used;
     const expected = (this.#bucketMs * AHEAD_BUCKETS) / meanGapMs;
-    const ahead = mayTakeAhead ? Math.floor(Math.min(expected, subject.remaining * AHEAD_SHARE)) : 0;
+    const ahead = isSteady ? Math.floor(Math.min(expected, subject.remaining * AHEAD_SHARE)) : 0;
     subject.waiting = [];
     subject.isQueued = false;
     subject.sentAt = now;
@@ -223,29 +232,51 @@ export class Lane {
   /** What waited may have got slots meanwhile. */
   readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || this.shard.hasNews(account);
 
-  async #call(batches: readonly Batch[]): Promise<void> {
+  #call(batches: readonly Batch[]): void {
     const sent = this.#clock.monotonic();
-    const call = this.shard.next(batches, sent);
-    const reply = await this.#ask(call);
-    if (reply instanceof Error) {
-      this.shard.lose(batches);
-      if (batches.length > 0) this.#options.onFailure(this, reply);
+    const pending = { batches, call: this.shard.next(batches, sent), sent };
+    this.#pending.add(pending);
+    this.#timeout ??= setTimeout(this.#giveUpLate, this.#options.timeoutMs);
+    decide(this.#options.target, pending.call).then(
+      (reply) => this.#receive(pending, reply),
+      (error: unknown) => this.#fail(pending, error),
+    );
+  }
+
+  #receive(pending: Pending, reply: Reply): void {
+    if (!this.#pending.delete(pending)) return;
+    const { batches, call, sent } = pending;
+    this.shard.receive(call, reply);
+    if (reply.applied) this.#settle(batches, reply, sent);
+    else {
+      this.#options.onLoss();
       this.#settleAlone(batches);
-    } else {
-      this.shard.receive(call, reply);
-      if (reply.applied) this.#settle(batches, reply, sent);
-      else {
-        this.#options.onLoss();
-        this.#settleAlone(batches);
-      }
     }
     this.#sendCalls();
   }
 
-  #ask(call: Call): Promise<Reply | Error> {
-    const { target, timeoutMs } = this.#options;
-    return withTimeout(decide(target, call), timeoutMs).catch((error: unknown) => error as Error);
+  #fail(pending: Pending, error: unknown): void {
+    if (!this.#pending.delete(pending)) return;
+    const { batches } = pending;
+    this.shard.lose(batches);
+    if (batches.length > 0) this.#options.onFailure(this, error);
+    this.#settleAlone(batches);
+    this.#sendCalls();
   }
+
+  /** One timer for all calls in flight, since one for each would cost as much as the call's own work. */
+  readonly #giveUpLate = (): void => {
+    const { timeoutMs } = this.#options;
+    const now = this.#clock.monotonic();
+    const late = [...this.#pending].filter(({ sent }) => now - sent >= timeoutMs);
+    // After a busy turn, timers run before I/O that has arrived meanwhile: replies are read first.
+    setImmediate(() => {
+      for (const pending of late) this.#fail(pending, new Error(`There was no response within ${timeoutMs} ms.`));
+      const [oldest] = this.#pending;
+      const left = oldest && timeoutMs - (this.#clock.monotonic() - oldest.sent);
+      this.#timeout = left === undefined ? undefined : setTimeout(this.#giveUpLate, Math.max(0, left));
+    });
+  };
 
   #settle(batches: readonly Batch[], { grants, bucketEnd, bucketMs }: Applied, sent: number): void {
     const now = this.#clock.monotonic();
@@ -278,11 +309,10 @@ export class Lane {
       subject.remaining = Math.min(remaining, left);
       // When Redis read its clock is only known to lie within the call: refusals are counted from before it, so that
       // none is refused here that Redis would admit, and the time to wait from after it, so that who waits is admitted.
-      // Slots that other replicas have ahead may come back when their bucket is over.
       subject.dueBy = now + resetMs;
       if (subject.remaining + slots > 0) this.#serveWaiting(subject, now);
       else if (left === 0) subject.refusedUntil = sent + bucketMs;
-      else subject.refusedUntil = sent + (limit > EXACT_UP_TO ? Math.min(resetMs, bucketMs) : resetMs);
+      else subject.refusedUntil = sent + (mayTakeAhead(limit) ? Math.min(resetMs, bucketMs) : resetMs);
     }
   }
 

@@ -7,7 +7,7 @@ import { LimiterUnavailable } from '../errors.js';
 import { Breaker } from '../redis/breaker.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { withTimeout } from '../scheduling/with-timeout.js';
-import { readUsage } from './decide-script.js';
+import { decideScript, readUsage } from './decide-script.js';
 import { Callers, MOST_ADDRESSES } from './in-memory.js';
 import { Lane, type Subject } from './lane.js';
 import type { OwnUsage } from './own-usage.js';
@@ -63,8 +63,7 @@ const AWAY: Record<AwayPolicy, string> = {
 
 /**
  * In no window does more than the limit pass: Redis counts each request before it passes, and drops it only when its
- * bucket has left the window (`decide.lua`). Up to a limit of `EXACT_UP_TO` a slot comes back at once, above it at most
- * one bucket late: a second of sixty.
+ * bucket has left the window (`decide.lua`), so that a slot comes back at most one bucket late: a second of sixty.
  *
  * What comes in one turn of the event loop is asked for by one call, whoever the callers are; who is asked for often
  * gets slots ahead (`lane.ts`). A caller over its limit is refused here until its next slot is due. Nothing depends on
@@ -105,11 +104,11 @@ export class RedisLimiter implements Limiter {
     this.#startedAt = clock.monotonic();
     const replica = randomNumber();
     const keys = shardKeys(redis.keyPrefix, redis.client.isCluster);
-    const mostAddresses = Math.ceil(MOST_ADDRESSES / keys.length);
+    const script = decideScript({ windowMs, countsUsage, mostAddresses: Math.ceil(MOST_ADDRESSES / keys.length) });
     this.#lanes = keys.map(
       (key) =>
         new Lane({
-          target: { redis: redis.client, key, replica, windowMs, mostAddresses, countsUsage },
+          target: { redis: redis.client, key, replica, windowMs, countsUsage, script },
           timeoutMs: redis.timeoutMs,
           clock,
           isAway: () => this.#breaker.open,

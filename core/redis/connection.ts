@@ -140,26 +140,26 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
   };
 };
 
-/** A Lua script of the package: sent by its digest, and whole where the server does not know it. */
+/** The text of a Lua file. @param file relative to the package's root */
+export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
+
+/** A Lua script: sent by its digest, and whole where the server does not know it. */
 export class RedisScript {
-  readonly #source: string;
   readonly #digest: string;
 
-  /** @param file relative to the package's root */
-  constructor(file: string) {
-    this.#source = readFileSync(join(packageRoot, file), 'utf8');
-    this.#digest = createHash('sha1').update(this.#source).digest('hex');
+  constructor(readonly source: string) {
+    this.#digest = createHash('sha1').update(source).digest('hex');
   }
 
   /**
-   * Runs the script over keys of one slot. A server that has forgotten the script has not run it, so sending it again is safe.
+   * Runs the script over keys of one slot. A server that has forgotten the script has not run it, so sending it again is
+   * safe. Strings of the reply are buffers.
    */
-  async run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
-    try {
-      return (await redis.evalsha(this.#digest, keys.length, ...keys, ...args)) as Reply;
-    } catch (error) {
+  run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    const rest = [keys.length, ...keys, ...args];
+    return (redis.callBuffer('evalsha', this.#digest, ...rest) as Promise<Reply>).catch((error: unknown) => {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return (await redis.eval(this.#source, keys.length, ...keys, ...args)) as Reply;
-    }
+      return redis.callBuffer('eval', this.source, ...rest) as Promise<Reply>;
+    });
   }
 }

@@ -1,10 +1,9 @@
-/** `core/limiter/decide.lua` in TypeScript, for tests that need a Redis whose clock, memory and network are theirs. */
+/** `core/limiter/decide.lua` and `usage.lua` in TypeScript, for tests that need a Redis whose clock, memory and network are theirs. */
 import {
   type Applied,
   type Ask,
   BUCKETS,
   type Call,
-  EXACT_UP_TO,
   type Reply,
   type Unused,
   type UsageNews,
@@ -33,7 +32,6 @@ const partOf = (parts: ReadonlyMap<string, Counted>, day: number, stream: number
 
 export interface ModelOptions {
   readonly windowMs: number;
-  readonly exactUpTo?: number;
   readonly fault?: RedisFault | undefined;
 }
 
@@ -41,7 +39,6 @@ export interface ModelOptions {
 export class ModelRedis {
   readonly window: number;
   readonly bucket: number;
-  readonly exactUpTo: number;
 
   constructor(
     readonly options: ModelOptions,
@@ -54,7 +51,6 @@ export class ModelRedis {
   ) {
     this.window = options.windowMs * 1000;
     this.bucket = Math.ceil(this.window / BUCKETS);
-    this.exactUpTo = options.exactUpTo ?? EXACT_UP_TO;
   }
 
   clone(): ModelRedis {
@@ -93,14 +89,13 @@ export class ModelRedis {
   ): Applied['grants'][number] {
     const { fault } = this.options;
     const endOf = (moment: number): number => {
-      if (limit <= this.exactUpTo) return moment;
       const isEarly = fault === 'drops a bucket when its beginning has left the window';
       return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
     };
     let buckets = this.counted(subject, now);
     const isSetBack = (buckets.at(-1)?.end ?? 0) > now + this.bucket;
     if (isSetBack || told) {
-      const latest = limit > EXACT_UP_TO ? endOf(now) + this.bucket : now;
+      const latest = endOf(now) + this.bucket;
       const others = buckets
         .filter(
           (bucket) => !told || bucket.replica !== replica || fault === 'adds what it is told to what it has counted',

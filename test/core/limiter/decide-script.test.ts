@@ -1,12 +1,10 @@
 /** The script by itself: the same as its model in TypeScript, on any calls in any order. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { packageRoot } from '../../../core/files/package.js';
-import { decide, shardParts, unpackDays } from '../../../core/limiter/decide-script.js';
+import { decide, decideScript, shardParts, unpackDays } from '../../../core/limiter/decide-script.js';
 import { KEPT_DAYS } from '../../../core/limiter/usage.js';
+import { RedisScript } from '../../../core/redis/connection.js';
 import { type Bucket, bucketsOf, fieldOf } from '../../support/limiter-window.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
 import { ModelRedis } from './decide-model.js';
@@ -133,52 +131,48 @@ describe('decide.lua', () => {
     }
   };
 
-  it('any calls of three replicas, late, twice and after losses, on a clock that jumps, are decided as the model decides them', async () => {
-    const source = readFileSync(join(packageRoot, 'core/limiter/decide.lua'), 'utf8');
-    assert.include(source, "redis.call('TIME')");
-    const clock = uniqueName('clock');
-    const script = source.replace("redis.call('TIME')", `redis.call('LRANGE', '${clock}', 0, 1)`);
-    const digest = (await redis.script('LOAD', script)) as string;
-    const client = {
-      evalsha: (_: string, keys: number, ...args: string[]) => redis.evalsha(digest, keys, ...args),
-    } as unknown as Redis;
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-        const key = uniqueName('shard');
-        const model = new ModelRedis({ windowMs: WINDOW_MS });
-        let now = START;
-        /** For how long nobody has asked for a subject, by a clock that is never set back. */
-        const idle = new Map<string, number>();
-        for (const { replica, number, previous, asks, micros } of steps) {
-          now += micros;
-          for (const [subject, time] of idle) idle.set(subject, time + Math.max(0, micros));
-          await redis
-            .multi()
-            .del(clock)
-            .rpush(clock, Math.floor(now / 1e6), now % 1e6)
-            .exec();
-          const last = model.calls.get(replica)?.number ?? 0;
-          const call = {
-            number: Math.max(1, last + number),
-            previous: Math.max(0, last + previous),
-            asks: asks.map(({ told, unused, usage, ...asked }) => ({
-              ...asked,
-              ...(told && { told }),
-              ...(unused && !told && { unused }),
-              ...(usage && { usage }),
-            })),
-          };
-          const reply = await decide(
-            { redis: client, key, replica, windowMs: WINDOW_MS, mostAddresses: 1000, countsUsage: true },
-            call,
-          );
-          assert.deepEqual(reply, model.decide(now, replica, call));
-          if (reply.applied) for (const { subject } of asks) idle.set(subject, 0);
-          await compare(key, model, now, idle);
-        }
-        await redis.del(...shardParts(key), clock);
-      }),
-      { numRuns: 200 },
-    );
-  });
+  for (const countsUsage of [true, false]) {
+    it(`any calls of three replicas, late, twice and after losses, on a clock that jumps, are decided as the model decides them, ${countsUsage ? 'with' : 'without'} usage`, async () => {
+      const options = { windowMs: WINDOW_MS, mostAddresses: 1000, countsUsage };
+      const { source } = decideScript(options);
+      assert.include(source, "redis.call('TIME')");
+      const clock = uniqueName('clock');
+      const script = new RedisScript(source.replace("redis.call('TIME')", `redis.call('LRANGE', '${clock}', 0, 1)`));
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+          const key = uniqueName('shard');
+          const model = new ModelRedis({ windowMs: WINDOW_MS });
+          let now = START;
+          /** For how long nobody has asked for a subject, by a clock that is never set back. */
+          const idle = new Map<string, number>();
+          for (const { replica, number, previous, asks, micros } of steps) {
+            now += micros;
+            for (const [subject, time] of idle) idle.set(subject, time + Math.max(0, micros));
+            await redis
+              .multi()
+              .del(clock)
+              .rpush(clock, Math.floor(now / 1e6), now % 1e6)
+              .exec();
+            const last = model.calls.get(replica)?.number ?? 0;
+            const call = {
+              number: Math.max(1, last + number),
+              previous: Math.max(0, last + previous),
+              asks: asks.map(({ told, unused, usage, ...asked }) => ({
+                ...asked,
+                ...(told && { told }),
+                ...(unused && !told && { unused }),
+                ...(usage && countsUsage && { usage }),
+              })),
+            };
+            const reply = await decide({ redis, key, replica, windowMs: WINDOW_MS, countsUsage, script }, call);
+            assert.deepEqual(reply, model.decide(now, replica, call));
+            if (reply.applied) for (const { subject } of asks) idle.set(subject, 0);
+            await compare(key, model, now, idle);
+          }
+          await redis.del(...shardParts(key), clock);
+        }),
+        { numRuns: 200 },
+      );
+    });
+  }
 });

@@ -59,21 +59,20 @@ const actionsWith = (...more: Action[]): readonly Action[] => [
   ...more,
 ];
 
-/** How the limit is counted, and what a replica asks for at once. */
+/** What a replica asks for at once, and what is counted. */
 export interface World {
-  readonly exactUpTo: number;
   readonly requests: number;
   readonly ahead: number;
   readonly countsUsage: boolean;
   readonly actions: readonly Action[];
 }
 
-const BUCKETED = actionsWith(['half bucket'], ['give back']);
+const WITH_BUCKETS = actionsWith(['half bucket'], ['give back']);
 
 export const WORLDS = {
-  exact: { exactUpTo: LIMIT, requests: 2, ahead: 0, countsUsage: false, actions: actionsWith() },
-  bucketed: { exactUpTo: 0, requests: 1, ahead: 1, countsUsage: false, actions: BUCKETED },
-  used: { exactUpTo: 0, requests: 1, ahead: 1, countsUsage: true, actions: BUCKETED },
+  'two at once': { requests: 2, ahead: 0, countsUsage: false, actions: actionsWith() },
+  'one and a slot ahead': { requests: 1, ahead: 1, countsUsage: false, actions: WITH_BUCKETS },
+  'one and a slot ahead, with usage': { requests: 1, ahead: 1, countsUsage: true, actions: WITH_BUCKETS },
 } as const satisfies Record<string, World>;
 
 interface Passed {
@@ -246,8 +245,7 @@ class History {
   }
 
   #emptyRedis(): ModelRedis {
-    const { exactUpTo } = this.world;
-    return new ModelRedis({ windowMs: WINDOW_MS, exactUpTo, fault: this.fault as RedisFault });
+    return new ModelRedis({ windowMs: WINDOW_MS, fault: this.fault as RedisFault });
   }
 
   #start(replica: number): Replica {
