@@ -27,10 +27,10 @@ export const plugins: Builtins<Plugin> = {
   signals: () => import('../plugins/signals.js'),
   vintages: () => import('../plugins/vintages.js'),
   tables: withOptions(() => import('../plugins/tables/index.js')),
-  'table-pages': () => import('../plugins/table-pages/index.js'),
+  'table-pages': () => import('../plugins/pages/table-pages.js'),
   status: () => import('../plugins/status.js'),
-  docs: () => import('../plugins/docs/index.js'),
-  explore: () => import('../plugins/explore/index.js'),
+  docs: () => import('../plugins/pages/docs.js'),
+  explore: () => import('../plugins/pages/explore.js'),
   mcp: withOptions(() => import('../plugins/mcp/index.js')),
   opentelemetry: withOptions(() => import('../plugins/opentelemetry/index.js')),
 };

@@ -1,5 +1,7 @@
 /** Forecasts: what the model says now, what it said at each past run, and how well that came true. */
+
 import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
+import { packageVersion } from '../core/files/package.js';
 import {
   backtests,
   cbsa,
@@ -25,9 +27,8 @@ import {
 } from '../metro/collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../metro/forecast/breakdown.js';
 import { components } from './forecast-status.js';
-import { guidePage } from './guides/guide-page.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
-import { asset, filesIn } from './pages/page-mount.js';
+import { guidePage } from './pages/page-mount.js';
 import {
   cbsaParameter,
   checkSpan,
@@ -35,7 +36,6 @@ import {
   difference,
   listOf,
   marketNotFound,
-  PLUGIN_VERSION,
   requireMarket,
   type Span,
   spanParameters,
@@ -199,22 +199,14 @@ const groupProperties = {
 };
 const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
 
-/** The text of the documents, with the figures of the served snapshot in place of the figures in the file. */
-const methodology = () =>
-  guidePage({
-    path: '/docs/methodology',
-    summary: 'Methodology',
-    document: 'methodology.md',
-    files: filesIn(asset('methodology', 'assets')),
-  });
-
 export default definePlugin({
   name: 'forecasts',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'The 12-month forecasts: the newest, all past ones, the runs that made them and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
-  mounts: () => [methodology()],
+  // Its figures are those of the served snapshot, in the place of those in the file.
+  mounts: () => [guidePage('/docs/methodology', 'Methodology', 'methodology.md', 'methodology')],
   components,
   routes: () => [
     dataRoute({

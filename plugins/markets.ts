@@ -1,17 +1,18 @@
 /** Markets: every metro with its latest figures, and its house price index. */
+
 import { dataRoute, definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, defineError } from '../core/errors.js';
+import { packageVersion } from '../core/files/package.js';
 import { metroAreas } from '../metro/areas.js';
 import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../metro/collections.js';
 import { metroService } from '../metro/service.js';
-import { guidePage } from './guides/guide-page.js';
 import { checkFields, fieldsOf, fieldsParameter, listParameters } from './list-parameters.js';
+import { guidePage } from './pages/page-mount.js';
 import {
   cbsaParameter,
   checkSpan,
   listOf,
   marketNotFound,
-  PLUGIN_VERSION,
   periodRange,
   requireMarket,
   spanParameters,
@@ -97,15 +98,15 @@ const INDEX_ALONE = ['period_start', 'value'];
 
 export default definePlugin({
   name: 'markets',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description:
     'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
   collections: [markets, hpi],
   service: metroService,
   mounts: () => [
-    guidePage({ path: '/docs/calling', summary: 'Calling the API', document: 'calling.md' }),
-    guidePage({ path: '/docs/vintages', summary: 'Vintages', document: 'vintages.md' }),
-    guidePage({ path: '/docs/csv', summary: 'CSV', document: 'csv.md' }),
+    guidePage('/docs/calling', 'Calling the API', 'calling.md'),
+    guidePage('/docs/vintages', 'Vintages', 'vintages.md'),
+    guidePage('/docs/csv', 'CSV', 'csv.md'),
   ],
   routes: () => [
     dataRoute({

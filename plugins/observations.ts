@@ -1,7 +1,9 @@
 /** Observations: raw macro series and the metros' index, and the catalogue of both. */
+
 import type { FromSchema } from '../core/contracts/json-schema.js';
 import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
 import { ApiError, defineError, invalidParameter } from '../core/errors.js';
+import { packageVersion } from '../core/files/package.js';
 import { shown } from '../core/keys/key.js';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../metro/collections.js';
 import {
@@ -10,7 +12,6 @@ import {
   listed,
   listOf,
   marketNotFound,
-  PLUGIN_VERSION,
   periodRange,
   requireMarket,
   type Span,
@@ -117,7 +118,7 @@ async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, pri
 
 export default definePlugin({
   name: 'observations',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'Raw observations of macro series and of the metro index, and the catalogue of series.',
   collections: [markets, hpi, series, observations],
   routes: () => [

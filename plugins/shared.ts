@@ -5,8 +5,6 @@ import { ApiError, defineError, invalidParameter } from '../core/errors.js';
 import { metroAreas } from '../metro/areas.js';
 import { cbsa, date, type ForecastRun, forecastRuns, type Market, markets } from '../metro/collections.js';
 
-export const PLUGIN_VERSION = '1.0.0';
-
 export const marketNotFound = defineError({
   code: 'market_not_found',
   status: 404,

@@ -1,5 +1,7 @@
 /** Signals: what the newest run says of each market, and where it has changed its mind most. */
+
 import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
+import { packageVersion } from '../core/files/package.js';
 import {
   cbsa,
   dateTime,
@@ -19,7 +21,7 @@ import {
   upper80,
 } from '../metro/collections.js';
 import { type ListRow, listParameters } from './list-parameters.js';
-import { completedRuns, difference, listOf, PLUGIN_VERSION } from './shared.js';
+import { completedRuns, difference, listOf } from './shared.js';
 
 interface Scored {
   readonly name: string;
@@ -79,7 +81,7 @@ const moverList = listParameters<ListRow & { readonly delta_pp: number }>(moverR
 
 export default definePlugin({
   name: 'signals',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'Signals and risk grades of the newest run, and the markets whose forecast moved most.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts],

@@ -1,10 +1,12 @@
 /** Vintages: what was published when, and what changed each time. */
+
 import type { Collection } from '../core/contracts/dataset.js';
 import { date, dateTime, type FromSchema, record, text } from '../core/contracts/json-schema.js';
 import { definePlugin, type PublishedVersion, type SnapshotReader, serviceRoute } from '../core/contracts/plugin.js';
+import { packageVersion } from '../core/files/package.js';
 import { compareBy } from '../core/storage/scalars.js';
 import { forecastRuns, hpi, markets, observations } from '../metro/collections.js';
-import { listOf, PLUGIN_VERSION } from './shared.js';
+import { listOf } from './shared.js';
 
 interface Changes {
   readonly markets: number;
@@ -136,7 +138,7 @@ class Vintages {
 
 export default definePlugin({
   name: 'vintages',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'What was published when, with what changed each time.',
   needs: ['markets', 'observations', 'forecasts'],
   collections: [markets, hpi, observations, forecastRuns],

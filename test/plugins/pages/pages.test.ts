@@ -6,11 +6,11 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/files/package.js';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
-import { ATLANTA, HOUSTON } from '../support/fixture.js';
-import { packed } from '../support/packed.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { ATLANTA, HOUSTON } from '../../support/fixture.js';
+import { packed } from '../../support/packed.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 import { describePageFiles } from './page-files.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
@@ -31,8 +31,10 @@ describe('the pages’ browser code', () => {
   it('comes with the package, and with its image', async function () {
     this.timeout(60_000);
     const { files } = await packed();
-    const pages = ['data-views', 'docs', 'explore', 'guides', 'methodology', 'pages', 'table-pages'].flatMap((name) => {
-      const folder = `plugins/${name}/assets`;
+    const names = ['data-views', 'docs', 'explore', 'guides', 'methodology', 'shared', 'table-pages'];
+    expect(readdirSync(join(packageRoot, 'plugins/pages/assets')).sort()).to.deep.equal(names);
+    const pages = names.flatMap((name) => {
+      const folder = `plugins/pages/assets/${name}`;
       return readdirSync(join(packageRoot, folder)).map((file) => `${folder}/${file}`);
     });
     expect(pages).to.have.length.above(20);

@@ -1,7 +1,7 @@
 /** The explorer's search: what people type, and what they mean by it. */
 import { expect } from 'chai';
-import { metroAreas } from '../../metro/areas.js';
-import { pageModules } from '../support/page-modules.js';
+import { metroAreas } from '../../../metro/areas.js';
+import { pageModules } from '../../support/page-modules.js';
 
 const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('explore', 'search');
 

@@ -1,10 +1,10 @@
 /** The address `/`: links to the document, the pages and the status of a service, as HTML or JSON by `Accept`. */
 import { createHash } from 'node:crypto';
-import { definePlugin, type MountContext } from '../core/contracts/plugin.js';
-import { ApiError, errors } from '../core/errors.js';
-import { packageVersion } from '../core/files/package.js';
-import { jsonRepresentation, mediaTypeChooser, Representation } from '../core/http/representation.js';
-import { escapeHtml } from './pages/template.js';
+import { definePlugin, type MountContext } from '../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../core/errors.js';
+import { packageVersion } from '../../core/files/package.js';
+import { jsonRepresentation, mediaTypeChooser, Representation } from '../../core/http/representation.js';
+import { escapeHtml, pagesOf } from './template.js';
 
 /** Link relations: RFC 8631, and `terms-of-service` of RFC 6903. */
 interface Link {
@@ -16,20 +16,21 @@ interface Link {
 /** By operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
-const linksOf = ({ routes, mounts, basePath, service }: MountContext): Link[] => {
+const linksOf = (context: MountContext): Link[] => {
+  const { routes, basePath, service } = context;
   const ofRoutes = routes.flatMap(({ operationId, path, summary }) => {
     const rel = Object.hasOwn(ROUTES, operationId) ? ROUTES[operationId] : undefined;
     return rel ? [{ rel, href: `${basePath}${path}`, title: summary }] : [];
   });
-  // Only a mount with a policy of its own shows a page: others speak protocols.
-  const pages = mounts
-    .filter(({ contentSecurityPolicy }) => contentSecurityPolicy !== undefined)
-    .map(({ path, summary }) => ({ rel: 'service-doc' as const, href: path, title: summary }));
-  const isGuide = ({ href }: Link) => pages.some((page) => href.startsWith(`${page.href}/`));
-  const guidesLast = [...pages.filter((page) => !isGuide(page)), ...pages.filter(isGuide)];
+  const { pages, guides } = pagesOf(context);
+  const ofPages = [...pages, ...guides].map(({ path, summary }) => ({
+    rel: 'service-doc' as const,
+    href: path,
+    title: summary,
+  }));
   const { termsOfService } = service;
   const terms = { rel: 'terms-of-service' as const, href: termsOfService ?? '', title: 'Terms of service' };
-  return [...guidesLast, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
+  return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
 
 const STYLE =

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/files/package.js';
-import { defaultRules } from '../../metro/forecast/default-rules.js';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
-import { request } from '../support/http-client.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { defaultRules } from '../../../metro/forecast/default-rules.js';
+import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { request } from '../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 import { describePageFiles } from './page-files.js';
 
 describePageFiles('/docs/methodology', 'forecasts', ['markets']);

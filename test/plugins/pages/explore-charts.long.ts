@@ -3,14 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type App, createApp } from '../../app/create-app.js';
-import { loadConfig } from '../../app/load-config.js';
-import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
-import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
-import { runProcess } from '../support/command-process.js';
-import { request } from '../support/http-client.js';
-import { needSharedData } from '../support/shared-data.js';
-import { addKey } from '../support/test-app.js';
+import { type App, createApp } from '../../../app/create-app.js';
+import { loadConfig } from '../../../app/load-config.js';
+import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
+import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { runProcess } from '../../support/command-process.js';
+import { request } from '../../support/http-client.js';
+import { needSharedData } from '../../support/shared-data.js';
+import { addKey } from '../../support/test-app.js';
 import { LABEL_FAULTS } from './page-files.js';
 
 describe('the explorer’s charts over all series and twenty markets', () => {

@@ -1,9 +1,9 @@
 /** The pages of tables in Chromium. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { accessibilityFaults, addressOf, holdFirst, openBrowser, type TestBrowser } from '../support/browser.js';
-import { request } from '../support/http-client.js';
-import { startTableService } from '../support/table-service.js';
+import { accessibilityFaults, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { request } from '../../support/http-client.js';
+import { startTableService } from '../../support/table-service.js';
 import { LABEL_FAULTS } from './page-files.js';
 
 describe('the pages of tables in Chromium', () => {

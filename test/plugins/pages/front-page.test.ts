@@ -1,7 +1,7 @@
 /** The address `/`, over HTTP. */
 import { expect } from 'chai';
-import { request } from '../support/http-client.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { request } from '../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 describe('GET /', () => {
   let service: TestApp;

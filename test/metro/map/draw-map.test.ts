@@ -1,10 +1,11 @@
 /** The outlines that the explorer serves, and what they were made from. */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { metroAreas } from '../../metro/areas.js';
-import { countiesByArea } from '../../plugins/explore/map/counties.js';
-import { drawMap, type MetroMap } from '../../plugins/explore/map/draw-map.js';
-import { asset } from '../../plugins/pages/page-mount.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { metroAreas } from '../../../metro/areas.js';
+import { countiesByArea } from '../../../metro/map/counties.js';
+import { drawMap, type MetroMap } from '../../../metro/map/draw-map.js';
 
 const CONNECTICUT = ['14860', '25540', '35300', '35980', '47930'];
 
@@ -12,7 +13,7 @@ describe('the explorer’s map', () => {
   let served: string;
   let map: MetroMap;
   before(async () => {
-    served = await readFile(asset('explore', 'assets', 'map.json'), 'utf8');
+    served = await readFile(join(packageRoot, 'plugins/pages/assets/explore/map.json'), 'utf8');
     map = JSON.parse(served);
   });
 

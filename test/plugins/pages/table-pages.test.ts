@@ -1,8 +1,8 @@
 /** What the pages of tables show: the tables of a document, the calls of choices, and values over time. */
 import { expect } from 'chai';
-import { request } from '../support/http-client.js';
-import { pageModules } from '../support/page-modules.js';
-import { startTableService, weather } from '../support/table-service.js';
+import { request } from '../../support/http-client.js';
+import { pageModules } from '../../support/page-modules.js';
+import { startTableService, weather } from '../../support/table-service.js';
 
 const { tablesOf, askedOf, found, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
   'table-pages',

@@ -9,7 +9,7 @@ import type { Feature, MultiPolygon, Position } from 'geojson';
 import { merge, mesh } from 'topojson-client';
 import { presimplify, simplify } from 'topojson-simplify';
 import type { GeometryCollection, MultiPolygon as Outline, Polygon, Topology } from 'topojson-specification';
-import { metroAreas } from '../../../metro/areas.js';
+import { metroAreas } from '../areas.js';
 import { countiesByArea } from './counties.js';
 
 type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;

@@ -7,12 +7,12 @@ import { promisify } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Locator } from 'playwright-core';
-import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../support/browser.js';
-import { HOUSTON } from '../support/fixture.js';
-import { request } from '../support/http-client.js';
-import { findPythonPackage } from '../support/python-package.js';
-import { skip } from '../support/skip.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { HOUSTON } from '../../support/fixture.js';
+import { request } from '../../support/http-client.js';
+import { findPythonPackage } from '../../support/python-package.js';
+import { skip } from '../../support/skip.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];

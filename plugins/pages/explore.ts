@@ -1,11 +1,11 @@
 /** Explorer at `/explore`: the published numbers as a map, charts and tables, for people. */
 import { definePlugin } from '../../core/contracts/plugin.js';
-import { asset, filesIn, pageMount } from '../pages/page-mount.js';
-import { PLUGIN_VERSION } from '../shared.js';
+import { packageVersion } from '../../core/files/package.js';
+import { pageMount } from './page-mount.js';
 
 export default definePlugin({
   name: 'explore',
-  version: PLUGIN_VERSION,
+  version: packageVersion,
   description: 'A page to look through markets, forecasts, movers, series, the backtest and the status.',
   needs: ['markets', 'forecasts', 'observations', 'signals', 'status'],
   options: {
@@ -24,7 +24,7 @@ export default definePlugin({
     pageMount({
       path: '/explore',
       summary: 'Explorer',
-      files: { ...filesIn(asset('data-views', 'assets')), ...filesIn(asset('explore', 'assets')) },
+      folders: ['data-views', 'explore'],
       values: { embeds: frameAncestors.join(', ') },
       framedBy: { 'embed.html': frameAncestors },
     }),

@@ -1,6 +1,6 @@
 /** What the explorer's charts show, worked out from the API's rows. */
 import { expect } from 'chai';
-import { pageModules } from '../support/page-modules.js';
+import { pageModules } from '../../support/page-modules.js';
 
 const figures = await pageModules('explore', 'market-figures');
 

@@ -1,8 +1,8 @@
 /** What holds for every page's files, over HTTP. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { request } from '../support/http-client.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { request } from '../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 /** Texts of the page's charts that are cut by their chart's edge or cover each other, as an expression for the browser. */
 export const LABEL_FAULTS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
