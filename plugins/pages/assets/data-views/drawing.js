@@ -2,6 +2,7 @@
  * Draws lines and bands over time as SVG: one drawing for the screen, for paper and for pictures to take away. Colours
  * are custom properties of the style sheet, so that the drawing follows the page's colours by itself.
  */
+import { number } from './format.js';
 
 /**
  * @typedef {object} Line
@@ -92,7 +93,7 @@ const timeOf = (date) => Date.parse(`${date}T00:00:00Z`);
  * About `count` round values that cover a range.
  * @param {number} low @param {number} high @param {number} count
  */
-export const roundTicks = (low, high, count) => {
+const roundTicks = (low, high, count) => {
   const rough = (high - low) / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough * 0.999) ?? power * 10;
@@ -110,7 +111,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
  * Years where there are enough of them, months otherwise.
  * @param {string} first @param {string} last @param {number} width
  */
-export const dateTicks = (first, last, width) => {
+const dateTicks = (first, last, width) => {
   const years = Number(last.slice(0, 4)) - Number(first.slice(0, 4));
   const room = Math.max(2, Math.floor(width / 62));
   /** @type {{ date: string, text: string }[]} */
@@ -138,10 +139,6 @@ export const dateTicks = (first, last, width) => {
   }
   return ticks.filter(({ date }) => date >= first && date <= last);
 };
-
-/** @param {number} value @param {number} digits */
-const tickText = (value, digits) =>
-  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 /**
  * The parts of a line between its gaps, as path data; single values have a dot.
@@ -252,7 +249,7 @@ export const draw = (options, { width, height }) => {
 
   const unitLines = wrap(unit, width - 4);
   const { ticks, digits } = roundTicks(low, high, Math.max(4, Math.floor(height / 55)));
-  const texts = ticks.map((tick) => tickText(tick, digits));
+  const texts = ticks.map((tick) => number(tick, digits));
   const named = width >= 640 && lines.length > 1 && lines.some(({ short }) => short !== undefined);
   const endWidth = named ? Math.max(...lines.map(({ short }) => textWidth(short ?? '', FONT, 600))) + 14 : 0;
   const plot = {

@@ -1,6 +1,7 @@
-/** What every page of data does by itself: its skip link, its way to forget the key, and `/` for its search box. */
+/** What every page of data does by itself: its skip link, its way to forget the key, and its search box. */
 import { setKey } from './api.js';
 import { find } from './dom.js';
+import { startSearchField } from './search-field.js';
 
 export const startPage = () => {
   // A sheet of paper says which service it comes from, and which view.
@@ -15,14 +16,5 @@ export const startPage = () => {
     event.preventDefault();
     find('#main').focus();
   });
-  const search = document.querySelector('#search');
-  if (!(search instanceof HTMLInputElement)) return;
-  addEventListener('keydown', (event) => {
-    const { target } = event;
-    const typing = target instanceof HTMLElement && target.matches('input:not([type="radio"]), select, textarea');
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return;
-    event.preventDefault();
-    search.focus();
-    search.select();
-  });
+  startSearchField();
 };

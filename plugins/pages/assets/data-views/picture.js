@@ -30,7 +30,7 @@ const resolveColors = (picture) => {
 };
 
 /** @param {import('./figure.js').Picture} picture */
-export const pictureOf = ({ title, options, credits }) => {
+const pictureOf = ({ title, options, credits }) => {
   const inner = WIDTH - 2 * MARGIN;
   const root = svg('svg', {
     xmlns: 'http://www.w3.org/2000/svg',

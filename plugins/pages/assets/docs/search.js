@@ -1,5 +1,6 @@
 /** Finds parts of the reference and of its guides, and views of other pages. `/` goes to the box, Enter to what is found. */
-import { find, h } from './dom.js';
+import { find, focusOnSlash, h } from './dom.js';
+import { plain } from './format.js';
 import { headingId } from './markdown.js';
 import { linkTo, placeOf } from './parts.js';
 
@@ -10,9 +11,6 @@ import { linkTo, placeOf } from './parts.js';
 const SHOWN = 12;
 /** Of fields with one name, so that a name which every list has leaves room for others. */
 const SHOWN_OF_ONE_NAME = 3;
-
-/** @param {string} text */
-const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** @param {string} text */
 const wordsOf = (text) =>
@@ -28,7 +26,7 @@ const allFields = (place, fields) =>
   });
 
 /** @param {Model} model @returns {Entry[]} */
-export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
+const entriesOf = ({ groups, operations, errors, headers, changes }) => [
   ...[
     { name: 'Introduction', where: 'Conventions, base URL, contact', place: 'introduction' },
     { name: 'Authentication', where: 'API key', place: 'authentication' },
@@ -266,12 +264,5 @@ export const startSearch = (model, aim) => {
       go(found[chosen]);
     }
   });
-  addEventListener('keydown', (event) => {
-    const typing =
-      event.target instanceof HTMLElement && event.target.matches('input:not([type="radio"]), select, textarea');
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return;
-    event.preventDefault();
-    input.focus();
-    input.select();
-  });
+  focusOnSlash(input);
 };

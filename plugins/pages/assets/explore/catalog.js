@@ -1,30 +1,41 @@
-/** The catalogue of series, asked once: its notes carry the attributions that belong with the numbers. */
+/** What is asked once: the markets, and the catalogue of series, whose notes carry the attributions of the numbers. */
 import { getJson } from './api.js';
 import { period } from './format.js';
+import { onceEach } from './once.js';
 
 /**
  * @typedef {{ series_id: string, title: string, kind: string, cadence: string, source: string, units: string,
  *   geography: string, seasonal_adjustment: string | null, observation_start: string | null,
  *   observation_end: string | null, last_updated: string | null, notes: string | null }} Series
+ * @typedef {{ cbsa: string, name: string }} Named
  */
 
-/** @type {Promise<Series[]> | undefined} */
-let known;
-
+let asked = onceEach();
 addEventListener('keychange', () => {
-  known = undefined;
+  asked = onceEach();
 });
 
+/** A list that does not change while the page is open, asked once. @param {string} target @returns {Promise<any[]>} */
+const listOf = (target) => asked(target, async () => (await getJson(target)).data);
+
 /** @returns {Promise<Series[]>} */
-export const catalog = () => {
-  known ??= getJson('/series').then(
-    ({ data }) => data,
-    (error) => {
-      known = undefined;
-      throw error;
-    },
+export const catalog = () => listOf('/series');
+
+/** @returns {Promise<Named[]>} */
+export const allMarkets = () => listOf('/markets');
+
+/** Every market, and the metro that each division is part of. */
+export const places = async () => {
+  // One after the other, so that a wrong key is one error.
+  const markets = await allMarkets();
+  const areas = /** @type {(Named & { parent: string | null })[]} */ (await listOf('/areas'));
+  const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
+  const parents = new Map(
+    areas.flatMap(({ cbsa, parent }) =>
+      parent === null ? [] : [/** @type {const} */ ([cbsa, names.get(parent) ?? ''])],
+    ),
   );
-  return known;
+  return { markets, parents };
 };
 
 /**

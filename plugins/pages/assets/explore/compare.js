@@ -1,6 +1,6 @@
 /** Up to eight metros and series on one chart; the address says which, and how they are shown. */
 import { keepInAddress, listIn } from './address.js';
-import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
+import { catalog, creditOf, HPI, places, seriesOf } from './catalog.js';
 import { chart, choice } from './chart.js';
 import { csvOf } from './csv.js';
 import { compareCalls } from './data-calls.js';
@@ -10,9 +10,9 @@ import { number, percent, points, quarter } from './format.js';
 import { indexOf, nationOf, observationsOf, PRICES, pricesOf, recessionsOf } from './index-data.js';
 import { latestOf } from './latest.js';
 import { inRealTerms, quarterMeans, quartersBetween, rebased, yearlyChange } from './market-figures.js';
+import { onceEach } from './once.js';
 import { problemView } from './problems.js';
 import { onlyOne, plainName, searcher, tellingName } from './search.js';
-import { places } from './search-box.js';
 
 /**
  * @typedef {'rebased' | 'change' | 'nation'} Show
@@ -34,7 +34,7 @@ const SHOWS = [
 const isMoney = (units) => /dollar/i.test(units) && !/chained/i.test(units);
 
 /**
- * @param {import('./search-box.js').Named} market @param {readonly import('./search-box.js').Named[]} all
+ * @param {import('./catalog.js').Named} market @param {readonly import('./catalog.js').Named[]} all
  * @param {AbortSignal} signal @returns {Promise<Member>}
  */
 const metro = async ({ cbsa: id, name }, all, signal) => {
@@ -82,15 +82,7 @@ export const compareView = async (_parameters, signal, query) => {
   ];
   chosen.m = chosen.m.filter((id) => marketBy.has(id));
   chosen.s = chosen.s.filter((id) => macroBy.has(id));
-  /** @type {Map<string, Promise<Member>>} */
-  const asked = new Map();
-  /** Asks once, and again after a failure. @param {string} id @param {() => Promise<Member>} ask */
-  const once = (id, ask) => {
-    const known = asked.get(id) ?? ask();
-    asked.set(id, known);
-    known.catch(() => asked.delete(id));
-    return known;
-  };
+  const once = onceEach();
   const members = () => {
     const asks = [
       ...chosen.m.flatMap((id) => marketBy.get(id) ?? []).map((one) => () => metro(one, markets, signal)),

@@ -57,7 +57,7 @@ export const keyFigures = (figures) =>
  * Why the signal and the grade are what they are, with the thresholds of the run, and how often that grade came true.
  * @param {Track} forecast @param {Rules | null} rules @param {readonly import('./grades.js').Record[]} [records]
  */
-export const reasonsOf = ({ point, lower_80, signal, risk_score, decline_probability }, rules, records = []) => {
+const reasonsOf = ({ point, lower_80, signal, risk_score, decline_probability }, rules, records = []) => {
   if (!rules) return '';
   const low = lower_80 === null ? 'it has no lower bound' : `its lower bound is ${percent(lower_80)}`;
   const why = {

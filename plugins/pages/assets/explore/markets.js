@@ -2,7 +2,7 @@
 import { addressOf, keepInAddress } from './address.js';
 import { getJson } from './api.js';
 import { badge } from './badge.js';
-import { HPI, seriesOf } from './catalog.js';
+import { allMarkets, HPI, places, seriesOf } from './catalog.js';
 import { choice } from './chart.js';
 import { csvOf } from './csv.js';
 import { marketCalls } from './data-calls.js';
@@ -14,10 +14,11 @@ import { allIndexes, gradeRecords } from './index-data.js';
 import { latestOf } from './latest.js';
 import { metroMap, outlines } from './map.js';
 import { addMonths, quartersBetween } from './market-figures.js';
+import { onceEach } from './once.js';
 import { problemView } from './problems.js';
 import { scaleOf, swatchOf } from './scales.js';
 import { plainName, STATES, searcher, statesOf } from './search.js';
-import { allMarkets, narrowBy, places } from './search-box.js';
+import { narrowBy } from './search-field.js';
 import { sparkLine } from './spark-line.js';
 import { dataTable } from './table.js';
 
@@ -59,23 +60,14 @@ const runsOf = async (signal, markets) => {
 
 /** Forecasts of one run by market, asked once. @param {AbortSignal} signal */
 const forecastsBy = (signal) => {
-  /** @type {Map<number, Promise<Map<string, Forecast>>>} */
-  const asked = new Map();
-  return (/** @type {Run | undefined} */ run) => {
-    if (!run) return Promise.resolve(/** @type {Map<string, Forecast>} */ (new Map()));
-    const known = asked.get(run.id);
-    if (known) return known;
-    const answer = getJson(`/forecast-track?since=${run.target}&until=${run.target}`, { signal }).then(
-      ({ data }) =>
-        new Map(
-          data
-            .filter((/** @type {Forecast} */ { run_id }) => run_id === run.id)
-            .map((/** @type {Forecast} */ row) => [row.cbsa, row]),
-        ),
-    );
-    asked.set(run.id, answer);
-    answer.catch(() => asked.delete(run.id));
-    return answer;
+  const once = onceEach();
+  return async (/** @type {Run | undefined} */ run) => {
+    if (!run) return /** @type {Map<string, Forecast>} */ (new Map());
+    const target = `/forecast-track?since=${run.target}&until=${run.target}`;
+    return once(run.id, async () => {
+      const rows = /** @type {Forecast[]} */ ((await getJson(target, { signal })).data);
+      return new Map(rows.filter(({ run_id }) => run_id === run.id).map((row) => [row.cbsa, row]));
+    });
   };
 };
 

@@ -2,12 +2,11 @@
 import { getJson } from './api.js';
 import { badge } from './badge.js';
 import { bar } from './bars.js';
-import { HPI } from './catalog.js';
+import { allMarkets, HPI } from './catalog.js';
 import { h } from './dom.js';
 import { dataTools } from './figure.js';
 import { day, percent, points } from './format.js';
 import { marketLink } from './markets.js';
-import { allMarkets } from './search-box.js';
 import { dataTable } from './table.js';
 
 const TARGET = '/movers?limit=50';

@@ -1,66 +1,16 @@
-/** The search box of every view: `/` goes to it, Enter to the market. The start page narrows its list by it. */
-import { getJson, getKey } from './api.js';
+/** Suggests markets below the search box: Enter goes to one. The start page narrows its list instead. */
+import { getKey } from './api.js';
+import { places } from './catalog.js';
 import { find, h } from './dom.js';
 import { onlyOne, plainName, searcher, stateNamed } from './search.js';
+import { isNarrowing, searchField } from './search-field.js';
 
-/** @typedef {{ cbsa: string, name: string }} Named */
-
-/** @type {Map<string, Promise<any>>} */
-const asked = new Map();
-
-addEventListener('keychange', () => asked.clear());
-
-/** A list that does not change while the page is open, asked once. @param {string} target */
-const once = (target) => {
-  const known = asked.get(target);
-  if (known) return known;
-  const answer = getJson(target).then(({ data }) => data);
-  answer.catch(() => asked.delete(target));
-  asked.set(target, answer);
-  return answer;
-};
-
-/** @returns {Promise<Named[]>} */
-export const allMarkets = () => once('/markets');
-
-/** Every market, and the metro that each division is part of. */
-export const places = async () => {
-  // One after the other, so that a wrong key is one error.
-  const markets = await allMarkets();
-  const areas = /** @type {(Named & { parent: string | null })[]} */ (await once('/areas'));
-  const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
-  const parents = new Map(
-    areas.flatMap(({ cbsa, parent }) =>
-      parent === null ? [] : [/** @type {const} */ ([cbsa, names.get(parent) ?? ''])],
-    ),
-  );
-  return { markets, parents };
-};
-
-/** @type {((query: string) => void) | undefined} */
-let narrowed;
-
-const input = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));
-
-/**
- * @param {string} query shown in the box
- * @param {(query: string) => void} onquery told of what is typed, as long as the view is there
- * @param {AbortSignal} signal
- */
-export const narrowBy = (query, onquery, signal) => {
-  const field = input();
-  if (field) field.value = query;
-  narrowed = onquery;
-  signal.addEventListener('abort', () => {
-    if (narrowed === onquery) narrowed = undefined;
-    if (field) field.value = '';
-  });
-};
+/** @typedef {import('./catalog.js').Named} Named */
 
 const SUGGESTED = 8;
 
 export const startSearch = () => {
-  const field = input();
+  const field = searchField();
   if (!field) return;
   const list = find('#found');
   /** @type {Named[]} */
@@ -97,7 +47,7 @@ export const startSearch = () => {
     const meant = stateNamed(query) ? undefined : onlyOne(query, found);
     // Of several that would do, the reader chooses.
     chosen = meant ? found.slice(0, SUGGESTED).indexOf(meant) : -1;
-    if (narrowed) return close();
+    if (isNarrowing()) return close();
     list.replaceChildren(
       ...found
         .slice(0, SUGGESTED)
@@ -117,10 +67,7 @@ export const startSearch = () => {
     field.setAttribute('aria-expanded', 'true');
     mark();
   };
-  field.addEventListener('input', () => {
-    narrowed?.(field.value);
-    void look().catch(() => undefined);
-  });
+  field.addEventListener('input', () => void look().catch(() => undefined));
   field.addEventListener('keydown', (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Escape') close();

@@ -1,4 +1,5 @@
 /** Finds markets by what people call them: cities, states by name or code, CBSA codes, the metro of a division. */
+import { plain } from './format.js';
 
 /** States by postal code. */
 export const STATES = new Map(
@@ -72,10 +73,7 @@ export const shortName = (name) =>
 
 /** @param {string} text @returns {string[]} */
 const wordsOf = (text) =>
-  text
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
+  plain(text)
     .replace(/[.’']/g, '')
     .split(/[^a-z0-9]+/)
     .filter(Boolean);

@@ -1,13 +1,7 @@
 /** The figures of the methodology, read from the snapshot that the service has now. */
 import { getJson } from './api.js';
+import { number, share } from './format.js';
 import { table } from './markdown.js';
-
-/** @type {(value: number, digits?: number) => string} */
-const number = (value, digits = 2) =>
-  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-
-/** @param {number | null} value a fraction */
-const share = (value) => (value === null ? '' : `${number(100 * value, 1)}%`);
 
 /**
  * @param {string} by
@@ -79,7 +73,13 @@ export const figures = {
     /** @type {(rows: readonly any[], grade: string) => string[]} */
     const cells = (rows, grade) => {
       const row = rows.find(({ group }) => group === grade);
-      return row ? [number(row.n, 0), share(row.predicted_decline_share), share(row.decline_share)] : ['0', '', ''];
+      return row
+        ? [
+            number(row.n, 0),
+            row.predicted_decline_share === null ? '' : share(row.predicted_decline_share),
+            share(row.decline_share),
+          ]
+        : ['0', '', ''];
     };
     return tableOr(
       [

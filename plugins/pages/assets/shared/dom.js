@@ -38,6 +38,17 @@ export const find = (selector) => {
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
+/** `/` goes to a search box, unless somebody types elsewhere. @param {HTMLInputElement} input */
+export const focusOnSlash = (input) =>
+  addEventListener('keydown', (event) => {
+    const { target } = event;
+    const typing = target instanceof HTMLElement && target.matches('input:not([type="radio"]), select, textarea');
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return;
+    event.preventDefault();
+    input.focus();
+    input.select();
+  });
+
 /**
  * A button that copies a text and says so; nothing where the browser does not let pages copy.
  * @param {() => string} text

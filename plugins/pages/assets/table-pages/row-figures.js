@@ -1,12 +1,10 @@
 /** What a search finds in rows, and what a chart shows of them: values over time, one a date. */
+import { plain } from './format.js';
 
 /**
  * @typedef {import('./tables.js').Column} Column
  * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
  */
-
-/** @param {string} text */
-const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** @param {readonly Row[]} rows @param {string} query @returns {Row[]} those that have each of its words in some cell */
 export const found = (rows, query) => {

@@ -8,7 +8,7 @@ import { chartFigure, dataTools, linesTable } from './figure.js';
 import { exact, number } from './format.js';
 import { latestOf } from './latest.js';
 import { chartChoices, figuresOf, found, LINES, periodText, timesOf } from './row-figures.js';
-import { narrowBy } from './row-search.js';
+import { narrowBy } from './search-field.js';
 import { dataTable } from './table.js';
 import { askedOf } from './tables.js';
 
@@ -60,7 +60,7 @@ export const cellsOf = ({ columns, key }, rows) => {
 };
 
 /** @param {Table} table @param {Row} row */
-export const rowAddress = ({ name, key }, row) => addressOf([name, ...key.map((field) => String(row[field]))]);
+const rowAddress = ({ name, key }, row) => addressOf([name, ...key.map((field) => String(row[field]))]);
 
 /**
  * @param {Table} table @param {URLSearchParams} chosen @param {readonly Row[]} rows whose values are offered

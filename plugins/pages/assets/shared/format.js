@@ -24,6 +24,9 @@ const signed = (value) => `${value > 0 ? '+' : ''}${number(value)}`;
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
+/** Without accents and capitals, as texts are searched. @param {string} text */
+export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+
 /** @param {string} date `YYYY-MM-DD` */
 export const quarter = (date) => `${date.slice(0, 4)} Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 
