@@ -20,3 +20,13 @@ const quoted = (cell) => {
 
 /** @param {readonly (readonly (string | number | null | undefined)[])[]} rows the first one names the columns */
 export const csvOf = (rows) => [...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n');
+
+/**
+ * The lines of a chart from the first date that it shows on: a column of dates, and one for each line.
+ * @param {import('./drawing.js').ChartOptions} options @param {string} time heads the dates
+ */
+export const linesCsv = ({ dates, lines, from = '' }, time) =>
+  csvOf([
+    [time, ...lines.map(({ label }) => label)],
+    ...dates.flatMap((date, index) => (date < from ? [] : [[date, ...lines.map(({ values }) => values[index])]])),
+  ]);

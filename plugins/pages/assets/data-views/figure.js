@@ -1,7 +1,7 @@
 /** A chart or table with what it was made from: its rows, a CSV, a picture, a link and the API call. */
 import { addressOf, readAddress } from './address.js';
 import { basePath, curlOf, keyVariable, Problem, request } from './api.js';
-import { choice } from './chart.js';
+import { choice } from './controls.js';
 import { copyButton, h } from './dom.js';
 import { exact } from './format.js';
 import { save, savePicture } from './picture.js';

@@ -1,5 +1,6 @@
 /** The language of all samples: chosen once, stored in this browser, and part of the URL that a reader shares. */
 import { h } from './dom.js';
+import { radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
 
 const KEY = 'reference-language';
@@ -51,10 +52,5 @@ export const languageChoice = (name) => {
   onLanguage(() => {
     for (const { input } of inputs) input.checked = input.value === chosen;
   });
-  return h(
-    'fieldset',
-    { class: 'languages' },
-    h('legend', { class: 'hidden-text' }, 'Language of the samples'),
-    ...inputs.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
-  );
+  return radios('Language of the samples', inputs);
 };

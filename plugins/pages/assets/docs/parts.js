@@ -31,6 +31,15 @@ export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
     [aside].flat().length === 0 ? null : h('div', { class: 'aside' }, ...[aside].flat()),
   );
 
+/** Radio buttons that look like one switch. @param {string} legend @param {readonly { input: Node, text: string }[]} choices */
+export const radios = (legend, choices) =>
+  h(
+    'fieldset',
+    { class: 'languages' },
+    h('legend', { class: 'hidden-text' }, legend),
+    ...choices.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
+  );
+
 /** Words of sample code that are shown stronger. */
 const KEYWORDS = new Set(
   ['import', 'from', 'const', 'await', 'if', 'not', 'throw', 'new', 'library', 'raise', 'print', 'curl'].concat([

@@ -2,7 +2,7 @@
 import { basePath, getKey, send } from './api.js';
 import { copyButton, h } from './dom.js';
 import { language, languageChoice, onLanguage } from './language.js';
-import { codeBlock, coloured, exampleText, linkTo, panel, placeOf } from './parts.js';
+import { codeBlock, coloured, exampleText, linkTo, panel, placeOf, radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
 
 /** @typedef {import('./model.js').Operation} Operation */
@@ -91,23 +91,17 @@ const exampleResponse = ({ id, contents }) => {
   const choices =
     contents.length < 2
       ? null
-      : h(
-          'fieldset',
-          { class: 'languages' },
-          h('legend', { class: 'hidden-text' }, 'Format of the example'),
-          ...contents.map((content, index) =>
-            h(
-              'label',
-              {},
-              h('input', {
-                type: 'radio',
-                name: `${id}-format-shown`,
-                checked: index === 0,
-                onchange: () => show(content),
-              }),
-              h('span', {}, content.type.replace(/^.*\/(x-)?/, '').toUpperCase()),
-            ),
-          ),
+      : radios(
+          'Format of the example',
+          contents.map((content, index) => ({
+            input: h('input', {
+              type: 'radio',
+              name: `${id}-format-shown`,
+              checked: index === 0,
+              onchange: () => show(content),
+            }),
+            text: content.type.replace(/^.*\/(x-)?/, '').toUpperCase(),
+          })),
         );
   if (contents[0]) show(contents[0]);
   return panel(label, [h('span', { class: 'title' }, 'Response'), choices], shown);

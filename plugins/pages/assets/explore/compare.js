@@ -1,8 +1,9 @@
 /** Up to eight metros and series on one chart; the address says which, and how they are shown. */
 import { keepInAddress, listIn } from './address.js';
 import { catalog, creditOf, HPI, places, seriesOf } from './catalog.js';
-import { chart, choice } from './chart.js';
-import { csvOf } from './csv.js';
+import { chart } from './chart.js';
+import { checkBox, choice, select } from './controls.js';
+import { linesCsv } from './csv.js';
 import { compareCalls } from './data-calls.js';
 import { h } from './dom.js';
 import { chartFigure, linesTable } from './figure.js';
@@ -48,12 +49,6 @@ const macro = async ({ series_id: id, title, units }, signal) => {
   return { id, kind: 's', label: `${title} (${id})`, short: id, values, money: isMoney(units) };
 };
 
-/** @param {import('./drawing.js').ChartOptions} options */
-const rowsOf = ({ dates, lines, from = '' }) => [
-  ['date', ...lines.map(({ label }) => label)],
-  ...dates.flatMap((date, index) => (date < from ? [] : [[date, ...lines.map(({ values }) => values[index])]])),
-];
-
 /** @type {import('./router.js').Route} */
 export const compareView = async (_parameters, signal, query) => {
   const chosen = {
@@ -91,8 +86,6 @@ export const compareView = async (_parameters, signal, query) => {
     const ids = [...chosen.m, ...chosen.s];
     return Promise.all(asks.slice(0, MOST).map((ask, index) => once(`${ids[index]}`, ask)));
   };
-  /** @type {import('./drawing.js').ChartOptions | undefined} */
-  let options;
   /** The series of the nation, where the chart shows the difference to it. @type {string | undefined} */
   let nationSource;
   const next = latestOf(signal);
@@ -171,7 +164,6 @@ export const compareView = async (_parameters, signal, query) => {
       return;
     }
     if (shown.aborted) return;
-    options = made;
     chips.replaceChildren(
       ...some.map(({ id, kind, label }) =>
         h(
@@ -190,7 +182,7 @@ export const compareView = async (_parameters, signal, query) => {
       made.lines.length > 0 ? chart(made, shown) : h('p', { class: 'notice' }, 'Add a market or a series above.'),
     );
     // In the difference to the nation consumer prices cancel out.
-    real.disabled = chosen.show === 'nation';
+    real.box.disabled = chosen.show === 'nation';
     const calls = compareCalls({
       ...chosen,
       nation: nationSource,
@@ -206,13 +198,13 @@ export const compareView = async (_parameters, signal, query) => {
         table: linesTable(made, 'Quarter'),
         shown: {
           file: 'comparison.csv',
-          text: () => csvOf(rowsOf(/** @type {import('./drawing.js').ChartOptions} */ (options))),
+          text: () => linesCsv(made, 'date'),
         },
         picture: {
           // Its unit stands above its axis.
           title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${some.map(({ short }) => short).join(', ')}`,
           file: 'comparison',
-          options: () => /** @type {import('./drawing.js').ChartOptions} */ (options),
+          options: () => made,
           credits: () => [
             [
               ...(chosen.m.length > 0 && series ? [series] : []),
@@ -294,17 +286,7 @@ export const compareView = async (_parameters, signal, query) => {
     years.push(String(year));
   }
   if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
-  const from = h(
-    'select',
-    { id: 'from', onchange: () => void choose({ from: from.value }) },
-    ...years.map((year) => h('option', { value: year, selected: year === chosen.from }, year)),
-  );
-  const real = h('input', {
-    type: 'checkbox',
-    id: 'real',
-    checked: chosen.real,
-    onchange: () => void choose({ real: real.checked }),
-  });
+  const real = checkBox('real', 'Real terms', chosen.real, (checked) => void choose({ real: checked }));
   await show();
   return {
     title: 'Compare',
@@ -335,8 +317,14 @@ export const compareView = async (_parameters, signal, query) => {
           value: chosen.show,
           onchange: (one) => void choose({ show: one }),
         }),
-        h('div', { class: 'check' }, real, h('label', { for: 'real' }, 'Real terms')),
-        h('div', { class: 'check' }, h('label', { for: 'from' }, 'Since'), from),
+        real.element,
+        select(
+          'from',
+          'Since',
+          years.map((year) => [year, year]),
+          chosen.from,
+          (from) => void choose({ from }),
+        ),
       ),
       figure,
     ],

@@ -3,7 +3,8 @@ import { keepInAddress } from './address.js';
 import { getJson } from './api.js';
 import { badge } from './badge.js';
 import { creditOf, HPI, seriesOf } from './catalog.js';
-import { chart, choice, lastYears, spanChoice } from './chart.js';
+import { chart } from './chart.js';
+import { checkBox, choice, lastYears, spanChoice } from './controls.js';
 import { h } from './dom.js';
 import { chartFigure, dataTools } from './figure.js';
 import { day, exact, number, percent, points, quarter, share } from './format.js';
@@ -304,7 +305,7 @@ const indexFigure = (context) => {
   /** @type {import('./drawing.js').ChartOptions | undefined} */
   let options;
   const show = async () => {
-    beside.hidden = chosen.show !== 'change';
+    beside.element.hidden = chosen.show !== 'change';
     const shown = next();
     try {
       const made = await optionsOf();
@@ -325,13 +326,7 @@ const indexFigure = (context) => {
     });
     void show();
   };
-  const box = h('input', {
-    type: 'checkbox',
-    id: 'beside',
-    checked: chosen.beside,
-    onchange: () => choose({ beside: box.checked }),
-  });
-  const beside = h('div', { class: 'check' }, box, h('label', { for: 'beside' }, 'Nation and state beside'));
+  const beside = checkBox('beside', 'Nation and state beside', chosen.beside, (checked) => choose({ beside: checked }));
   note.textContent =
     fan && newest
       ? `From ${quarter(fan.start)}, the run of ${day(newest.run_at)} expects ${percent(newest.point)} by ${quarter(newest.target_period)}. It forecasts that quarter alone: the way there is drawn straight.`
@@ -355,7 +350,7 @@ const indexFigure = (context) => {
           onchange: (one) => choose({ show: one }),
         }),
         spanChoice(chosen.years, (years) => choose({ years })),
-        beside,
+        beside.element,
       ),
       place,
     ),

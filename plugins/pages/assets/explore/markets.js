@@ -3,7 +3,7 @@ import { addressOf, keepInAddress } from './address.js';
 import { getJson } from './api.js';
 import { badge } from './badge.js';
 import { allMarkets, HPI, places, seriesOf } from './catalog.js';
-import { choice } from './chart.js';
+import { choice } from './controls.js';
 import { csvOf } from './csv.js';
 import { marketCalls } from './data-calls.js';
 import { h } from './dom.js';

@@ -3,7 +3,8 @@
 import { keepInAddress } from './address.js';
 import { getJson, Problem } from './api.js';
 import { catalog, creditOf, HPI } from './catalog.js';
-import { chart, lastYears, spanChoice } from './chart.js';
+import { chart } from './chart.js';
+import { lastYears, spanChoice } from './controls.js';
 import { h } from './dom.js';
 import { chartFigure, dataTools } from './figure.js';
 import { day, exact, period } from './format.js';

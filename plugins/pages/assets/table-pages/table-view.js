@@ -1,8 +1,9 @@
 /** A table's rows: searched, sorted and filtered, and over time as a chart. */
 import { addressOf, keepInAddress } from './address.js';
 import { Problem, request } from './api.js';
-import { chart, choice } from './chart.js';
-import { csvOf } from './csv.js';
+import { chart } from './chart.js';
+import { choice, select } from './controls.js';
+import { linesCsv } from './csv.js';
 import { h } from './dom.js';
 import { chartFigure, dataTools, linesTable } from './figure.js';
 import { exact, number } from './format.js';
@@ -108,19 +109,6 @@ const filterFields = ({ columns, filters }, chosen, rows, onchange) =>
       h('datalist', { id: `values-${name}` }, ...values.slice(0, 200).map((value) => h('option', { value }))),
     ];
   });
-
-/**
- * @param {string} id @param {string} label @param {readonly (readonly [string, string])[]} options @param {string} value
- * @param {(value: string) => void} onchange
- */
-const select = (id, label, options, value, onchange) => {
-  const field = h(
-    'select',
-    { id, onchange: () => onchange(field.value) },
-    ...options.map(([each, text]) => h('option', { value: each, selected: each === value }, text)),
-  );
-  return h('div', { class: 'check' }, h('label', { for: id }, label), field);
-};
 
 /** How many rows: what a chart shows where no column is a number, or the reader asks for it. */
 const COUNT = 'rows';
@@ -237,11 +225,7 @@ const timeChart = (table, query, signal, { title, calls }) => {
         sources: calls().map((target) => ({ label: table.name, target, file: table.name })),
         shown: {
           file: `${table.name}-${now.value ?? COUNT}.csv`,
-          text: () =>
-            csvOf([
-              [now.time, ...made.lines.map(({ label }) => label)],
-              ...dates.map((date, index) => [date, ...made.lines.map(({ values }) => values[index])]),
-            ]),
+          text: () => linesCsv(made, now.time),
         },
         table: linesTable(made, words(now.time)),
       }),
