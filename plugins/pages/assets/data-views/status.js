@@ -5,7 +5,7 @@ import { ageLine } from './bars.js';
 import { find, h } from './dom.js';
 import { dataTools } from './figure.js';
 import { day, period, span } from './format.js';
-import { dataTable } from './table.js';
+import { column, dataTable, numbers } from './table.js';
 
 /**
  * @typedef {{ id: string, status: string, message: string | null, updated_at: string | null }} Component
@@ -30,14 +30,14 @@ const sourceColumns = (titles) => [
     value: ({ id }) => id,
     name: 'named',
   },
-  { label: 'State', cell: ({ state }) => badge(state), value: ({ state }) => state },
+  column('State', ({ state }) => state, badge),
   {
     label: 'Newest period',
     cell: (row) => period(row.latest_period, row.cadence),
     value: (row) => row.latest_period,
     name: 'date',
   },
-  { label: 'Age', cell: (row) => span(row.age_seconds), value: (row) => row.age_seconds, numeric: true },
+  numbers('Age', (row) => row.age_seconds, span),
   {
     label: 'Late, stale',
     cell: ({ age_seconds: age, late_after_seconds: late, stale_after_seconds: stale }) =>
@@ -45,8 +45,8 @@ const sourceColumns = (titles) => [
         ? null
         : [ageLine(age, late, stale), h('small', { class: 'muted' }, `after ${span(late)}, ${span(stale)}`)],
   },
-  { label: 'Cadence', cell: ({ cadence }) => cadence, value: ({ cadence }) => cadence, name: 'wide' },
-  { label: 'Loaded', cell: (row) => day(row.last_loaded_at), value: (row) => row.last_loaded_at, name: 'date wide' },
+  column('Cadence', ({ cadence }) => cadence, undefined, { name: 'wide' }),
+  column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
 ];
 
 /** @param {AbortSignal} [signal] */

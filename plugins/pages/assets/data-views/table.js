@@ -13,6 +13,32 @@ import { h } from './dom.js';
  * @property {string} [key] of the column in addresses
  */
 
+/**
+ * A column that is sorted by what it shows.
+ * @template Row
+ * @template {string | number | null} Value
+ * @param {string} label @param {(row: Row) => Value} value
+ * @param {(value: Value) => import('./dom.js').Children} [shown]
+ * @param {Partial<Column<Row>>} [more]
+ * @returns {Column<Row>}
+ */
+export const column = (label, value, shown = (one) => one, more = {}) => ({
+  label,
+  cell: (row) => shown(value(row)),
+  value,
+  ...more,
+});
+
+/**
+ * The same of numbers.
+ * @template Row
+ * @template {number | null} Value
+ * @param {string} label @param {(row: Row) => Value} value @param {(value: Value) => string} text
+ * @param {Partial<Column<Row>>} [more]
+ * @returns {Column<Row>}
+ */
+export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
+
 /** More rows than anybody reads, and about as many as a phone lays out at once without a pause. */
 const SHOWN = 500;
 

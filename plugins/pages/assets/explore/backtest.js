@@ -6,10 +6,10 @@ import { HPI } from './catalog.js';
 import { chart } from './chart.js';
 import { h } from './dom.js';
 import { chartFigure, dataTools, linesTable } from './figure.js';
-import { day, number, points, quarter, share } from './format.js';
+import { day, exact, number, points, quarter, share } from './format.js';
 import { keyFigures } from './market.js';
 import { STATES } from './search.js';
-import { dataTable } from './table.js';
+import { column, dataTable, numbers } from './table.js';
 
 /**
  * @typedef {{ group: string, n: number, mae_pp: number, benchmark_mae_pp: number, bias_pp: number, coverage_80: number,
@@ -42,7 +42,6 @@ const breakdown = (by) => `/forecast-backtest/breakdown?by=${by}`;
 const yearFigures = (years, signal) => {
   const dates = years.map(({ group }) => `${group}-01-01`);
   const worst = years.toSorted((a, b) => b.mae_pp - a.mae_pp)[0];
-  const most = Math.max(...years.map(({ mae_pp, benchmark_mae_pp }) => Math.max(mae_pp, benchmark_mae_pp)));
   const year = (/** @type {string} */ date) => date.slice(0, 4);
   const sources = [{ label: 'years', target: breakdown('year'), file: 'backtest-years' }];
   const picture = (/** @type {string} */ title, /** @type {import('./drawing.js').ChartOptions} */ options) => ({
@@ -124,25 +123,34 @@ const yearFigures = (years, signal) => {
       caption: 'Mean absolute error; the mark is that of persistence.',
       rows: years,
       sort: '-error',
-      columns: /** @type {import('./table.js').Column<Group>[]} */ ([
-        { label: 'Year', cell: ({ group }) => group, value: ({ group }) => group },
-        { label: 'Error', cell: ({ mae_pp }) => size(mae_pp), value: ({ mae_pp }) => mae_pp, numeric: true },
+      columns: [
+        column('Year', ({ group }) => group),
+        ...errorColumns(years),
+        numbers('Bias', (row) => row.bias_pp, points),
+        numbers('In band', (row) => row.coverage_80, share),
         {
-          label: 'Beside persistence',
-          cell: (row) => bar(row.mae_pp, { most, color: 'line-1', mark: row.benchmark_mae_pp }),
-        },
-        { label: 'Bias', cell: ({ bias_pp }) => points(bias_pp), value: ({ bias_pp }) => bias_pp, numeric: true },
-        { label: 'In band', cell: (row) => share(row.coverage_80), value: (row) => row.coverage_80, numeric: true },
-        {
-          label: 'Declines called',
+          ...numbers('Declines called', (row) => row.declines, String),
           cell: (row) => `${row.declines_called} of ${row.declines}`,
-          value: (row) => row.declines,
-          numeric: true,
         },
-      ]),
+      ],
     }).element,
   ];
 };
+
+/** The error of each group, alone and as a bar with that of persistence. @param {readonly Group[]} groups */
+const errorColumns = (groups) => {
+  const most = Math.max(...groups.map(({ mae_pp, benchmark_mae_pp }) => Math.max(mae_pp, benchmark_mae_pp)));
+  return /** @type {import('./table.js').Column<Group>[]} */ ([
+    numbers('Error', (row) => row.mae_pp, size),
+    {
+      label: 'Beside persistence',
+      cell: (row) => bar(row.mae_pp, { most, color: 'line-1', mark: row.benchmark_mae_pp }),
+    },
+  ]);
+};
+
+/** @type {import('./table.js').Column<Group>} */
+const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
 /** @param {readonly Group[]} grades */
 const gradeTable = (grades) => {
@@ -157,55 +165,34 @@ const gradeTable = (grades) => {
     dataTable({
       caption: 'Declines by risk grade.',
       rows: grades,
-      columns: /** @type {import('./table.js').Column<Group>[]} */ ([
+      columns: [
         { label: 'Grade', cell: ({ group }) => badge(group) },
-        {
-          label: 'Declined',
-          cell: (row) => share(row.decline_share),
-          value: (row) => row.decline_share,
-          numeric: true,
-        },
+        numbers('Declined', (row) => row.decline_share, share),
         {
           label: 'Beside the prediction',
           cell: (row) => bar(row.decline_share, { most, color: 'fall-2', mark: row.predicted_decline_share }),
         },
-        {
-          label: 'Predicted',
-          cell: (row) => (row.predicted_decline_share === null ? '–' : share(row.predicted_decline_share)),
-          value: (row) => row.predicted_decline_share,
-          numeric: true,
-        },
-        { label: 'Forecasts', cell: ({ n }) => number(n, 0), value: ({ n }) => n, numeric: true },
-      ]),
+        numbers(
+          'Predicted',
+          (row) => row.predicted_decline_share,
+          (one) => (one === null ? '–' : share(one)),
+        ),
+        FORECASTS,
+      ],
     }).element,
   ];
 };
 
 /** @param {readonly Group[]} states */
-const stateTable = (states) => {
-  const most = Math.max(...states.map(({ mae_pp, benchmark_mae_pp }) => Math.max(mae_pp, benchmark_mae_pp)));
-  return [
-    h('h2', {}, 'Best and worst states'),
-    dataTable({
-      caption: 'Mean absolute error by the first state of a market’s name; the mark is that of persistence.',
-      rows: states,
-      sort: '-error',
-      columns: /** @type {import('./table.js').Column<Group>[]} */ ([
-        {
-          label: 'State',
-          cell: ({ group }) => STATES.get(group) ?? group,
-          value: ({ group }) => STATES.get(group) ?? group,
-        },
-        { label: 'Error', cell: ({ mae_pp }) => size(mae_pp), value: ({ mae_pp }) => mae_pp, numeric: true },
-        {
-          label: 'Beside persistence',
-          cell: (row) => bar(row.mae_pp, { most, color: 'line-1', mark: row.benchmark_mae_pp }),
-        },
-        { label: 'Forecasts', cell: ({ n }) => number(n, 0), value: ({ n }) => n, numeric: true },
-      ]),
-    }).element,
-  ];
-};
+const stateTable = (states) => [
+  h('h2', {}, 'Best and worst states'),
+  dataTable({
+    caption: 'Mean absolute error by the first state of a market’s name; the mark is that of persistence.',
+    rows: states,
+    sort: '-error',
+    columns: [column('State', ({ group }) => STATES.get(group) ?? group), ...errorColumns(states), FORECASTS],
+  }).element,
+];
 
 /** @type {import('./router.js').Route} */
 export const backtestView = async (_parameters, signal) => {

@@ -14,6 +14,7 @@ import { latestOf } from './latest.js';
 import { addMonths, fanOf, inRealTerms, quartersBetween, scoreOf, valuesOf, yearlyChange } from './market-figures.js';
 import { problemView } from './problems.js';
 import { plainName, shortName, statesOf } from './search.js';
+import { column, numbers } from './table.js';
 
 /**
  * @typedef {import('./market-figures.js').Track} Track
@@ -24,24 +25,13 @@ import { plainName, shortName, statesOf } from './search.js';
 
 /** @type {import('./table.js').Column<Track>[]} */
 const TRACK_COLUMNS = [
-  {
-    label: 'Target',
-    cell: ({ target_period }) => quarter(target_period),
-    value: ({ target_period }) => target_period,
-    name: 'date',
-  },
-  { label: 'Run', cell: ({ run_at }) => day(run_at), value: ({ run_at }) => run_at, name: 'date' },
-  { label: 'Forecast %', cell: ({ point }) => exact(point), value: ({ point }) => point, numeric: true },
+  column('Target', ({ target_period }) => target_period, quarter, { name: 'date' }),
+  column('Run', ({ run_at }) => run_at, day, { name: 'date' }),
+  numbers('Forecast %', ({ point }) => point, exact),
   { label: 'Lower 80', cell: ({ lower_80 }) => exact(lower_80), numeric: true },
   { label: 'Upper 80', cell: ({ upper_80 }) => exact(upper_80), numeric: true },
   { label: 'Came true %', cell: ({ realized }) => exact(realized), value: ({ realized }) => realized, numeric: true },
-  {
-    label: 'Error pp',
-    hint: 'What came true, less the forecast',
-    cell: ({ error_pp }) => exact(error_pp),
-    value: ({ error_pp }) => error_pp,
-    numeric: true,
-  },
+  numbers('Error pp', ({ error_pp }) => error_pp, exact, { hint: 'What came true, less the forecast' }),
 ];
 
 /** @param {readonly (readonly [string, import('./dom.js').Child, (string | undefined)?])[]} figures each with a remark */
@@ -366,10 +356,7 @@ const indexFigure = (context) => {
     ],
     table: {
       rows: history,
-      columns: [
-        { label: 'Quarter', cell: (row) => quarter(row.period_start), value: (row) => row.period_start },
-        { label: 'Index', cell: ({ value }) => exact(value), value: ({ value }) => value, numeric: true },
-      ],
+      columns: [column('Quarter', (row) => row.period_start, quarter), numbers('Index', ({ value }) => value, exact)],
     },
   });
 };

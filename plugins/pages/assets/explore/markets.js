@@ -20,7 +20,7 @@ import { scaleOf, swatchOf } from './scales.js';
 import { plainName, STATES, searcher, statesOf } from './search.js';
 import { narrowBy } from './search-field.js';
 import { sparkLine } from './spark-line.js';
-import { dataTable } from './table.js';
+import { column, dataTable, numbers } from './table.js';
 
 /**
  * @typedef {{ cbsa: string, name: string, signal: string | null, risk_score: string | null,
@@ -186,16 +186,10 @@ export const marketsView = async (_parameters, signal, query) => {
         value: ({ forecast }) => forecast,
         numeric: true,
       },
-      { label: 'Last year', key: 'last', cell: ({ last }) => percent(last), value: ({ last }) => last, numeric: true },
-      {
-        label: 'Change',
-        hint: 'Of the forecast, from that of the run before',
-        cell: ({ change }) => points(change),
-        value: ({ change }) => change,
-        numeric: true,
-      },
-      { label: 'Grade', cell: ({ grade }) => badge(grade), value: ({ grade }) => grade },
-      { label: 'Signal', cell: (row) => badge(row.signal), value: (row) => row.signal },
+      numbers('Last year', ({ last }) => last, percent, { key: 'last' }),
+      numbers('Change', ({ change }) => change, points, { hint: 'Of the forecast, from that of the run before' }),
+      column('Grade', ({ grade }) => grade, badge),
+      column('Signal', (row) => row.signal, badge),
       { label: 'Five years', name: 'spark', cell: ({ cbsa }) => fillSpark(h('span', { 'data-cbsa': cbsa })) },
     ]),
     // Filled below, with those that the reader's filters leave.

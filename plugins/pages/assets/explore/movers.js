@@ -7,7 +7,7 @@ import { h } from './dom.js';
 import { dataTools } from './figure.js';
 import { day, percent, points } from './format.js';
 import { marketLink } from './markets.js';
-import { dataTable } from './table.js';
+import { column, dataTable, numbers } from './table.js';
 
 const TARGET = '/movers?limit=50';
 
@@ -19,21 +19,16 @@ const TARGET = '/movers?limit=50';
 /** @param {number} most @returns {import('./table.js').Column<Mover>[]} */
 const columns = (most) => [
   { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name, name: 'named' },
-  { label: 'Change', cell: ({ delta_pp }) => points(delta_pp), value: ({ delta_pp }) => delta_pp, numeric: true },
+  numbers('Change', ({ delta_pp }) => delta_pp, points),
   {
     label: 'Down or up',
     cell: ({ delta_pp }) => bar(delta_pp, { least: -most, most, color: delta_pp < 0 ? 'fall-2' : 'rise-4' }),
     name: 'wide',
   },
   { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
-  {
-    label: 'Before',
-    cell: (row) => percent(row.prior_forecast_12m),
-    value: (row) => row.prior_forecast_12m,
-    numeric: true,
-  },
-  { label: 'Signal', cell: ({ signal }) => badge(signal), value: ({ signal }) => signal },
-  { label: 'Signal before', cell: (row) => badge(row.prior_signal), value: (row) => row.prior_signal },
+  numbers('Before', (row) => row.prior_forecast_12m, percent),
+  column('Signal', ({ signal }) => signal, badge),
+  column('Signal before', (row) => row.prior_signal, badge),
 ];
 
 /** @type {import('./router.js').Route} */

@@ -12,7 +12,7 @@ import { recessionsOf } from './index-data.js';
 import { latestOf } from './latest.js';
 import { keyFigures } from './market.js';
 import { monthsBetween } from './market-figures.js';
-import { dataTable } from './table.js';
+import { column, dataTable, numbers } from './table.js';
 
 /** @typedef {import('./catalog.js').Series} Series */
 
@@ -26,15 +26,15 @@ const COLUMNS = [
     value: ({ title }) => title,
     name: 'named',
   },
-  {
-    label: 'Identifier',
-    cell: ({ series_id }) => h('code', {}, series_id),
-    value: ({ series_id }) => series_id,
-    name: 'wide',
-  },
-  { label: 'Cadence', cell: ({ cadence }) => cadence, value: ({ cadence }) => cadence },
-  { label: 'Units', cell: ({ units }) => units, value: ({ units }) => units, name: 'wide' },
-  { label: 'Source', cell: ({ source }) => source, value: ({ source }) => source, name: 'wide' },
+  column(
+    'Identifier',
+    ({ series_id }) => series_id,
+    (id) => h('code', {}, id),
+    { name: 'wide' },
+  ),
+  column('Cadence', ({ cadence }) => cadence),
+  column('Units', ({ units }) => units, undefined, { name: 'wide' }),
+  column('Source', ({ source }) => source, undefined, { name: 'wide' }),
   {
     label: 'Newest',
     cell: (row) => period(row.observation_end, row.cadence),
@@ -160,10 +160,7 @@ const oneSeries = async (id, signal, query) => {
             sources: [{ label: 'observations', target, file: id }],
             table: {
               rows: rows.toReversed(),
-              columns: [
-                { label: 'Date', cell: (row) => row.period_start, value: (row) => row.period_start },
-                { label: 'Value', cell: ({ value }) => exact(value), value: ({ value }) => value, numeric: true },
-              ],
+              columns: [column('Date', (row) => row.period_start), numbers('Value', ({ value }) => value, exact)],
             },
           }),
     ],
