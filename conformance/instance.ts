@@ -242,7 +242,7 @@ export const without = ({ capabilities }: AdapterUnderTest, capability: 'publish
   !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
 
 /** The obstacle where the author gave no way to make an adapter over an empty store. */
-export const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle =>
+const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle =>
   !createEmpty && 'the author gave no createEmpty()';
 
 /** The obstacle where `makeCurrent` is not possible. */

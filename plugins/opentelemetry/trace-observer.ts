@@ -14,13 +14,14 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from '../../core/contracts/observer.js';
+import type { Logger } from '../../core/contracts/runtime.js';
 import { packageVersion } from '../../core/files/package.js';
 import { withTimeout } from '../../core/scheduling/with-timeout.js';
-import { reportingExporter } from './reporting-exporter.js';
 
 interface TraceOptions {
   readonly url?: string;
@@ -71,6 +72,29 @@ export const traceObserver = (options: TraceOptions, { logger, service }: Observ
       span.end(startedAt + durationMs);
     },
     close: () => withTimeout(provider.shutdown(), FLUSH_MS),
+  };
+};
+
+/** Of the specification's `ExportResult`: the package that names its codes is not ours to import. */
+const SUCCESS = 0;
+
+/** Tells the log when spans do not arrive: once a spell, however many batches it lasts. */
+const reportingExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
+  let lost = 0;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code !== SUCCESS) {
+          if (lost === 0) logger.warn({ err: result.error }, 'spans could not be delivered, and are lost');
+          lost += spans.length;
+        } else if (lost > 0) {
+          logger.info({ lost }, 'spans are delivered again');
+          lost = 0;
+        }
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
   };
 };
 
