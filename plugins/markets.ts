@@ -79,18 +79,19 @@ const areaExample = {
 
 const hpiObservation = {
   title: 'HpiObservation',
-  type: 'object',
-  required: ['period_start', 'value'],
-  additionalProperties: false,
-  properties: {
-    period_start: { ...date, description: 'First day of the quarter.' },
-    value: { type: 'number', description: 'Index level.' },
-    standard_error: {
-      ...nullable(standardError),
-      description: 'Standard error of `value`, where `fields` asks for it.',
+  ...record(
+    {
+      period_start: { ...date, description: 'First day of the quarter.' },
+      value: { type: 'number', description: 'Index level.' },
     },
-  },
-} as const;
+    {
+      standard_error: {
+        ...nullable(standardError),
+        description: 'Standard error of `value`, where `fields` asks for it.',
+      },
+    },
+  ),
+};
 
 const HISTORY_FIELDS = Object.keys(hpiObservation.properties);
 /** Without `fields`. */

@@ -8,15 +8,17 @@ import { compareBy } from '../core/storage/scalars.js';
 import { forecastRuns, hpi, markets, observations } from '../metro/collections.js';
 import { listOf } from './shared.js';
 
-interface Changes {
-  readonly markets: number;
-  readonly values_added: number;
-  readonly values_revised: number;
-  readonly values_removed: number;
-  readonly runs_added: number;
-}
-
 const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
+
+const changes = record({
+  markets: count('Markets that came or went.'),
+  values_added: count('Values of the index and of macro series that the publication before did not have.'),
+  values_revised: count('Values that it had otherwise.'),
+  values_removed: count('Values that it had, and this one has not.'),
+  runs_added: count('Completed runs that it did not have.'),
+});
+
+type Changes = FromSchema<typeof changes>;
 
 const vintageRow = {
   title: 'Vintage',
@@ -26,16 +28,7 @@ const vintageRow = {
     published_at: { ...dateTime, description: 'When it became the current one.' },
     current: { type: 'boolean', description: 'Whether it is what is served without `as_of`.' },
     changes: {
-      anyOf: [
-        record({
-          markets: count('Markets that came or went.'),
-          values_added: count('Values of the index and of macro series that the publication before did not have.'),
-          values_revised: count('Values that it had otherwise.'),
-          values_removed: count('Values that it had, and this one has not.'),
-          runs_added: count('Completed runs that it did not have.'),
-        }),
-        { type: 'null' },
-      ],
+      anyOf: [changes, { type: 'null' }],
       description: 'Since the publication before; null where the store does not keep that one.',
     },
   }),

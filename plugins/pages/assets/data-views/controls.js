@@ -42,18 +42,21 @@ export const spanChoice = (years, onchange) =>
   });
 
 /**
- * A list to choose from, beside its label.
+ * A list to choose from, and its label before it.
  * @param {string} id @param {string} label @param {readonly (readonly [value: string, text: string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */
-export const select = (id, label, options, value, onchange) => {
+export const labelledSelect = (id, label, options, value, onchange) => {
   const field = h(
     'select',
     { id, onchange: () => onchange(field.value) },
     ...options.map(([each, text]) => h('option', { value: each, selected: each === value }, text)),
   );
-  return h('div', { class: 'check' }, h('label', { for: id }, label), field);
+  return [h('label', { for: id }, label), field];
 };
+
+/** The same in one line. @param {Parameters<typeof labelledSelect>} list */
+export const select = (...list) => h('div', { class: 'check' }, ...labelledSelect(...list));
 
 /** @param {string} id @param {string} label @param {boolean} checked @param {(checked: boolean) => void} onchange */
 export const checkBox = (id, label, checked, onchange) => {

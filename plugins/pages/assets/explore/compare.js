@@ -9,10 +9,9 @@ import { h } from './dom.js';
 import { chartFigure, linesTable } from './figure.js';
 import { number, percent, points, quarter } from './format.js';
 import { indexOf, nationOf, observationsOf, PRICES, pricesOf, recessionsOf } from './index-data.js';
-import { latestOf } from './latest.js';
+import { latestOf, showLatest } from './latest.js';
 import { inRealTerms, quarterMeans, quartersBetween, rebased, yearlyChange } from './market-figures.js';
 import { onceEach } from './once.js';
-import { problemView } from './problems.js';
 import { onlyOne, plainName, searcher, tellingName } from './search.js';
 
 /**
@@ -152,75 +151,69 @@ export const compareView = async (_parameters, signal, query) => {
       real: chosen.real ? '1' : null,
       from: chosen.from,
     });
-  const show = async () => {
-    const shown = next();
-    let some;
-    let made;
-    try {
-      some = await members();
-      made = await optionsOf(some);
-    } catch (error) {
-      if (!shown.aborted) figure.replaceChildren(problemView(error, () => void show()));
-      return;
-    }
-    if (shown.aborted) return;
-    chips.replaceChildren(
-      ...some.map(({ id, kind, label }) =>
-        h(
-          'li',
-          {},
-          label,
+  const load = async () => {
+    const some = await members();
+    return { some, made: await optionsOf(some) };
+  };
+  const show = () =>
+    showLatest(next, figure, load, ({ some, made }, shown) => {
+      chips.replaceChildren(
+        ...some.map(({ id, kind, label }) =>
           h(
-            'button',
-            { type: 'button', class: 'quiet', 'aria-label': `Remove ${label}`, onclick: () => remove(kind, id) },
-            '×',
+            'li',
+            {},
+            label,
+            h(
+              'button',
+              { type: 'button', class: 'quiet', 'aria-label': `Remove ${label}`, onclick: () => remove(kind, id) },
+              '×',
+            ),
           ),
         ),
-      ),
-    );
-    place.replaceChildren(
-      made.lines.length > 0 ? chart(made, shown) : h('p', { class: 'notice' }, 'Add a market or a series above.'),
-    );
-    // In the difference to the nation consumer prices cancel out.
-    real.box.disabled = chosen.show === 'nation';
-    const calls = compareCalls({
-      ...chosen,
-      nation: nationSource,
-      money: some.filter(({ kind, money }) => kind === 's' && money).map(({ id }) => id),
+      );
+      place.replaceChildren(
+        made.lines.length > 0 ? chart(made, shown) : h('p', { class: 'notice' }, 'Add a market or a series above.'),
+      );
+      // In the difference to the nation consumer prices cancel out.
+      real.box.disabled = chosen.show === 'nation';
+      const calls = compareCalls({
+        ...chosen,
+        nation: nationSource,
+        money: some.filter(({ kind, money }) => kind === 's' && money).map(({ id }) => id),
+      });
+      figure.replaceChildren(
+        chartFigure({
+          title: some.map(({ short }) => short).join(', '),
+          note: `${made.unit}.${chosen.s.length > 0 ? ' Monthly and daily series are means of quarters.' : ''}`,
+          chart: place,
+          sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
+          remark: calls.remark,
+          table: linesTable(made, 'Quarter'),
+          shown: {
+            file: 'comparison.csv',
+            text: () => linesCsv(made, 'date'),
+          },
+          picture: {
+            // Its unit stands above its axis.
+            title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${some.map(({ short }) => short).join(', ')}`,
+            file: 'comparison',
+            options: () => made,
+            credits: () => [
+              [
+                ...(chosen.m.length > 0 && series ? [series] : []),
+                ...macros.filter(
+                  ({ series_id }) => chosen.s.includes(series_id) || (chosen.real && series_id === PRICES),
+                ),
+              ]
+                .map(creditOf)
+                .join('; '),
+              ...(series?.notes ? [series.notes] : []),
+              location.href,
+            ],
+          },
+        }),
+      );
     });
-    figure.replaceChildren(
-      chartFigure({
-        title: some.map(({ short }) => short).join(', '),
-        note: `${made.unit}.${chosen.s.length > 0 ? ' Monthly and daily series are means of quarters.' : ''}`,
-        chart: place,
-        sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
-        remark: calls.remark,
-        table: linesTable(made, 'Quarter'),
-        shown: {
-          file: 'comparison.csv',
-          text: () => linesCsv(made, 'date'),
-        },
-        picture: {
-          // Its unit stands above its axis.
-          title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${some.map(({ short }) => short).join(', ')}`,
-          file: 'comparison',
-          options: () => made,
-          credits: () => [
-            [
-              ...(chosen.m.length > 0 && series ? [series] : []),
-              ...macros.filter(
-                ({ series_id }) => chosen.s.includes(series_id) || (chosen.real && series_id === PRICES),
-              ),
-            ]
-              .map(creditOf)
-              .join('; '),
-            ...(series?.notes ? [series.notes] : []),
-            location.href,
-          ],
-        },
-      }),
-    );
-  };
   /** @param {Partial<typeof chosen>} change */
   const choose = (change) => {
     Object.assign(chosen, change);

@@ -10,9 +10,8 @@ import { chartFigure, dataTools } from './figure.js';
 import { day, exact, number, percent, points, quarter, share } from './format.js';
 import { limitsOf, recordOf } from './grades.js';
 import { gradeRecords, nationOf, pricesOf, recessionsOf, stateOf } from './index-data.js';
-import { latestOf } from './latest.js';
+import { latestOf, showLatest } from './latest.js';
 import { addMonths, fanOf, inRealTerms, quartersBetween, scoreOf, valuesOf, yearlyChange } from './market-figures.js';
-import { problemView } from './problems.js';
 import { plainName, shortName, statesOf } from './search.js';
 import { column, numbers } from './table.js';
 
@@ -294,17 +293,12 @@ const indexFigure = (context) => {
   };
   /** @type {import('./drawing.js').ChartOptions | undefined} */
   let options;
-  const show = async () => {
+  const show = () => {
     beside.element.hidden = chosen.show !== 'change';
-    const shown = next();
-    try {
-      const made = await optionsOf();
-      if (shown.aborted) return;
+    return showLatest(next, place, optionsOf, (made, shown) => {
       options = made;
       place.replaceChildren(chart(made, shown));
-    } catch (error) {
-      if (!shown.aborted) place.replaceChildren(problemView(error, () => void show()));
-    }
+    });
   };
   /** @param {Partial<typeof chosen>} change */
   const choose = (change) => {

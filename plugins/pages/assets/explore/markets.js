@@ -3,7 +3,7 @@ import { addressOf, keepInAddress } from './address.js';
 import { getJson } from './api.js';
 import { badge } from './badge.js';
 import { allMarkets, HPI, places, seriesOf } from './catalog.js';
-import { choice } from './controls.js';
+import { choice, labelledSelect } from './controls.js';
 import { csvOf } from './csv.js';
 import { marketCalls } from './data-calls.js';
 import { h } from './dom.js';
@@ -11,11 +11,10 @@ import { dataTools } from './figure.js';
 import { day, number, percent, points, quarter, share } from './format.js';
 import { limitsOf, recordOf } from './grades.js';
 import { allIndexes, gradeRecords } from './index-data.js';
-import { latestOf } from './latest.js';
+import { latestOf, showLatest } from './latest.js';
 import { metroMap, outlines } from './map.js';
 import { addMonths, quartersBetween } from './market-figures.js';
 import { onceEach } from './once.js';
-import { problemView } from './problems.js';
 import { scaleOf, swatchOf } from './scales.js';
 import { plainName, STATES, searcher, statesOf } from './search.js';
 import { narrowBy } from './search-field.js';
@@ -83,14 +82,8 @@ const MEASURES = [
  * @param {string} name of the query @param {string} label @param {readonly (readonly [string, string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */
-const select = (name, label, options, value, onchange) => {
-  const field = h(
-    'select',
-    { id: `by-${name}`, onchange: () => onchange(field.value) },
-    ...[['', 'All'], ...options].map(([each, text]) => h('option', { value: each, selected: each === value }, text)),
-  );
-  return h('div', {}, h('label', { for: `by-${name}` }, label), field);
-};
+const filter = (name, label, options, value, onchange) =>
+  h('div', {}, ...labelledSelect(`by-${name}`, label, [['', 'All'], ...options], value, onchange));
 
 /** @param {Row} row */
 const band = ({ lower, upper }) =>
@@ -365,22 +358,20 @@ export const marketsView = async (_parameters, signal, query) => {
   });
   const problem = h('div');
   const next = latestOf(signal);
-  const showRun = async () => {
-    const shown = next();
+  /** @param {AbortSignal} shown */
+  const loadRun = async (shown) => {
     await new Promise((resolve) => setTimeout(resolve, 120));
-    if (shown.aborted) return;
+    shown.throwIfAborted();
     keepInAddress({ run: chosen.run === runs.length - 1 ? null : String(runs[chosen.run]?.id) });
-    try {
-      const loaded = await rowsOf();
-      if (shown.aborted) return;
+    return rowsOf();
+  };
+  const showRun = () =>
+    showLatest(next, problem, loadRun, (loaded, shown) => {
       rows = loaded;
       problem.replaceChildren();
       loadSparks(shown);
       show();
-    } catch (error) {
-      if (!shown.aborted) problem.replaceChildren(problemView(error, () => void showRun()));
-    }
-  };
+    });
   slider.addEventListener('input', () => {
     chosen.run = Number(slider.value);
     sayRun();
@@ -418,21 +409,21 @@ export const marketsView = async (_parameters, signal, query) => {
         h(
           'div',
           { class: 'row filters' },
-          select(
+          filter(
             'state',
             'State',
             states.map((code) => [code, STATES.get(code) ?? code]),
             chosen.state,
             (state) => choose({ state }),
           ),
-          select(
+          filter(
             'signal',
             'Signal',
             ['expand', 'hold', 'contract'].map((each) => [each, each]),
             chosen.signal,
             (one) => choose({ signal: one }),
           ),
-          select(
+          filter(
             'grade',
             'Risk grade',
             [...'ABCDF'].map((each) => [each, each]),
