@@ -173,6 +173,13 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
+/** Shows other tools in a place; what the reader has opened of them stays open. @param {HTMLElement} place @param {Tools} tools */
+export const replaceTools = (place, tools) => {
+  const open = place.querySelector('details')?.open === true;
+  place.replaceChildren(dataTools(tools));
+  place.querySelector('details')?.toggleAttribute('open', open);
+};
+
 /** More decimals than these are noise of the arithmetic. */
 const DECIMALS = 6;
 

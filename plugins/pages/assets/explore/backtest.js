@@ -11,11 +11,7 @@ import { keyFigures } from './market.js';
 import { STATES } from './search.js';
 import { column, dataTable, numbers } from './table.js';
 
-/**
- * @typedef {{ group: string, n: number, mae_pp: number, benchmark_mae_pp: number, bias_pp: number, coverage_80: number,
- *   direction_hit_rate: number, benchmark_hit_rate: number, always_up_hit_rate: number, declines: number,
- *   declines_called: number, decline_share: number, predicted_decline_share: number | null }} Group
- */
+/** @typedef {import('../../../../client/api-types.js').BacktestGroup} Group */
 
 const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 

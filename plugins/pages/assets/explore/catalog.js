@@ -4,9 +4,7 @@ import { period } from './format.js';
 import { onceEach } from './once.js';
 
 /**
- * @typedef {{ series_id: string, title: string, kind: string, cadence: string, source: string, units: string,
- *   geography: string, seasonal_adjustment: string | null, observation_start: string | null,
- *   observation_end: string | null, last_updated: string | null, notes: string | null }} Series
+ * @typedef {import('../../../../client/api-types.js').Series} Series
  * @typedef {{ cbsa: string, name: string }} Named
  */
 

@@ -2,11 +2,7 @@
 
 /**
  * @typedef {{ period_start: string, value: number }} Observation
- * @typedef {{ run_id: number, run_at: string, model_version: string, horizon_months: number, target_period: string,
- *   point: number, lower_80: number | null, upper_80: number | null, signal: string | null,
- *   risk_score: string | null, realized: number | null, error_pp: number | null, within_80: boolean | null,
- *   realized_as_of: string | null, decline_probability: number | null, vintage: string | null,
- *   basis: 'published' | 'reconstructed' }} Track a row of `/markets/{cbsa}/forecast-track`, returns in percent
+ * @typedef {import('../../../../client/api-types.js').ForecastTrack} Track
  * @typedef {ReadonlyMap<string, number>} Values by the first day of their period
  */
 

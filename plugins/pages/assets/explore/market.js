@@ -17,8 +17,7 @@ import { column, numbers } from './table.js';
 
 /**
  * @typedef {import('./market-figures.js').Track} Track
- * @typedef {{ cbsa: string, name: string, states: string[], parent: string | null, latitude: number, longitude: number,
- *   has_index: boolean }} Area
+ * @typedef {import('../../../../client/api-types.js').Area} Area
  * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, grades: number[] }} Rules
  */
 
@@ -50,14 +49,16 @@ export const keyFigures = (figures) =>
 const reasonsOf = ({ point, lower_80, signal, risk_score, decline_probability }, rules, records = []) => {
   if (!rules) return '';
   const low = lower_80 === null ? 'it has no lower bound' : `its lower bound is ${percent(lower_80)}`;
-  const why = {
-    expand: `the forecast of ${percent(point)} is at least ${number(rules.expand_point, 1)}%, and ${low}, above ${number(rules.expand_lower, 1)}%`,
-    contract: `the forecast of ${percent(point)} is below ${number(rules.contract_point, 1)}%`,
-    hold:
-      point < rules.expand_point
-        ? `the forecast of ${percent(point)} lies between ${number(rules.contract_point, 1)}% and ${number(rules.expand_point, 1)}%`
-        : `the forecast of ${percent(point)} would do for expand, but ${low}, not above ${number(rules.expand_lower, 1)}%`,
-  }[signal ?? ''];
+  const why =
+    signal &&
+    {
+      expand: `the forecast of ${percent(point)} is at least ${number(rules.expand_point, 1)}%, and ${low}, above ${number(rules.expand_lower, 1)}%`,
+      contract: `the forecast of ${percent(point)} is below ${number(rules.contract_point, 1)}%`,
+      hold:
+        point < rules.expand_point
+          ? `the forecast of ${percent(point)} lies between ${number(rules.contract_point, 1)}% and ${number(rules.expand_point, 1)}%`
+          : `the forecast of ${percent(point)} would do for expand, but ${low}, not above ${number(rules.expand_lower, 1)}%`,
+    }[signal];
   const limits = limitsOf(rules, risk_score);
   const risk = decline_probability === null ? '' : ` of ${share(decline_probability)}`;
   return [

@@ -7,7 +7,7 @@ import { choice, labelledSelect } from './controls.js';
 import { csvOf } from './csv.js';
 import { marketCalls } from './data-calls.js';
 import { h } from './dom.js';
-import { dataTools } from './figure.js';
+import { replaceTools } from './figure.js';
 import { day, number, percent, points, quarter, share } from './format.js';
 import { limitsOf, recordOf } from './grades.js';
 import { allIndexes, gradeRecords } from './index-data.js';
@@ -22,10 +22,8 @@ import { sparkLine } from './spark-line.js';
 import { column, dataTable, numbers } from './table.js';
 
 /**
- * @typedef {{ cbsa: string, name: string, signal: string | null, risk_score: string | null,
- *   yoy_price: number | null, forecast_12m: number | null }} Market
- * @typedef {{ cbsa: string, run_id: number, target_period: string, point: number, lower_80: number | null,
- *   upper_80: number | null, signal: string | null, risk_score: string | null, realized: number | null }} Forecast
+ * @typedef {import('../../../../client/api-types.js').Market} Market
+ * @typedef {import('../../../../client/api-types.js').AreaForecastTrack} Forecast
  * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null,
  *   lower: number | null, upper: number | null, change: number | null, last: number | null }} Row
  * @typedef {{ id: number, run_at: string, model_version: string, vintage: string | null, target: string,
@@ -253,16 +251,12 @@ export const marketsView = async (_parameters, signal, query) => {
     const run = runs[chosen.run];
     const past = chosen.run < runs.length - 1 ? run?.target : undefined;
     const { targets, remark } = marketCalls(chosen, past);
-    const open = tools.querySelector('details')?.open === true;
-    tools.replaceChildren(
-      dataTools({
-        sources: targets.map((target) => ({ label: 'markets', target, file: 'markets' })),
-        remark,
-        more: h('a', { href: '#/data' }, 'All the data'),
-        shown: { file: `markets${past ? `-run-${day(run?.run_at ?? null)}` : ''}.csv`, text: csv },
-      }),
-    );
-    tools.querySelector('details')?.toggleAttribute('open', open);
+    replaceTools(tools, {
+      sources: targets.map((target) => ({ label: 'markets', target, file: 'markets' })),
+      remark,
+      more: h('a', { href: '#/data' }, 'All the data'),
+      shown: { file: `markets${past ? `-run-${day(run?.run_at ?? null)}` : ''}.csv`, text: csv },
+    });
   };
   const meaning = h('p', { class: 'meaning muted' });
   /** What a grade means, or each of them where none is chosen. */

@@ -11,10 +11,7 @@ import { column, dataTable, numbers } from './table.js';
 
 const TARGET = '/movers?limit=50';
 
-/**
- * @typedef {{ cbsa: string, name: string, forecast_12m: number, prior_forecast_12m: number, delta_pp: number,
- *   signal: string | null, prior_signal: string | null, run_at: string, prior_run_at: string }} Mover
- */
+/** @typedef {import('../../../../client/api-types.js').Mover} Mover */
 
 /** @param {number} most @returns {import('./table.js').Column<Mover>[]} */
 const columns = (most) => [

@@ -5,7 +5,7 @@ import { chart } from './chart.js';
 import { choice, select } from './controls.js';
 import { linesCsv } from './csv.js';
 import { h } from './dom.js';
-import { chartFigure, dataTools, linesTable } from './figure.js';
+import { chartFigure, linesTable, replaceTools } from './figure.js';
 import { exact, number } from './format.js';
 import { latestOf } from './latest.js';
 import { chartChoices, figuresOf, found, LINES, periodText, timesOf } from './row-figures.js';
@@ -304,14 +304,10 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     figure.show(some);
   };
   const showTools = () => {
-    const open = tools.querySelector('details')?.open === true;
-    tools.replaceChildren(
-      dataTools({
-        sources: [{ label: table.name, target: target(), file: table.name }],
-        remark: query.get('q') ? 'The search is of this page: the call and the CSV have the other rows too.' : '',
-      }),
-    );
-    tools.querySelector('details')?.toggleAttribute('open', open);
+    replaceTools(tools, {
+      sources: [{ label: table.name, target: target(), file: table.name }],
+      remark: query.get('q') ? 'The search is of this page: the call and the CSV have the other rows too.' : '',
+    });
   };
   const next = latestOf(signal);
   const load = async () => {
