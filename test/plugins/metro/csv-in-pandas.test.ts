@@ -1,10 +1,10 @@
 /** Every list, as CSV, loads in pandas as it is: with the types of its schema, and the values of its JSON. */
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/files/package.js';
-import { HOUSTON } from '../support/fixture.js';
-import { needPandas } from '../support/pandas.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { HOUSTON } from '../../support/fixture.js';
+import { needPandas } from '../../support/pandas.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 /** Reads lists on standard input; prints each column's kind and its values as JSON has them. */
 const PROGRAM = `

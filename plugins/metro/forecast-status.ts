@@ -1,7 +1,7 @@
 /** What `/status` reports on Metro Forecast: the pipeline that brings the data, and the model. */
-import type { StatusComponent } from '../core/contracts/plugin.js';
+import type { StatusComponent } from '../../core/contracts/plugin.js';
+import { storage } from '../status.js';
 import { newestRuns } from './shared.js';
-import { storage } from './status.js';
 
 const pipeline: StatusComponent = { ...storage, id: 'pipeline', replaces: 'storage' };
 

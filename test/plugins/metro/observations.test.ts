@@ -1,7 +1,7 @@
 /** The endpoints of the observations group, through real HTTP. */
 import { expect } from 'chai';
-import { ATLANTA, collections, HOUSTON, TUCSON } from '../support/fixture.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { ATLANTA, collections, HOUSTON, TUCSON } from '../../support/fixture.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 describe('plugin observations', () => {
   let service: TestApp;

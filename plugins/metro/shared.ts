@@ -1,9 +1,9 @@
 /** What several groups of endpoints have in common: the market lookup, the runs, and shapes. */
-import { type JsonSchema, record } from '../core/contracts/json-schema.js';
-import type { Parameter, SnapshotReader } from '../core/contracts/plugin.js';
-import { ApiError, defineError, invalidParameter } from '../core/errors.js';
-import { metroAreas } from '../metro/areas.js';
-import { cbsa, date, type ForecastRun, forecastRuns, type Market, markets } from '../metro/collections.js';
+import { type JsonSchema, record } from '../../core/contracts/json-schema.js';
+import type { Parameter, SnapshotReader } from '../../core/contracts/plugin.js';
+import { ApiError, defineError, invalidParameter } from '../../core/errors.js';
+import { metroAreas } from '../../metro/areas.js';
+import { cbsa, date, type ForecastRun, forecastRuns, type Market, markets } from '../../metro/collections.js';
 
 export const marketNotFound = defineError({
   code: 'market_not_found',

@@ -1,11 +1,21 @@
 /** Observations: raw macro series and the metros' index, and the catalogue of both. */
 
-import type { FromSchema } from '../core/contracts/json-schema.js';
-import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
-import { ApiError, defineError, invalidParameter } from '../core/errors.js';
-import { packageVersion } from '../core/files/package.js';
-import { shown } from '../core/keys/key.js';
-import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../metro/collections.js';
+import type { FromSchema } from '../../core/contracts/json-schema.js';
+import { dataRoute, definePlugin, type SnapshotReader } from '../../core/contracts/plugin.js';
+import { ApiError, defineError, invalidParameter } from '../../core/errors.js';
+import { packageVersion } from '../../core/files/package.js';
+import { shown } from '../../core/keys/key.js';
+import {
+  cbsa,
+  date,
+  hpi,
+  METRO_HPI,
+  markets,
+  observations,
+  type Series,
+  series,
+  text,
+} from '../../metro/collections.js';
 import {
   cbsaParameter,
   checkSpan,

@@ -1,7 +1,7 @@
 /** The endpoints of the signals group, through real HTTP. */
 import { expect } from 'chai';
-import { ATLANTA, documents, HOUSTON } from '../support/fixture.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { ATLANTA, documents, HOUSTON } from '../../support/fixture.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 describe('plugin signals', () => {
   let service: TestApp;

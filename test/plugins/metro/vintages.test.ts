@@ -1,11 +1,11 @@
 /** `as_of` through real HTTP: each vintage's own answers, on the adapters that keep versions; the others say so. */
 import { expect } from 'chai';
-import { resolve } from '../../app/container.js';
-import { datasetVersion } from '../support/dataset-version.js';
-import { ATLANTA, HOUSTON } from '../support/fixture.js';
-import { memoryDataset } from '../support/memory-dataset.js';
-import { mongoForTests, uniqueName } from '../support/services.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { resolve } from '../../../app/container.js';
+import { datasetVersion } from '../../support/dataset-version.js';
+import { ATLANTA, HOUSTON } from '../../support/fixture.js';
+import { memoryDataset } from '../../support/memory-dataset.js';
+import { mongoForTests, uniqueName } from '../../support/services.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const TARGETS = [
   `/markets/${HOUSTON}/history`,

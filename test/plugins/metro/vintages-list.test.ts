@@ -1,11 +1,11 @@
 /** `GET /vintages` through real HTTP: what was published when, with what changed, on every adapter. */
 import { expect } from 'chai';
-import { resolve } from '../../app/container.js';
-import type { Document } from '../../core/contracts/dataset.js';
-import { collections, manifest } from '../support/fixture.js';
-import { memoryDataset } from '../support/memory-dataset.js';
-import { otherAdapters, publishTo } from '../support/other-adapters.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { resolve } from '../../../app/container.js';
+import type { Document } from '../../../core/contracts/dataset.js';
+import { collections, manifest } from '../../support/fixture.js';
+import { memoryDataset } from '../../support/memory-dataset.js';
+import { otherAdapters, publishTo } from '../../support/other-adapters.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 type Collections = Readonly<Record<string, readonly Document[]>>;
 

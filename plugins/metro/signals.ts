@@ -1,7 +1,7 @@
 /** Signals: what the newest run says of each market, and where it has changed its mind most. */
 
-import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
-import { packageVersion } from '../core/files/package.js';
+import { dataRoute, definePlugin, type SnapshotReader } from '../../core/contracts/plugin.js';
+import { packageVersion } from '../../core/files/package.js';
 import {
   cbsa,
   dateTime,
@@ -19,7 +19,7 @@ import {
   signal,
   text,
   upper80,
-} from '../metro/collections.js';
+} from '../../metro/collections.js';
 import { type ListRow, listParameters } from './list-parameters.js';
 import { completedRuns, difference, listOf } from './shared.js';
 

@@ -1,7 +1,7 @@
 /** Forecasts: what the model says now, what it said at each past run, and how well that came true. */
 
-import { dataRoute, definePlugin, type SnapshotReader } from '../core/contracts/plugin.js';
-import { packageVersion } from '../core/files/package.js';
+import { dataRoute, definePlugin, type SnapshotReader } from '../../core/contracts/plugin.js';
+import { packageVersion } from '../../core/files/package.js';
 import {
   backtests,
   cbsa,
@@ -24,11 +24,11 @@ import {
   signal,
   text,
   upper80,
-} from '../metro/collections.js';
-import { BREAKDOWN_KEYS, breakdownOf } from '../metro/forecast/breakdown.js';
+} from '../../metro/collections.js';
+import { BREAKDOWN_KEYS, breakdownOf } from '../../metro/forecast/breakdown.js';
+import { guidePage } from '../pages/page-mount.js';
 import { components } from './forecast-status.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
-import { guidePage } from './pages/page-mount.js';
 import {
   cbsaParameter,
   checkSpan,

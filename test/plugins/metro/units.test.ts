@@ -1,13 +1,13 @@
 /** The units of observations, by hand and over real HTTP, on every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openDirectory } from '../../core/dataset/directory.js';
-import { packageRoot } from '../../core/files/package.js';
-import { unitsOf } from '../../plugins/units.js';
-import { parseCsv } from '../support/csv-parser.js';
-import { ATLANTA, HOUSTON } from '../support/fixture.js';
-import { otherAdapters, publishTo } from '../support/other-adapters.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { openDirectory } from '../../../core/dataset/directory.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { unitsOf } from '../../../plugins/metro/units.js';
+import { parseCsv } from '../../support/csv-parser.js';
+import { ATLANTA, HOUSTON } from '../../support/fixture.js';
+import { otherAdapters, publishTo } from '../../support/other-adapters.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const computed = (levels: readonly (readonly [string, number])[], ...given: Parameters<typeof unitsOf>) => {
   const compute = unitsOf(...given);

@@ -1,7 +1,7 @@
 /** The endpoints of the markets group, through real HTTP. */
 import { expect } from 'chai';
-import { ATLANTA, collections, documents, HOUSTON, TUCSON } from '../support/fixture.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { ATLANTA, collections, documents, HOUSTON, TUCSON } from '../../support/fixture.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 describe('plugin markets', () => {
   let service: TestApp;

@@ -1,13 +1,23 @@
 /** Markets: every metro with its latest figures, and its house price index. */
 
-import { dataRoute, definePlugin } from '../core/contracts/plugin.js';
-import { ApiError, defineError } from '../core/errors.js';
-import { packageVersion } from '../core/files/package.js';
-import { metroAreas } from '../metro/areas.js';
-import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../metro/collections.js';
-import { metroService } from '../metro/service.js';
+import { dataRoute, definePlugin } from '../../core/contracts/plugin.js';
+import { ApiError, defineError } from '../../core/errors.js';
+import { packageVersion } from '../../core/files/package.js';
+import { metroAreas } from '../../metro/areas.js';
+import {
+  cbsa,
+  date,
+  hpi,
+  type Market,
+  markets,
+  nullable,
+  record,
+  standardError,
+  text,
+} from '../../metro/collections.js';
+import { metroService } from '../../metro/service.js';
+import { guidePage } from '../pages/page-mount.js';
 import { checkFields, fieldsOf, fieldsParameter, listParameters } from './list-parameters.js';
-import { guidePage } from './pages/page-mount.js';
 import {
   cbsaParameter,
   checkSpan,

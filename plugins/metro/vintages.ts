@@ -1,11 +1,11 @@
 /** Vintages: what was published when, and what changed each time. */
 
-import type { Collection } from '../core/contracts/dataset.js';
-import { date, dateTime, type FromSchema, record, text } from '../core/contracts/json-schema.js';
-import { definePlugin, type PublishedVersion, type SnapshotReader, serviceRoute } from '../core/contracts/plugin.js';
-import { packageVersion } from '../core/files/package.js';
-import { compareBy } from '../core/storage/scalars.js';
-import { forecastRuns, hpi, markets, observations } from '../metro/collections.js';
+import type { Collection } from '../../core/contracts/dataset.js';
+import { date, dateTime, type FromSchema, record, text } from '../../core/contracts/json-schema.js';
+import { definePlugin, type PublishedVersion, type SnapshotReader, serviceRoute } from '../../core/contracts/plugin.js';
+import { packageVersion } from '../../core/files/package.js';
+import { compareBy } from '../../core/storage/scalars.js';
+import { forecastRuns, hpi, markets, observations } from '../../metro/collections.js';
 import { listOf } from './shared.js';
 
 const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;

@@ -1,7 +1,7 @@
 /** The endpoints of the forecasts group, through real HTTP. */
 import { expect } from 'chai';
-import { ATLANTA, collections, DETROIT, documents, HOUSTON, TUCSON } from '../support/fixture.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { ATLANTA, collections, DETROIT, documents, HOUSTON, TUCSON } from '../../support/fixture.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 describe('plugin forecasts', () => {
   let service: TestApp;

@@ -1,13 +1,13 @@
 /** Filters, sorting, pages and columns of lists with a row a market: declared once, for every list that has the columns. */
-import type { JsonSchema } from '../core/contracts/json-schema.js';
-import type { DataContext, Parameter } from '../core/contracts/plugin.js';
-import type { Scalar } from '../core/contracts/storage.js';
-import { invalidParameter } from '../core/errors.js';
-import { type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from '../core/http/pagination.js';
-import { shown } from '../core/keys/key.js';
-import { nearest } from '../core/validation/nearest.js';
-import { statesOf } from '../metro/areas.js';
-import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal, text } from '../metro/collections.js';
+import type { JsonSchema } from '../../core/contracts/json-schema.js';
+import type { DataContext, Parameter } from '../../core/contracts/plugin.js';
+import type { Scalar } from '../../core/contracts/storage.js';
+import { invalidParameter } from '../../core/errors.js';
+import { type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from '../../core/http/pagination.js';
+import { shown } from '../../core/keys/key.js';
+import { nearest } from '../../core/validation/nearest.js';
+import { statesOf } from '../../metro/areas.js';
+import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal, text } from '../../metro/collections.js';
 
 import { listed } from './shared.js';
 

@@ -1,12 +1,12 @@
 /** Filters, sorting, pages and columns of lists, through real HTTP, on every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { openDirectory } from '../../core/dataset/directory.js';
-import { packageRoot } from '../../core/files/package.js';
-import { statesOf } from '../../metro/areas.js';
-import { parseCsv } from '../support/csv-parser.js';
-import { otherAdapters, publishTo } from '../support/other-adapters.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { openDirectory } from '../../../core/dataset/directory.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { statesOf } from '../../../metro/areas.js';
+import { parseCsv } from '../../support/csv-parser.js';
+import { otherAdapters, publishTo } from '../../support/other-adapters.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 type Row = Readonly<Record<string, string | number | null>>;
 
