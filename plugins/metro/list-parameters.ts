@@ -11,7 +11,7 @@ import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal, text } 
 
 import { listed } from './shared.js';
 
-/** As given: lists of values are separated by commas. */
+/** The parameters as a request gives them: lists of values are separated by commas. */
 export interface Selection extends PageInput {
   readonly state?: string;
   readonly signal?: string;
@@ -20,7 +20,7 @@ export interface Selection extends PageInput {
   readonly fields?: string;
 }
 
-/** What the rows of such a list have at least. */
+/** The columns that the rows of every list have. */
 export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
   readonly signal: Signal | null;
   readonly risk_score?: RiskGrade | null;

@@ -97,7 +97,7 @@ class Vintages {
   async list(published: readonly PublishedVersion[]) {
     const counted = new Map<string, Counted>();
     const rows: FromSchema<typeof vintageRow>[] = [];
-    // One after the other, the newest first: each reads two versions from end to end.
+    // One after the other, since each reads two whole versions.
     for (const [i, version] of published.entries()) {
       const before = published[i + 1];
       const name = JSON.stringify([version.version, before?.version]);

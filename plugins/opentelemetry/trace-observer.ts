@@ -36,7 +36,7 @@ const BATCH = 512;
 /** A path or a host may be as long as the largest head of a request. */
 const MAX_VALUE_LENGTH = 1024;
 
-/** Less than the stores have when the service ends: a receiver that hangs must not make it late. */
+/** Less than the stores have to close, so that a receiver that hangs does not delay the end of the service. */
 const FLUSH_MS = 1500;
 
 export const traceObserver = (options: TraceOptions, { logger, service }: ObserverContext): RequestObserver => {
@@ -75,7 +75,7 @@ export const traceObserver = (options: TraceOptions, { logger, service }: Observ
   };
 };
 
-/** Of the specification's `ExportResult`: the package that names its codes is not ours to import. */
+/** The code of success in an `ExportResult`; the package that names it is not a dependency of ours. */
 const SUCCESS = 0;
 
 /** Tells the log when spans do not arrive: once a spell, however many batches it lasts. */
@@ -105,7 +105,7 @@ const contextOf = (parent: TraceParent | null): Context => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parentId, traceFlags, isRemote: true });
 };
 
-/** The methods of RFC 9110, PATCH and QUERY: others are as many as an attacker likes. */
+/** The methods of RFC 9110, PATCH and QUERY; others become `_OTHER`, since a caller can invent any number. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
@@ -113,7 +113,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(
 /** `host[:port]`, the host of IPv6 in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
-/** A failure of the server's; one of the caller's is none. */
+/** Whether the server failed; a request that it refused is no failure. */
 const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
 
 const spanName = ({ method, route }: FinishedRequest): string =>

@@ -13,7 +13,7 @@ interface Link {
   readonly title: string;
 }
 
-/** By operationId. */
+/** The relation of the link to a route, by its operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {

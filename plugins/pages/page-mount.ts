@@ -34,15 +34,15 @@ const TYPES: Readonly<Record<string, string>> = {
   '.md': 'text/markdown; charset=utf-8',
 };
 
-/** Asked again each time whether it changed, which costs a 304: a new release shows at once. */
+/** Browsers ask each time whether the file has changed, which costs a 304, so that a new release shows at once. */
 const CHECKED = 'no-cache';
-/** What an address with the digest of all files says never changes. */
+/** For URLs with the digest of all files, whose content never changes. */
 const KEPT = 'public, max-age=31536000, immutable';
 
 export interface Page {
   /** Where it is mounted: `/docs`. */
   readonly path: string;
-  /** For the log, and the words of links to it. */
+  /** The text of links to the page, and its name in the log. */
   readonly summary: string;
   /**
    * Folders of `assets/` whose files are served below the path, beside those of `shared`; of two files with one name, the
@@ -52,7 +52,7 @@ export interface Page {
   readonly folders: readonly string[];
   /** Further files, by their name below the path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What else its templates say, by the name in braces. */
+  /** Further values for its templates, by their name in braces. */
   readonly values?: Readonly<Record<string, string>>;
   /** Origins whose pages may frame a page, by its name. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;

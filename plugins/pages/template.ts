@@ -24,14 +24,14 @@ export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; re
 const listOf = (pages: readonly Mount[]): string =>
   pages.map((page) => `<li><a href="${escapeHtml(page.path)}">${escapeHtml(page.summary)}</a></li>`).join('');
 
-/** The modules that the page's own ones import, told at once: else each waits for the one that names it. */
+/** Preloads all modules: without that, each would wait for the module that imports it. */
 const preloads = (html: string, path: string, files: readonly string[]): string =>
   files
     .filter((name) => name.endsWith('.js') && !html.includes(`/${name}"`))
     .map((name) => `<link rel="modulepreload" href="${escapeHtml(`${path}/${name}`)}">`)
     .join('');
 
-/** What every page begins with. @param values as in `fillTemplate` */
+/** What the head of every page begins with. */
 const head = ({ service, base, path }: { service: string; base: string; path: string }): string =>
   [
     '<meta charset="utf-8">',
@@ -46,7 +46,7 @@ const head = ({ service, base, path }: { service: string; base: string; path: st
  * @param html with `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}`, `{{mount}}`, `{{path}}` (of its files),
  * `{{preloads}}`, `{{links}}` and `{{guides}}` (list items) where they are to stand
  * @param page where the page is mounted, its title, the address of its files and their names
- * @param more of what else stands in braces
+ * @param more further values, by their name in braces
  */
 export const fillTemplate = (
   html: string,
