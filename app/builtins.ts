@@ -21,16 +21,16 @@ export const keyStores: Builtins<KeyStoreModule> = {
 };
 
 export const plugins: Builtins<Plugin> = {
-  markets: () => import('../plugins/markets.js'),
-  forecasts: () => import('../plugins/forecasts.js'),
-  observations: () => import('../plugins/observations.js'),
-  signals: () => import('../plugins/signals.js'),
-  vintages: () => import('../plugins/vintages.js'),
+  markets: () => import('../plugins/metro/markets.js'),
+  forecasts: () => import('../plugins/metro/forecasts.js'),
+  observations: () => import('../plugins/metro/observations.js'),
+  signals: () => import('../plugins/metro/signals.js'),
+  vintages: () => import('../plugins/metro/vintages.js'),
   tables: withOptions(() => import('../plugins/tables/index.js')),
-  'table-pages': () => import('../plugins/table-pages/index.js'),
+  'table-pages': () => import('../plugins/pages/table-pages.js'),
   status: () => import('../plugins/status.js'),
-  docs: () => import('../plugins/docs/index.js'),
-  explore: () => import('../plugins/explore/index.js'),
+  docs: () => import('../plugins/pages/docs.js'),
+  explore: () => import('../plugins/pages/explore.js'),
   mcp: withOptions(() => import('../plugins/mcp/index.js')),
   opentelemetry: withOptions(() => import('../plugins/opentelemetry/index.js')),
 };

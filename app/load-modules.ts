@@ -18,7 +18,7 @@ import { needsKey } from '../core/registry/route-defaults.js';
 import { compileSchema } from '../core/validation/compile-schema.js';
 import { checkOptions, type Override, placeOf } from '../core/validation/faults.js';
 import { isObject } from '../core/validation/json.js';
-import frontPage from '../plugins/front-page.js';
+import frontPage from '../plugins/pages/front-page.js';
 import { adapters, keyStores, plugins } from './builtins.js';
 
 export interface Modules {

@@ -30,3 +30,16 @@ export interface AdapterUnderTest {
   /** Removes what `create` or `createEmpty` made outside of its folder, once all adapters over it are closed. */
   cleanup?(adapter: StorageAdapter): Promise<void>;
 }
+
+/** Found by its symbol, so that a test file with its own copy of this package is understood too. */
+const KEY = Symbol.for('metro-forecast-api/conformance');
+
+/** Where `describeAdapter` hands over its adapter in a process that defines no tests. */
+interface Targets {
+  take?: (target: AdapterUnderTest) => void;
+}
+
+const shared = globalThis as { [KEY]?: Targets };
+shared[KEY] ??= {};
+
+export const targets: Targets = shared[KEY];

@@ -5,7 +5,7 @@ import type { Document } from '../core/contracts/dataset.js';
 import type { Query } from '../core/contracts/storage.js';
 import { failsWith, sameItems, sameSequence } from './expect.js';
 import { CROWD_BLOCKS, CROWD_SEATS, crowd, items, rows, rowsWithCrowd } from './fixture.js';
-import { find, type Instance, withSnapshot } from './instance.js';
+import { find, type Instance, restOf, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
 
 export const describeCancelling = (instance: () => Instance): void => {
@@ -64,7 +64,7 @@ export const describeCancelling = (instance: () => Instance): void => {
         const found: Document[] = [...((await other.next()).value ?? [])];
         controller.abort();
         await cancelled.next().catch(() => {});
-        for (let batch = await other.next(); !batch.done; batch = await other.next()) found.push(...batch.value);
+        found.push(...(await restOf(other)));
         sameSequence(crowd, found, rowsWithCrowd()['crowd']!.slice(0, 5000));
         sameItems(await find(snapshot, items), rows['items']!);
       });

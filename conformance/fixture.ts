@@ -122,40 +122,13 @@ const readingRows = ['north', 'south', 'west'].flatMap((station, s) =>
 const parts = ['', ' ', 'a', 'a ', 'a\0', 'a,', 'a|', 'aa', 'a","', '|a', ',a', '1', 'b'];
 const pairRows = parts.flatMap((left) => parts.map((right) => ({ left, right, label: JSON.stringify([left, right]) })));
 
+// biome-ignore format: in rows
 const names = [
-  '',
-  ' ',
-  'A',
-  'A ',
-  'a',
-  'aa',
-  'a\0',
-  'Z',
-  'b',
-  '10',
-  '9',
-  '01001',
-  '1001',
-  '\u00e9',
-  'e\u0301',
-  '\uffff',
-  '𐀀',
-  '😀',
+  '', ' ', 'A', 'A ', 'a', 'aa', 'a\0', 'Z', 'b', '10', '9', '01001', '1001', '\u00e9', 'e\u0301', '\uffff', '𐀀', '😀',
 ];
+// biome-ignore format: in rows
 const sizes = [
-  -(2 ** 31) - 1,
-  -16_777_217,
-  -16_777_216,
-  -10,
-  -9,
-  -0.5,
-  0,
-  0.1 + 0.2,
-  0.3,
-  9,
-  10,
-  16_777_217,
-  16_777_216,
+  -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
 ];
 // Four of each name in a row, and sizes in steps of 5 of 13: each name has several sizes, and each size several names.
 const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
@@ -278,6 +251,8 @@ export const FIRST = 'first-1';
 export const FIRST_CREATED = '2024-01-01T12:34:56.789Z';
 export const SECOND = 'second-2';
 export const SECOND_CREATED = '2024-02-01T00:00:00Z';
+export const THIRD = 'third-3';
+export const THIRD_CREATED = '2024-03-01T23:59:59.999Z';
 
 /** A dataset of these rows, in batches of this size. */
 export const datasetOf = (
@@ -299,3 +274,23 @@ export const itemsOf = (version: string): readonly Document[] => [
 /** A dataset whose items are `itemsOf(version)`. */
 export const anotherDataset = (version = SECOND, created = SECOND_CREATED): Dataset =>
   datasetOf(version, created, { ...rows, items: itemsOf(version) });
+
+/** A dataset with the many rows of `crowd`. */
+export const crowdedDataset = (): Dataset => datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd());
+
+/** The items of the datasets above: those of the first version are `rows`. */
+export const itemsIn = (version: string): readonly Document[] =>
+  version === FIRST ? rows['items']! : itemsOf(version);
+
+/** What `list()` tells of the first three versions, of which one is current. */
+export const listWith = (current: string) =>
+  [[THIRD, THIRD_CREATED] as const, [SECOND, SECOND_CREATED] as const, [FIRST, FIRST_CREATED] as const].map(
+    ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),
+  );
+
+/** What the snapshot of a dataset tells of it. */
+export const aboutDataset = (version: string, created: string) => ({
+  version,
+  publishedAt: new Date(created),
+  manifest: manifestOf(version, created),
+});

@@ -24,7 +24,7 @@
  * rule that it proves; its message shows what was asked. With `fast-check` installed, the suite compares the adapter with
  * a reference over generated queries and datasets besides, and shows the smallest that differs.
  */
-import type { AdapterUnderTest } from './adapter-under-test.js';
+import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
 import { describeFind } from './find.js';
@@ -39,7 +39,6 @@ import { describeMany } from './many.js';
 import { describeOtherProcess } from './other-process.js';
 import { describePublishing } from './publishing.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
-import { targets } from './targets.js';
 import { describeValues } from './values.js';
 import { describeVersions } from './versions.js';
 

@@ -7,8 +7,8 @@ import type { Collection, Document } from '../core/contracts/dataset.js';
 import { systemClock } from '../core/contracts/runtime.js';
 import type { AdapterContext, Dataset, Query, Snapshot, StorageAdapter } from '../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, sameList } from './expect.js';
-import { collections, datasetOf } from './fixture.js';
+import { eventually, sameItems, sameList, sameValue } from './expect.js';
+import { collections, datasetOf, items } from './fixture.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
@@ -28,7 +28,8 @@ export interface Instance extends Opened {
   stop(): Promise<void>;
 }
 
-const versionOf = (adapter: StorageAdapter): string => {
+/** The version of the current snapshot. */
+export const versionOf = (adapter: StorageAdapter): string => {
   const snapshot = adapter.snapshot();
   snapshot.release();
   return snapshot.version;
@@ -106,48 +107,63 @@ export const startInstance = (
   of: Collections = collections,
 ): Promise<Instance> => start(target, of, (context) => target.create(dataset, context));
 
-const running = async (
-  instance: Promise<Instance>,
-  test: (instance: Instance, running: Mocha.Context) => Promise<void>,
-  context: Mocha.Context,
-): Promise<void> => {
-  const started = await instance;
-  try {
-    await test(started, context);
-  } finally {
-    await started.stop();
-  }
-};
-
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
 
-/** A test with an instance of its own. */
-export const withInstance = (target: AdapterUnderTest, test: Test) =>
-  function (this: Mocha.Context) {
-    return running(startInstance(target), test, this);
+/** The function of a test that has an instance of its own. */
+const over = (begin: () => Promise<Instance>, test: Test) =>
+  async function (this: Mocha.Context) {
+    const instance = await begin();
+    try {
+      await test(instance, this);
+    } finally {
+      await instance.stop();
+    }
   };
 
-/** A test with an instance of its own that has no dataset and is not open. */
-export const withEmptyInstance = (target: AdapterUnderTest, test: Test) =>
-  function (this: Mocha.Context) {
-    return running(
-      start(target, collections, (context) => target.createEmpty!(context)),
-      test,
-      this,
-    );
-  };
+/** Why a test is skipped; false where it is not. */
+export type Obstacle = string | false;
 
 /** A test, or a skipped one whose title says why. */
-export const itUnless = (obstacle: string | false, title: string, test: Mocha.AsyncFunc): void => {
+export const itUnless = (obstacle: Obstacle, title: string, test: Mocha.AsyncFunc): void => {
   if (obstacle) it.skip(`${title} (skipped: ${obstacle})`);
   else it(title, test);
 };
 
-/** Skips a test that has begun, with the reason in its title. */
-export const skip = (context: Mocha.Context, reason: string): never => {
-  context.runnable().title += ` (skipped: ${reason})`;
-  return context.skip();
-};
+/** Defines tests that have an instance of their own each; all of them are skipped where there is an obstacle. */
+export const testsOver =
+  (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
+  (title: string, test: Test): void =>
+    itUnless(
+      obstacle,
+      title,
+      over(() => startInstance(target, dataset()), test),
+    );
+
+/** The same for tests of adapters that have no dataset and are not open. */
+export const testsOfEmpty =
+  (target: AdapterUnderTest, obstacle: Obstacle = false) =>
+  (title: string, test: Test): void =>
+    itUnless(
+      obstacle || withoutEmpty(target),
+      title,
+      over(() => start(target, collections, (context) => target.createEmpty!(context)), test),
+    );
+
+/**
+ * The same for tests of several adapters over one store. One is skipped once it has begun where the adapter declares
+ * nothing about being durable and keeps nothing in its folder: then nobody can tell whether another adapter is over the
+ * same store.
+ */
+export const testsOverStore =
+  (target: AdapterUnderTest) =>
+  (obstacle: Obstacle, title: string, test: (instance: Instance) => Promise<void>): void =>
+    testsOver(target, obstacle)(title, async (instance, running) => {
+      if (target.capabilities.durable === undefined && (await readdir(instance.folder)).length === 0) {
+        running.runnable().title += ' (skipped: the adapter does not declare "durable", and its folder is empty)';
+        running.skip();
+      }
+      await test(instance);
+    });
 
 /** All documents of a query; its order is the collection's key unless given. */
 export const find = async (
@@ -174,6 +190,35 @@ export const withSnapshot = async <T>(
   }
 };
 
+/** All that an iterator still gives. */
+export const restOf = async (batches: AsyncIterator<readonly Document[]>): Promise<Document[]> => {
+  const rest: Document[] = [];
+  for await (const batch of { [Symbol.asyncIterator]: () => batches }) rest.push(...batch);
+  return rest;
+};
+
+/** The version that was current at a time; undefined where none was. */
+export const versionAsOf = async ({ adapter }: Opened, time: string | number): Promise<string | undefined> => {
+  const snapshot = await adapter.versions!.asOf(new Date(time));
+  snapshot?.release();
+  return snapshot?.version;
+};
+
+/** What `list()` tells of each version. */
+export const listOf = async ({ adapter }: Opened) =>
+  (await adapter.versions!.list()).map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
+
+/** What a snapshot tells of its dataset. */
+export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
+
+/** Asserts that this version is current. */
+export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
+  sameValue(versionOf(adapter), version, 'the version of snapshot()');
+
+/** Asserts that the current version has these items. */
+export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
+  withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
+
 /** How long a change of the store may take to be noticed. */
 export const FOLLOW_MS = 5000;
 
@@ -192,26 +237,22 @@ export const makeCurrent = async (
   return isCurrent({ adapter }, dataset.manifest.version);
 };
 
-/** Why `makeCurrent` is not possible; false where it is. */
-export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): string | false =>
+/** The obstacle where the adapter does not declare a capability. */
+export const without = ({ capabilities }: AdapterUnderTest, capability: 'publish' | 'versions' | 'audit'): Obstacle =>
+  !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
+
+/** The obstacle where the author gave no way to make an adapter over an empty store. */
+const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle =>
+  !createEmpty && 'the author gave no createEmpty()';
+
+/** The obstacle where `makeCurrent` is not possible. */
+export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and its author gave no replace()';
 
-/** Why there can be no other adapter over the same store; false where there can. */
-export const standsAlone = ({ capabilities, createEmpty }: AdapterUnderTest): string | false =>
-  (capabilities.durable === false && 'the adapter declares that it is not durable') ||
-  (!createEmpty && 'the author gave no createEmpty()');
+/** The obstacle where there can be no other adapter over the same store. */
+export const standsAlone = (target: AdapterUnderTest): Obstacle =>
+  (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/**
- * Skips a test of other adapters over the same store where the adapter declares nothing about being durable and keeps
- * nothing in its folder: then nobody can tell whether another adapter is over the same store.
- */
-export const needsStore = async (
-  target: AdapterUnderTest,
-  { folder }: Instance,
-  context: Mocha.Context,
-): Promise<void> => {
-  if (target.capabilities.durable !== undefined || (await readdir(folder)).length > 0) return;
-  skip(context, 'the adapter does not declare "durable", and its folder is empty');
-};
-
-export const currentVersion = ({ adapter }: Pick<Instance, 'adapter'>): string => versionOf(adapter);
+/** The obstacle where another adapter does not notice what this one publishes. */
+export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
+  target.capabilities.follows === false && 'the adapter declares that it does not follow';

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameValue } from './expect.js';
 import {
+  aboutDataset,
   anotherDataset,
   FIRST,
   FIRST_CREATED,
   items,
-  itemsOf,
-  manifestOf,
+  itemsIn,
   rows,
   SECOND,
   SECOND_CREATED,
@@ -22,11 +22,12 @@ import {
   find,
   type Instance,
   isCurrent,
-  itUnless,
+  isUnnoticed,
   makeCurrent,
-  needsStore,
+  type Obstacle,
   standsAlone,
-  withInstance,
+  testsOverStore,
+  without,
   withSnapshot,
 } from './instance.js';
 import { serves } from './instances.js';
@@ -93,68 +94,63 @@ interface PromiseWithResolvers {
 
 /** @param file that calls `describeAdapter`, where mocha knows it */
 export const describeOtherProcess = (target: AdapterUnderTest, file: string | undefined): void => {
-  const { publish, follows } = target.capabilities;
   const alone =
     standsAlone(target) ||
     (target.noOtherProcess ?? false) ||
     (!file && 'mocha does not tell in which file describeAdapter() was called, for another process to import');
-  const silent = alone || (follows === false && 'the adapter declares that it does not follow');
-  const publishes = alone || (!publish && 'the adapter does not declare the capability "publish"');
+  const silent = alone || isUnnoticed(target);
+  const publishes = alone || without(target, 'publish');
 
   describe('an adapter in another process, over the same store', function () {
     this.timeout(60_000);
     let other: OtherProcess | undefined;
     after(() => other?.kill());
 
+    const testOverStore = testsOverStore(target);
     /** With an adapter here and, opened after it, one in the other process. */
-    const withBoth = (test: (instance: Instance, other: OtherProcess) => Promise<void>) =>
-      withInstance(target, async (instance, context) => {
-        await needsStore(target, instance, context);
+    const test = (
+      obstacle: Obstacle,
+      title: string,
+      body: (instance: Instance, other: OtherProcess) => Promise<void>,
+    ): void =>
+      testOverStore(obstacle, title, async (instance) => {
         other ??= startProcess(file!, target.name);
         const starting = delay(START_MS, 'late', { ref: false });
         const started = await Promise.race([other.open(instance.folder), starting]);
         if (started === 'late') throw new Error(`The other process, which imports ${file}, does not answer.`);
-        await test(instance, other);
+        await body(instance, other);
         await other.close();
       });
 
-    const contentOf = (version: string, created: string) => ({
-      version,
-      publishedAt: new Date(created),
-      manifest: manifestOf(version, created),
-      items: version === FIRST ? rows['items']! : itemsOf(version),
-    });
     const isServed = async (version: string, created: string): Promise<void> =>
-      sameValue(await other!.read(), contentOf(version, created), 'the other process to serve what was published');
+      sameValue(
+        await other!.read(),
+        { ...aboutDataset(version, created), items: itemsIn(version) },
+        'the other process to serve what was published',
+      );
 
-    itUnless(
-      alone,
-      'finds what was published, the whole of it, whatever its time zone',
-      withBoth(() => isServed(FIRST, FIRST_CREATED)),
+    test(alone, 'finds what was published, the whole of it, whatever its time zone', () =>
+      isServed(FIRST, FIRST_CREATED),
     );
 
-    itUnless(
-      silent || cannotChange(target),
-      'notices what is published here',
-      withBoth(async (instance, { read }) => {
-        await makeCurrent(target, instance, anotherDataset());
-        let served: { version?: string } | undefined;
-        const look = async (): Promise<void> => {
-          for (const end = performance.now() + FOLLOW_MS; performance.now() < end; await delay(20)) {
-            served = await read();
-            if (served?.version === SECOND) return;
-          }
-        };
-        await look();
-        sameValue(served?.version, SECOND, `the other process to serve the new version within ${FOLLOW_MS} ms`);
-        await isServed(SECOND, SECOND_CREATED);
-      }),
-    );
+    test(silent || cannotChange(target), 'notices what is published here', async (instance, { read }) => {
+      await makeCurrent(target, instance, anotherDataset());
+      let served: { version?: string } | undefined;
+      const look = async (): Promise<void> => {
+        for (const end = performance.now() + FOLLOW_MS; performance.now() < end; await delay(20)) {
+          served = await read();
+          if (served?.version === SECOND) return;
+        }
+      };
+      await look();
+      sameValue(served?.version, SECOND, `the other process to serve the new version within ${FOLLOW_MS} ms`);
+      await isServed(SECOND, SECOND_CREATED);
+    });
 
-    itUnless(
+    test(
       publishes || silent,
       'publishes, and is noticed here by all who are open, what they hold staying as it is',
-      withBoth(async (instance, { publish }) => {
+      async (instance, { publish }) => {
         await withSnapshot(instance, async (held) => {
           const before = instance.changes.length;
           await publish(SECOND, SECOND_CREATED);
@@ -163,33 +159,24 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
           await eventually('changed() is called', () => instance.changes.slice(before).includes(SECOND), 2000);
           sameItems(await find(held, items), rows['items']!);
         });
-      }),
+      },
     );
 
-    itUnless(
-      publishes,
-      'publishes, and is found by those who open afterwards',
-      withBoth(async (instance, { publish }) => {
-        await publish(SECOND, SECOND_CREATED);
-        await serves(await instance.another(), SECOND, SECOND_CREATED);
-      }),
-    );
+    test(publishes, 'publishes, and is found by those who open afterwards', async (instance, { publish }) => {
+      await publish(SECOND, SECOND_CREATED);
+      await serves(await instance.another(), SECOND, SECOND_CREATED);
+    });
 
-    itUnless(
-      publishes,
-      'that is killed while it publishes leaves what was current',
-      withInstance(target, async (instance, context) => {
-        await needsStore(target, instance, context);
-        const dying = startProcess(file!, target.name);
-        try {
-          await dying.open(instance.folder);
-          await dying.beginToPublish(SECOND, SECOND_CREATED);
-        } finally {
-          await dying.kill();
-        }
-        await serves(instance, FIRST, FIRST_CREATED);
-        await serves(await instance.another(), FIRST, FIRST_CREATED);
-      }),
-    );
+    testOverStore(publishes, 'that is killed while it publishes leaves what was current', async (instance) => {
+      const dying = startProcess(file!, target.name);
+      try {
+        await dying.open(instance.folder);
+        await dying.beginToPublish(SECOND, SECOND_CREATED);
+      } finally {
+        await dying.kill();
+      }
+      await serves(instance, FIRST, FIRST_CREATED);
+      await serves(await instance.another(), FIRST, FIRST_CREATED);
+    });
   });
 };

@@ -3,10 +3,9 @@
  * defining tests, and does what it is told by messages (see `other-process.ts`).
  */
 import { pathToFileURL } from 'node:url';
-import type { AdapterUnderTest } from './adapter-under-test.js';
+import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { anotherDataset, collections, items } from './fixture.js';
-import { find, makeIn, type Opened, withSnapshot } from './instance.js';
-import { targets } from './targets.js';
+import { about, find, makeIn, type Opened, withSnapshot } from './instance.js';
 
 /** What the process can be told to do. */
 export interface Commands {
@@ -65,12 +64,7 @@ const commands: Commands = {
       };
       opened!.adapter.publish!({ manifest: dataset.manifest, read }).catch(reject);
     }),
-  async read() {
-    return withSnapshot(opened!, async (snapshot) => {
-      const { version, publishedAt, manifest } = snapshot;
-      return { version, publishedAt, manifest, items: await find(snapshot, items) };
-    });
-  },
+  read: () => withSnapshot(opened!, async (snapshot) => ({ ...about(snapshot), items: await find(snapshot, items) })),
   close: async () => opened?.adapter.close(),
 };
 

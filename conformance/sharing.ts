@@ -2,8 +2,8 @@
 import type { Document } from '../core/contracts/dataset.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
-import { collections, datasetOf, FIRST_CREATED, items, itemsOf, rows, shapes } from './fixture.js';
-import { find, type Instance, itUnless, startInstance, withInstance, withSnapshot } from './instance.js';
+import { datasetOf, FIRST, FIRST_CREATED, items, itemsOf, rows, shapes } from './fixture.js';
+import { find, type Instance, startInstance, testsOver, without, withSnapshot } from './instance.js';
 import { shapes as cases } from './tricky-values.js';
 
 type Writable = Record<string, unknown>;
@@ -62,12 +62,9 @@ export const describeSharing = (instance: () => Instance): void => {
 
 /** The same of what a publisher does to the documents that it has published. */
 export const describeHandingOver = (target: AdapterUnderTest): void => {
-  const obstacle = !target.capabilities.publish && 'the adapter does not declare the capability "publish"';
-
-  itUnless(
-    obstacle,
+  testsOver(target, without(target, 'publish'))(
     'documents are their publisher’s again once publish() has resolved',
-    withInstance(target, async (instance) => {
+    async (instance) => {
       const given: Writable[] = [];
       const dataset = datasetOf('handed-over', '2024-02-01T00:00:00Z');
       await instance.adapter.publish!({
@@ -85,39 +82,26 @@ export const describeHandingOver = (target: AdapterUnderTest): void => {
       }
       const found = await withSnapshot(instance, (snapshot) => find(snapshot, items));
       sameList(found, rows['items']!, 'the items as they were when they were published');
-    }),
+    },
   );
 
   it('two stores that hold the same version keep their own documents', async () => {
     const other = itemsOf('of the other store');
     const one = await startInstance(target);
-    const two = await startInstance(
-      target,
-      datasetOf(undefined, FIRST_CREATED, { ...rows, items: other }),
-      collections,
-    );
+    const two = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, { ...rows, items: other }));
     try {
       for (const [instance, expected] of [
         [one, rows['items']!],
         [two, other],
         [one, rows['items']!],
       ] as const) {
-        const read = (id: string) => withSnapshot(instance, (snapshot) => snapshot.get('items', [id]));
-        sameList(
-          await withSnapshot(instance, (snapshot) => find(snapshot, items)),
-          expected,
-          'the items of its own store',
-        );
-        sameValue(
-          await read('i02'),
-          expected.find(({ id }) => id === 'i02'),
-          'the item of its own store',
-        );
-        sameValue(
-          await read('i01'),
-          expected.find(({ id }) => id === 'i01'),
-          'the item of its own store',
-        );
+        await withSnapshot(instance, async (snapshot) => {
+          sameList(await find(snapshot, items), expected, 'the items of its own store');
+          for (const id of ['i02', 'i01']) {
+            const item = expected.find((each) => each['id'] === id);
+            sameValue(await snapshot.get('items', [id]), item, 'the item of its own store');
+          }
+        });
       }
     } finally {
       await one.stop();

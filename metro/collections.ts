@@ -1,6 +1,6 @@
 /** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
 import { CADENCES, type Cadence, type Collection } from '../core/contracts/dataset.js';
-import { date, dateTime, nullable, record, text } from '../core/contracts/json-schema.js';
+import { date, dateTime, type FromSchema, nullable, record, text } from '../core/contracts/json-schema.js';
 import { collection } from '../core/contracts/plugin.js';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 import { lookAhead } from './periods.js';
@@ -13,132 +13,9 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** A metro area with its latest figures. Returns and changes in percent. */
-export interface Market {
-  readonly id: number;
-  readonly cbsa: string;
-  readonly name: string;
-  readonly signal: Signal | null;
-  readonly risk_score: RiskGrade | null;
-  /** Change of the index over its last 12 months. */
-  readonly yoy_price: number | null;
-  /** The newest completed run's 12-month forecast return. */
-  readonly forecast_12m: number | null;
-}
-
-/** One quarter of a metro's house price index. */
-export interface Hpi {
-  readonly cbsa: string;
-  /** First day of the quarter. */
-  readonly period_start: string;
-  readonly value: number;
-  /** Of `value`, as FHFA publishes it. Absent where it is not known. */
-  readonly standard_error?: number;
-}
-
-/** One observation of a macro series. */
-export interface Observation {
-  readonly series_id: string;
-  readonly period_start: string;
-  readonly value: number;
-}
-
-/** A published series, macro or per metro. */
-export interface Series {
-  readonly series_id: string;
-  readonly title: string;
-  readonly kind: 'macro' | 'metro';
-  readonly geography: string;
-  readonly cadence: Cadence;
-  readonly source: string;
-  readonly units: string;
-  readonly seasonal_adjustment: 'SA' | 'NSA' | 'SAAR' | null;
-  readonly observation_start: string | null;
-  readonly observation_end: string | null;
-  readonly last_updated: string | null;
-  readonly notes: string | null;
-}
-
 /** Whether a run is as it was published at its time, or was computed later, for a quarter that had none. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
-
-/** The rules of signals and grades that a run was made with: see `metro/forecast/rules.ts`. In percent. */
-export interface RunRules {
-  readonly expand_point: number;
-  readonly expand_lower: number;
-  readonly contract_point: number;
-  /** Probabilities of a decline below which the grade is A, B, C and D. */
-  readonly grades: readonly number[];
-}
-
-/** One run of a model over the markets. Only completed runs are served. Runs of version 1.0 lack the optional keys. */
-export interface ForecastRun {
-  readonly id: number;
-  readonly status: 'completed' | 'running' | 'failed';
-  readonly model_version: string;
-  readonly run_at: string;
-  readonly horizon_months: number;
-  readonly features: readonly string[] | null;
-  readonly notes: string | null;
-  /** Absent: reconstructed. */
-  readonly basis?: Basis;
-  /** The vintage of the data that it was computed from. */
-  readonly vintage?: string;
-  /** When it was first published. */
-  readonly published_at?: string;
-  readonly rules?: RunRules;
-  /** Of the fit at the run, in the sequence of the regressors. */
-  readonly coefficients?: readonly { readonly name: string; readonly value: number }[];
-}
-
-/** What one run said of one market, and what came true. In percent. */
-export interface Forecast {
-  readonly run_id: number;
-  readonly cbsa: string;
-  readonly run_at: string;
-  readonly model_version: string;
-  readonly horizon_months: number;
-  /** First day of the quarter whose 12-month change is forecast. */
-  readonly target_period: string;
-  readonly point: number;
-  readonly lower_80: number | null;
-  readonly upper_80: number | null;
-  readonly signal: Signal | null;
-  readonly risk_score: RiskGrade | null;
-  /** The published 12-month change at `target_period`. */
-  readonly realized: number | null;
-  /** The vintage that `realized` was read from. */
-  readonly realized_as_of: string | null;
-  /** Probability that the index declines, from 0 to 1; what `risk_score` grades. Absent from rows of version 1.0. */
-  readonly decline_probability?: number | null;
-  /** What persistence forecast from the same data. Absent from rows of version 1.0. */
-  readonly benchmark?: number | null;
-}
-
-/** A rolling-realized backtest of a model. Field meanings: see the API's reference. */
-export interface Backtest {
-  readonly as_of: string;
-  readonly model_version: string;
-  readonly horizon_months: number;
-  readonly window_start: string;
-  readonly window_end: string;
-  readonly n: number;
-  readonly n_metros: number;
-  readonly n_runs: number;
-  readonly mae_pp: number;
-  readonly rmse_pp: number;
-  readonly bias_pp: number;
-  readonly coverage_80: number;
-  readonly interval_score_80: number;
-  readonly direction_hit_rate: number;
-  readonly benchmark: { readonly name: string; readonly mae_pp: number };
-  readonly skill_mae: number;
-  readonly realized_vintage: string;
-  readonly base_rate_up?: number;
-  readonly declines?: number;
-  readonly declines_called?: number;
-}
 
 /** The series of all metros' indexes, which are a collection of their own. */
 export const METRO_HPI = 'metro_hpi';
@@ -173,6 +50,7 @@ export const runOrigin = {
   published_at: { ...dateTime, description: 'When it was first published.' },
 } as const;
 
+/** The rules of signals and grades that a run was made with: see `metro/forecast/rules.ts`. */
 export const runRules = record({
   expand_point: { ...percent, description: '`expand` needs a `point` of at least this,' },
   expand_lower: { ...percent, description: 'and a `lower_80` above this.' },
@@ -192,13 +70,19 @@ export const coefficients = {
   description: 'Coefficients of the fit at the run.',
 } as const;
 
+export type RunRules = FromSchema<typeof runRules>;
+
 /** The fault of a period that ends after its dataset was made. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
 };
 
-export const markets: Collection<Market> = collection({
+/** The documents of a collection. */
+type RowOf<C> = C extends Collection<infer Row> ? Row : never;
+
+/** A metro area with its latest figures. Returns and changes in percent. */
+export const markets = collection({
   name: 'markets',
   key: ['cbsa'],
   schema: record({
@@ -211,16 +95,20 @@ export const markets: Collection<Market> = collection({
     forecast_12m: nullable(forecast12m),
   }),
 });
+export type Market = RowOf<typeof markets>;
 
-export const hpi: Collection<Hpi> = collection({
+/** One quarter of a metro's house price index. */
+export const hpi = collection({
   name: 'hpi',
   key: ['cbsa', 'period_start'],
   references: [{ fields: ['cbsa'], to: 'markets' }],
   schema: record({ cbsa, period_start: date, value: { type: 'number' } }, { standard_error: standardError }),
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'quarterly', created),
 });
+export type Hpi = RowOf<typeof hpi>;
 
-export const series: Collection<Series> = collection({
+/** A published series, macro or per metro. */
+export const series = collection({
   name: 'series',
   key: ['series_id'],
   schema: record({
@@ -240,8 +128,10 @@ export const series: Collection<Series> = collection({
   check: ({ observation_end, cadence }, { created }) =>
     observation_end === null ? undefined : knownIn('observation_end', observation_end, cadence, created),
 });
+export type Series = RowOf<typeof series>;
 
-export const observations: Collection<Observation> = collection({
+/** One observation of a macro series. */
+export const observations = collection({
   name: 'observations',
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
@@ -249,8 +139,10 @@ export const observations: Collection<Observation> = collection({
   // The cadence is in the catalogue, whose `observation_end` is held to the period's last day.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
+export type Observation = RowOf<typeof observations>;
 
-export const forecastRuns: Collection<ForecastRun> = collection({
+/** One run of a model over the markets. Only completed runs are served. Runs of version 1.0 lack the optional keys. */
+export const forecastRuns = collection({
   name: 'forecast_runs',
   key: ['id'],
   orders: [['run_at', 'id']],
@@ -264,11 +156,14 @@ export const forecastRuns: Collection<ForecastRun> = collection({
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),
     },
+    // Without `basis` it is reconstructed.
     { ...runOrigin, rules: runRules, coefficients },
   ),
 });
+export type ForecastRun = RowOf<typeof forecastRuns>;
 
-export const forecasts: Collection<Forecast> = collection({
+/** What one run said of one market, and what came true. In percent. Rows of version 1.0 lack the optional keys. */
+export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
@@ -281,15 +176,18 @@ export const forecasts: Collection<Forecast> = collection({
       run_at: dateTime,
       model_version: text,
       horizon_months: { type: 'integer', minimum: 1 },
+      // First day of the quarter whose 12-month change is forecast.
       target_period: date,
       point: percent,
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
+      // The published 12-month change at `target_period`, and the vintage that it was read from.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
+    // What `risk_score` grades, and what persistence forecast from the same data.
     { decline_probability: nullable(rate), benchmark: nullable(percent) },
   ),
   check({ lower_80, point, upper_80 }) {
@@ -298,8 +196,10 @@ export const forecasts: Collection<Forecast> = collection({
     return undefined;
   },
 });
+export type Forecast = RowOf<typeof forecasts>;
 
-export const backtests: Collection<Backtest> = collection({
+/** A rolling-realized backtest of a model. Datasets of version 1.0 lack the optional keys. */
+export const backtests = collection({
   name: 'backtests',
   key: ['as_of', 'model_version'],
   schema: record(
@@ -335,5 +235,6 @@ export const backtests: Collection<Backtest> = collection({
     },
   ),
 });
+export type Backtest = RowOf<typeof backtests>;
 
 export const collections = [markets, hpi, series, observations, forecastRuns, forecasts, backtests] as const;

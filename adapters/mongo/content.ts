@@ -1,13 +1,15 @@
-/** Writes one collection of a version, and verifies that it reads back as it was written. */
+/** Writes the collections of a version, and verifies that they read back as they were written or published. */
 import { createHash } from 'node:crypto';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import { StorageError } from '../../core/errors.js';
 import { readable } from '../../core/storage/publishing.js';
 import { compareBy } from '../../core/storage/scalars.js';
+import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { dataCollection, indexOf, isDuplicate, ordersOf, planFind, type Row } from './layout.js';
 import { unstorable } from './storable.js';
+import type { VersionDocument } from './version-locks.js';
 
 export interface Content {
   readonly rows: number;
@@ -25,7 +27,7 @@ export interface ContentTarget {
 }
 
 /** A collection of a version that is there. */
-export interface ReadTarget extends Omit<ContentTarget, 'collection'> {
+interface ReadTarget extends Omit<ContentTarget, 'collection'> {
   readonly collection: Pick<Collection, 'name' | 'key'>;
 }
 
@@ -139,13 +141,7 @@ export const writeContent = async (
 };
 
 /** Reads the rows back in key order. */
-export const readContent = async ({
-  connection,
-  id,
-  collection,
-  batchSize,
-  assertGoingOn,
-}: ReadTarget): Promise<Content> => {
+const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const { filter, options } = planFind({ order: collection.key }, batchSize);
   const cursor = connection.db.collection<Row>(dataCollection(id, collection.name)).find(filter, options);
   const hash = createHash('sha256');
@@ -158,13 +154,51 @@ export const readContent = async ({
   return { rows, sha256: hash.digest('hex') };
 };
 
+/** What was found in the place of these rows; undefined where it is these. */
+const differenceOf = (found: Content, expected: Content): string | undefined => {
+  if (found.rows !== expected.rows) return `${found.rows} rows`;
+  return found.sha256 === expected.sha256 ? undefined : 'other rows';
+};
+
 /** Rejects with `unavailable` unless the rows read back are what was written. */
 export const verifyContent = async (target: ContentTarget, expected: Content): Promise<void> => {
-  const { rows, sha256 } = await readContent(target);
-  if (rows === expected.rows && sha256 === expected.sha256) return;
-  const found = rows === expected.rows ? 'other rows' : `${rows} rows`;
+  const found = differenceOf(await readContent(target), expected);
+  if (found === undefined) return;
   throw new StorageError(
     'unavailable',
     `Collection "${target.collection.name}": ${expected.rows} rows were written and ${found} read back. Publish again.`,
   );
+};
+
+export interface StoredVersion {
+  /** Undefined: its document is missing. */
+  readonly described: VersionDocument | undefined;
+  /** What is missing, or not as it was published. */
+  readonly faults: readonly string[];
+}
+
+interface ReadOptions {
+  readonly batchSize: number;
+  /** Called before each batch. Throws to stop. */
+  readonly assertGoingOn?: () => void;
+}
+
+/** Reads all rows of a version. */
+export const readStored = async (
+  connection: Connection,
+  { id }: Publication,
+  { batchSize, assertGoingOn = () => undefined }: ReadOptions,
+): Promise<StoredVersion> => {
+  const described = await connection.run('read a version', (db) =>
+    db.collection<VersionDocument>('versions').findOne({ _id: id }),
+  );
+  if (!described) return { described: undefined, faults: [`the document ${id} of "versions" is missing`] };
+  const faults: string[] = [];
+  for (const [name, { rows, sha256, orders }] of Object.entries(described.collections)) {
+    const collection = { name, key: orders[0] ?? [] };
+    const read = await readContent({ connection, id, collection, batchSize, assertGoingOn });
+    const found = differenceOf(read, { rows, sha256 });
+    if (found) faults.push(`the collection "${dataCollection(id, name)}" has ${found} where ${rows} were published`);
+  }
+  return { described, faults };
 };

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/contracts/runtime.js';
 import { MongoAudit } from './audit.js';
 import { Catalog, type CatalogDocument } from './catalog.js';
 import type { Connection } from './connection.js';
-import { readStored } from './stored.js';
+import { readStored } from './content.js';
 
 const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new MongoAudit(connection, 'data_audit');
 

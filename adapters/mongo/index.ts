@@ -1,9 +1,140 @@
 /** The `mongo` adapter: any number of replicas over one MongoDB, which serve one version at a time. */
-import type { AdapterModule } from '../../core/contracts/storage.js';
+import type { DataAudit } from '../../core/contracts/audit.js';
+import type {
+  AdapterContext,
+  AdapterModule,
+  Dataset,
+  PublishOptions,
+  Snapshot,
+  StorageAdapter,
+} from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
 import { packageVersion } from '../../core/files/package.js';
-import { MongoAdapter } from './adapter.js';
-import { checkConnection } from './connection.js';
-import { type Given, type MongoOptions, mongoOptions, withDefaults } from './options.js';
+import { Catalog, type Publication } from './catalog.js';
+import { Connection, checkConnection } from './connection.js';
+import { CurrentVersion } from './current-version.js';
+import { mongoDataAudit } from './data-audit.js';
+import { forWriting, type Given, type MongoOptions, mongoOptions, withDefaults } from './options.js';
+import { publish } from './publish.js';
+import { MongoSnapshot } from './snapshot.js';
+import { type LockedVersion, LockedVersions } from './version-locks.js';
+import { MongoVersions } from './versions.js';
+
+class MongoAdapter implements StorageAdapter {
+  readonly versions: MongoVersions;
+  readonly audit: DataAudit;
+  readonly #options: MongoOptions;
+  readonly #context: AdapterContext;
+  readonly #connection: Connection;
+  readonly #catalog: Catalog;
+  readonly #locks: LockedVersions;
+  readonly #current: CurrentVersion;
+  /** Aborted by `close`. */
+  readonly #life = new AbortController();
+  readonly #writing = new Set<Promise<unknown>>();
+  #opening: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: MongoOptions, context: AdapterContext) {
+    this.#options = options;
+    this.#context = context;
+    this.audit = mongoDataAudit(options.batchSize, (work) => this.#write(work));
+    const connection = new Connection(options);
+    const catalog = new Catalog(connection);
+    const locks = new LockedVersions(connection, catalog, context, options.holdMs);
+    this.#connection = connection;
+    this.#catalog = catalog;
+    this.#locks = locks;
+    this.#current = new CurrentVersion({ connection, catalog, locks }, options, context);
+    this.versions = new MongoVersions({
+      clock: context.clock,
+      locks,
+      current: this.#current,
+      write: (work) => this.#write(work),
+      snapshotOf: (version, publication) => this.#snapshotOf(version, publication),
+      assertOpen: () => this.#assertOpen(),
+    });
+  }
+
+  async open(): Promise<void> {
+    this.#assertOpen();
+    this.#opening ??= this.#current.start();
+    await this.#opening;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    this.#assertOpen();
+    await this.#connection.connect(signal);
+    await this.#catalog.current(signal);
+  }
+
+  snapshot(): Snapshot {
+    this.#assertOpen();
+    const { locked, publication } = this.#current.served;
+    return this.#snapshotOf(this.#locks.retain(locked), publication);
+  }
+
+  async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
+    const signal = options.signal ? AbortSignal.any([options.signal, this.#life.signal]) : this.#life.signal;
+    const { collections, clock, logger } = this.#context;
+    const { batchSize, lockMs } = this.#options;
+    await this.#write((connection) =>
+      publish({ connection, collections, clock, logger, batchSize, lockMs }, dataset, { ...options, signal }),
+    );
+  }
+
+  async #write<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    const connection = new Connection(forWriting(this.#options));
+    const writing = (async () => {
+      try {
+        await connection.connect();
+        return await work(connection);
+      } finally {
+        await connection.close();
+      }
+    })();
+    this.#writing.add(writing);
+    try {
+      const result = await writing;
+      await this.#current.poll();
+      return result;
+    } catch (error) {
+      this.#assertOpen();
+      throw error;
+    } finally {
+      this.#writing.delete(writing);
+    }
+  }
+
+  #snapshotOf(locked: LockedVersion, publication: Publication): Snapshot {
+    const context = {
+      connection: this.#connection,
+      collections: this.#context.collections,
+      locks: this.#locks,
+      batchSize: this.#options.batchSize,
+      assertOpen: () => this.#assertOpen(),
+    };
+    return new MongoSnapshot(context, locked, publication);
+  }
+
+  async #close(): Promise<void> {
+    this.#life.abort();
+    await Promise.allSettled(this.#writing);
+    await this.#current.stop();
+    await this.#locks.end();
+    await this.#connection.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#life.signal.aborted) throw new StorageError('closed', 'The MongoDB adapter has been closed.');
+  }
+}
 
 const mongo: AdapterModule<Given<MongoOptions>> = {
   kind: 'adapter',

@@ -9,10 +9,16 @@ import { StorageError } from '../../core/errors.js';
 import { publicationTime } from '../../core/storage/publishing.js';
 import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { type Content, type ContentTarget, verifyContent, writeContent } from './content.js';
+import {
+  type Content,
+  type ContentTarget,
+  readStored,
+  type StoredVersion,
+  verifyContent,
+  writeContent,
+} from './content.js';
 import { audited, publishedContent } from './data-audit.js';
 import { ordersOf } from './layout.js';
-import { readStored, type StoredVersion } from './stored.js';
 import { sweep } from './sweep.js';
 import { expireReplicas, missingIn, type VersionDocument } from './version-locks.js';
 

@@ -1,7 +1,7 @@
 /** Finds JSON values that BSON cannot represent. */
 import type { Document } from '../../core/contracts/dataset.js';
 
-/** Few rows match, so that the walk is rare. */
+/** What the JSON of a row has that may not be storable; only rows that match are searched value by value. */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;
 
 const HALF_PAIR = /\p{Surrogate}/u;

@@ -33,8 +33,7 @@ export interface ForecastDataset {
 }
 
 /** Whether a run is the record of what was published before this vintage was. */
-export const isRecord = (run: ForecastRun, vintage: string): boolean =>
-  run.basis === 'published' && run.vintage !== vintage;
+const isRecord = (run: ForecastRun, vintage: string): boolean => run.basis === 'published' && run.vintage !== vintage;
 
 /**
  * The runs that stay, and their forecasts. Runs that did not complete are replaced, and so are runs of version 1.0,

@@ -1,6 +1,6 @@
 /** The index of all markets as one table, quarter by quarter: what models are walked over. */
 import { OperatorError } from '../../core/errors.js';
-import { metroAreas } from '../areas.js';
+import { metroAreas, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
@@ -35,7 +35,7 @@ export interface Panel {
 }
 
 /** The state of a metro's name: `GA` of "Atlanta-Sandy Springs, GA-AL". */
-export const stateOf = (name: string): string => /, ([A-Z]{2})\b/.exec(name)?.[1] ?? '';
+export const stateOf = (name: string): string => statesOf(name)[0] ?? '';
 
 /** The observations of macro series with the ends of their periods, which say when each can have been known. */
 export const macroSeries = (

@@ -1,7 +1,7 @@
 /** What is imported, as documents of the dataset's collections and sources of its manifest. */
 import type { Source } from '../../core/contracts/dataset.js';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
-import { periodEnd, quarterStart } from '../periods.js';
+import { quarterStart } from '../periods.js';
 import { rounded } from '../rounding.js';
 import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
 import { FRED_CATALOG, type MacroSeries } from './fred.js';
@@ -47,12 +47,6 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
     last = Math.max(last, quarters.at(-1) ?? last);
   }
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
-};
-
-/** The last day of the newest quarter; undefined where no area has a value. */
-export const endOfIndex = (areas: readonly MetroIndex[]): string | undefined => {
-  const last = span(areas)?.last;
-  return last === undefined ? undefined : periodEnd(last, FHFA_CADENCE);
 };
 
 /** A series' entry in the catalog, and its entry among the manifest's sources under the same id. */

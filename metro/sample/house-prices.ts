@@ -14,7 +14,7 @@ const CODES = [
   '41180', '41620', '41700', '41740', '41860', '41980', '42660', '45300', '46520', '47900',
 ];
 
-export const SAMPLE_METROS: readonly MetroArea[] = CODES.map((cbsa) => metroAreas.get(cbsa) as MetroArea);
+const SAMPLE_METROS: readonly MetroArea[] = CODES.map((cbsa) => metroAreas.get(cbsa) as MetroArea);
 
 export const FIRST_QUARTER = quarterIndex(1996, 3);
 export const LAST_QUARTER = quarterIndex(2026, 2);

@@ -27,36 +27,35 @@ interface Definition {
 
 /** Where nothing else is said, series reach the sample's vintage. */
 const TO = '2026-09-30';
+const DAILY = {
+  cadence: 'daily',
+  seasonal_adjustment: 'NSA',
+  from: '2024-10-01',
+  to: TO,
+  decimals: 2,
+  missing: ['2024-11-28', '2024-12-25', '2025-01-01', '2025-07-04', '2025-11-27', '2025-12-25', '2026-01-01'],
+} as const;
+const MONTHLY = { cadence: 'monthly', from: '1996-07-01', to: '2026-08-01' } as const;
 
 const DEFINITIONS: readonly Definition[] = [
   {
     id: 'DGS10',
     title: '10-Year Treasury Yield',
-    cadence: 'daily',
+    ...DAILY,
     units: 'Percent',
-    seasonal_adjustment: 'NSA',
-    from: '2024-10-01',
-    to: TO,
     start: 3.8,
     around: 4.2,
     shock: 0.05,
-    decimals: 2,
-    missing: ['2024-11-28', '2024-12-25', '2025-01-01', '2025-07-04', '2025-11-27', '2025-12-25', '2026-01-01'],
   },
   // Crosses zero.
   {
     id: 'T10Y2Y',
     title: '10-Year Less 2-Year Treasury Yield',
-    cadence: 'daily',
+    ...DAILY,
     units: 'Percent',
-    seasonal_adjustment: 'NSA',
-    from: '2024-10-01',
-    to: TO,
     start: -0.2,
     around: 0.2,
     shock: 0.04,
-    decimals: 2,
-    missing: ['2024-11-28', '2024-12-25', '2025-01-01', '2025-07-04', '2025-11-27', '2025-12-25', '2026-01-01'],
   },
   {
     id: 'MORTGAGE30US',
@@ -88,11 +87,9 @@ const DEFINITIONS: readonly Definition[] = [
   {
     id: 'UNRATE',
     title: 'Unemployment Rate',
-    cadence: 'monthly',
+    ...MONTHLY,
     units: 'Percent',
     seasonal_adjustment: 'SA',
-    from: '1996-07-01',
-    to: '2026-08-01',
     start: 5.4,
     around: 5,
     shock: 0.15,
@@ -102,11 +99,9 @@ const DEFINITIONS: readonly Definition[] = [
   {
     id: 'CPIAUCSL',
     title: 'Consumer Price Index, All Items',
-    cadence: 'monthly',
+    ...MONTHLY,
     units: 'Index 1982-1984=100',
     seasonal_adjustment: 'SA',
-    from: '1996-07-01',
-    to: '2026-08-01',
     start: 157,
     growth: 0.0021,
     shock: 0.0012,
@@ -116,11 +111,9 @@ const DEFINITIONS: readonly Definition[] = [
   {
     id: 'FEDFUNDS',
     title: 'Federal Funds Rate',
-    cadence: 'monthly',
+    ...MONTHLY,
     units: 'Percent',
     seasonal_adjustment: 'NSA',
-    from: '1996-07-01',
-    to: '2026-08-01',
     start: 5.4,
     around: 3,
     shock: 0.12,
@@ -130,11 +123,10 @@ const DEFINITIONS: readonly Definition[] = [
   {
     id: 'HOUST',
     title: 'Housing Starts',
-    cadence: 'monthly',
+    ...MONTHLY,
+    to: '2025-08-01',
     units: 'Thousands of Units',
     seasonal_adjustment: 'SAAR',
-    from: '1996-07-01',
-    to: '2025-08-01',
     start: 1450,
     around: 1350,
     shock: 50,
@@ -143,11 +135,9 @@ const DEFINITIONS: readonly Definition[] = [
   {
     id: 'HSN1F',
     title: 'New One Family Houses Sold',
-    cadence: 'monthly',
+    ...MONTHLY,
     units: 'Thousands of Units',
     seasonal_adjustment: 'SAAR',
-    from: '1996-07-01',
-    to: '2026-08-01',
     start: 760,
     around: 700,
     shock: 25,

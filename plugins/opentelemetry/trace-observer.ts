@@ -14,13 +14,14 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import {
   BatchSpanProcessor,
   ParentBasedSampler,
+  type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from '../../core/contracts/observer.js';
+import type { Logger } from '../../core/contracts/runtime.js';
 import { packageVersion } from '../../core/files/package.js';
 import { withTimeout } from '../../core/scheduling/with-timeout.js';
-import { reportingExporter } from './reporting-exporter.js';
 
 interface TraceOptions {
   readonly url?: string;
@@ -35,7 +36,7 @@ const BATCH = 512;
 /** A path or a host may be as long as the largest head of a request. */
 const MAX_VALUE_LENGTH = 1024;
 
-/** Less than the stores have when the service ends: a receiver that hangs must not make it late. */
+/** Less than the stores have to close, so that a receiver that hangs does not delay the end of the service. */
 const FLUSH_MS = 1500;
 
 export const traceObserver = (options: TraceOptions, { logger, service }: ObserverContext): RequestObserver => {
@@ -74,6 +75,29 @@ export const traceObserver = (options: TraceOptions, { logger, service }: Observ
   };
 };
 
+/** The code of success in an `ExportResult`; the package that names it is not a dependency of ours. */
+const SUCCESS = 0;
+
+/** Tells the log when spans do not arrive: once a spell, however many batches it lasts. */
+const reportingExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
+  let lost = 0;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code !== SUCCESS) {
+          if (lost === 0) logger.warn({ err: result.error }, 'spans could not be delivered, and are lost');
+          lost += spans.length;
+        } else if (lost > 0) {
+          logger.info({ lost }, 'spans are delivered again');
+          lost = 0;
+        }
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+};
+
 const contextOf = (parent: TraceParent | null): Context => {
   if (!parent) return ROOT_CONTEXT;
   const { traceId, parentId, sampled } = parent;
@@ -81,7 +105,7 @@ const contextOf = (parent: TraceParent | null): Context => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parentId, traceFlags, isRemote: true });
 };
 
-/** The methods of RFC 9110, PATCH and QUERY: others are as many as an attacker likes. */
+/** The methods of RFC 9110, PATCH and QUERY; others become `_OTHER`, since a caller can invent any number. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
@@ -89,7 +113,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(
 /** `host[:port]`, the host of IPv6 in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
-/** A failure of the server's; one of the caller's is none. */
+/** Whether the server failed; a request that it refused is no failure. */
 const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
 
 const spanName = ({ method, route }: FinishedRequest): string =>

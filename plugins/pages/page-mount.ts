@@ -34,43 +34,43 @@ const TYPES: Readonly<Record<string, string>> = {
   '.md': 'text/markdown; charset=utf-8',
 };
 
-/** Asked again each time whether it changed, which costs a 304: a new release shows at once. */
+/** Browsers ask each time whether the file has changed, which costs a 304, so that a new release shows at once. */
 const CHECKED = 'no-cache';
-/** What an address with the digest of all files says never changes. */
+/** For URLs with the digest of all files, whose content never changes. */
 const KEPT = 'public, max-age=31536000, immutable';
 
 export interface Page {
   /** Where it is mounted: `/docs`. */
   readonly path: string;
-  /** For the log, and the words of links to it. */
+  /** The text of links to the page, and its name in the log. */
   readonly summary: string;
   /**
-   * Files by their name below the path, beside those that all pages share. HTML files are templates: `index.html` is at
-   * the path itself, others are below it by their name without `.html`.
+   * Folders of `assets/` whose files are served below the path, beside those of `shared`; of two files with one name, the
+   * later one. HTML files are templates: `index.html` is at the path itself, others are below it by their name without
+   * `.html`.
    */
-  readonly files: Readonly<Record<string, string>>;
-  /** What else its templates say, by the name in braces. */
+  readonly folders: readonly string[];
+  /** Further files, by their name below the path. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Further values for its templates, by their name in braces. */
   readonly values?: Readonly<Record<string, string>>;
   /** Origins whose pages may frame a page, by its name. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** An absolute path of a file that comes with the package. */
-export const asset = (...path: readonly string[]): string => join(packageRoot, 'plugins', ...path);
+const ASSETS = join(packageRoot, 'plugins', 'pages', 'assets');
 
-/** The files of a folder, by name. */
-export const filesIn = (folder: string): Record<string, string> =>
-  Object.fromEntries(readdirSync(folder).map((name) => [name, join(folder, name)]));
-
-const sharedFiles = filesIn(asset('pages', 'assets'));
+/** The files of a folder of `assets/` by name. */
+const filesIn = (folder: string): (readonly [name: string, path: string])[] =>
+  readdirSync(join(ASSETS, folder)).map((name) => [name, join(ASSETS, folder, name)]);
 
 /**
  * A mount that serves a page. Files are read at once, so that a missing one stops the start.
  * @throws Error of `node:fs` for a file that cannot be read
  */
-export const pageMount = ({ path, summary, files, values = {}, framedBy = {} }: Page): Mount => {
+export const pageMount = ({ path, summary, folders, files = {}, values = {}, framedBy = {} }: Page): Mount => {
   const contents = new Map(
-    Object.entries({ ...sharedFiles, ...files }).map(([name, file]) => [
+    [...['shared', ...folders].flatMap(filesIn), ...Object.entries(files)].map(([name, file]) => [
       name,
       { bytes: readFileSync(file), modified: statSync(file).mtime, type: TYPES[extname(name)]! },
     ]),
@@ -108,3 +108,16 @@ export const pageMount = ({ path, summary, files, values = {}, framedBy = {} }: 
     },
   };
 };
+
+/**
+ * A document of `docs/` as a page below the reference: the file itself, set by the browser.
+ * @param document the name of the file
+ * @param folder of `assets/` with files in the place of those of other guides, or beside them
+ */
+export const guidePage = (path: string, summary: string, document: string, folder?: string): Mount =>
+  pageMount({
+    path,
+    summary,
+    folders: folder === undefined ? ['guides'] : ['guides', folder],
+    files: { 'guide.md': join(packageRoot, 'docs', document) },
+  });

@@ -11,31 +11,27 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
-/** Only a mount with a policy of its own shows a page: others speak protocols. */
-const pagesOf = ({ mounts }: MountContext): Mount[] =>
-  mounts.filter((mount) => mount.contentSecurityPolicy !== undefined);
+/**
+ * The pages of a service and, apart from them, its guides: pages below another one, which lists them. Only a mount with a
+ * policy of its own shows a page: others speak protocols.
+ */
+export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; readonly guides: Mount[] } => {
+  const all = mounts.filter((mount) => mount.contentSecurityPolicy !== undefined);
+  const isGuide = ({ path }: Mount) => all.some((page) => path.startsWith(`${page.path}/`));
+  return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
+};
 
 const listOf = (pages: readonly Mount[]): string =>
   pages.map((page) => `<li><a href="${escapeHtml(page.path)}">${escapeHtml(page.summary)}</a></li>`).join('');
 
-/** Pages below another one are its guides: that page lists them, and the others link to that page alone. */
-const linkLists = (path: string, context: MountContext): { links: string; guides: string } => {
-  const pages = pagesOf(context);
-  const isGuide = ({ path }: Mount) => pages.some((page) => path.startsWith(`${page.path}/`));
-  return {
-    links: listOf(pages.filter((page) => page.path !== path && !isGuide(page))),
-    guides: listOf(pages.filter(isGuide)),
-  };
-};
-
-/** The modules that the page's own ones import, told at once: else each waits for the one that names it. */
+/** Preloads all modules: without that, each would wait for the module that imports it. */
 const preloads = (html: string, path: string, files: readonly string[]): string =>
   files
     .filter((name) => name.endsWith('.js') && !html.includes(`/${name}"`))
     .map((name) => `<link rel="modulepreload" href="${escapeHtml(`${path}/${name}`)}">`)
     .join('');
 
-/** What every page begins with. @param values as in `fillTemplate` */
+/** What the head of every page begins with. */
 const head = ({ service, base, path }: { service: string; base: string; path: string }): string =>
   [
     '<meta charset="utf-8">',
@@ -50,7 +46,7 @@ const head = ({ service, base, path }: { service: string; base: string; path: st
  * @param html with `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}`, `{{mount}}`, `{{path}}` (of its files),
  * `{{preloads}}`, `{{links}}` and `{{guides}}` (list items) where they are to stand
  * @param page where the page is mounted, its title, the address of its files and their names
- * @param more of what else stands in braces
+ * @param more further values, by their name in braces
  */
 export const fillTemplate = (
   html: string,
@@ -58,6 +54,7 @@ export const fillTemplate = (
   context: MountContext,
   more: Readonly<Record<string, string>> = {},
 ): string => {
+  const { pages, guides } = pagesOf(context);
   const own = {
     service: escapeHtml(context.service.name),
     owner: escapeHtml(context.service.title),
@@ -71,7 +68,8 @@ export const fillTemplate = (
     ...own,
     head: head(own),
     preloads: preloads(html, page.folder, page.files),
-    ...linkLists(page.path, context),
+    links: listOf(pages.filter(({ path }) => path !== page.path)),
+    guides: listOf(guides),
   };
   return html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
 };

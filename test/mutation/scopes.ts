@@ -55,8 +55,8 @@ export const scopes: readonly Scope[] = [
       'dist/test/core/http/head-limits.test.js',
       'dist/test/core/http/request-bodies.test.js',
       'dist/test/core/http/tiers.test.js',
-      'dist/test/plugins/signals.test.js',
-      'dist/test/plugins/observations.test.js',
+      'dist/test/plugins/metro/signals.test.js',
+      'dist/test/plugins/metro/observations.test.js',
     ],
   },
   {

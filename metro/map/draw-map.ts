@@ -1,0 +1,108 @@
+/**
+ * Outlines of the metropolitan areas and their divisions as paths of SVG, from the counties of `us-atlas`, which are those
+ * of the Census Bureau's cartographic boundary files of 2017 in the projection Albers USA at 975 by 610.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { geoAlbersUsa, geoPath } from 'd3-geo';
+import type { Feature, MultiPolygon, Position } from 'geojson';
+import { merge, mesh } from 'topojson-client';
+import { presimplify, simplify } from 'topojson-simplify';
+import type { GeometryCollection, MultiPolygon as Outline, Polygon, Topology } from 'topojson-specification';
+import { metroAreas } from '../areas.js';
+import { countiesByArea } from './counties.js';
+
+type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;
+
+/** What `map.json` has: coordinates are whole numbers in a picture of `size`. */
+export interface MetroMap {
+  readonly size: readonly [width: number, height: number];
+  /** Outline of the nation. */
+  readonly land: string;
+  /** Borders of the states. */
+  readonly states: string;
+  /** By CBSA code: outline, empty where there is none, and a point inside it. */
+  readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
+}
+
+/** The size that the atlas is projected to. */
+const SIZE = [975, 610] as const;
+/** Fractions of a pixel of the atlas that coordinates are rounded to. */
+const STEPS = 5;
+/** Triangles smaller than this many square pixels of the atlas are left out of borders. */
+const DETAIL = 0.35;
+/** Rings smaller than this many square pixels of the atlas are left out where an area has larger ones. */
+const SMALLEST = 0.6;
+
+const round = (value: number) => Math.round(value * STEPS);
+
+/** A ring or line as relative steps; points that rounding makes equal are one. */
+const stepsOf = (points: readonly Position[]): string => {
+  let [x, y] = [0, 0];
+  const steps: string[] = [];
+  for (const [index, point] of points.entries()) {
+    const [nextX, nextY] = [round(point[0]!), round(point[1]!)];
+    if (index === 0) steps.push(`M${nextX},${nextY}`);
+    else if (nextX !== x || nextY !== y) steps.push(`${steps.length === 1 ? 'l' : ' '}${nextX - x},${nextY - y}`);
+    [x, y] = [nextX, nextY];
+  }
+  return steps.length > 1 ? steps.join('') : '';
+};
+
+const areaOf = (ring: readonly Position[]): number => {
+  let twice = 0;
+  for (const [index, [x, y]] of ring.entries()) {
+    const [nextX, nextY] = ring[(index + 1) % ring.length]!;
+    twice += x! * nextY! - nextX! * y!;
+  }
+  return Math.abs(twice / 2);
+};
+
+const outlineOf = ({ coordinates }: MultiPolygon): string => {
+  const rings = coordinates.flat();
+  const largest = Math.max(...rings.map(areaOf));
+  const kept = rings.filter((ring) => areaOf(ring) >= Math.min(SMALLEST, largest));
+  return kept.map((ring) => `${stepsOf(ring)}Z`).join('');
+};
+
+/** The middle of an area's largest part. */
+const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
+  const [largest] = coordinates.toSorted((a, b) => areaOf(b[0]!) - areaOf(a[0]!));
+  const part: Feature = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: largest! } };
+  return geoPath().centroid(part);
+};
+
+export const drawMap = async (): Promise<MetroMap> => {
+  const file = createRequire(import.meta.url).resolve('us-atlas/counties-albers-10m.json');
+  const atlas = JSON.parse(await readFile(file, 'utf8')) as Atlas;
+  const plain = simplify(presimplify(atlas), DETAIL) as Atlas;
+  const counties = new Map(
+    plain.objects.counties.geometries.map((county) => [String(county.id), county as Polygon | Outline]),
+  );
+  const projection = geoAlbersUsa()
+    .scale(1300)
+    .translate([SIZE[0] / 2, SIZE[1] / 2]);
+  const areas: Record<string, readonly [string, number, number]> = {};
+  for (const { cbsa, divisions, longitude, latitude } of metroAreas.values()) {
+    const codes = divisions.length > 0 ? divisions : [cbsa];
+    const wanted = codes.flatMap((code) => countiesByArea.get(code) ?? []);
+    const found = wanted.flatMap((code) => counties.get(code) ?? []);
+    if (found.length > 0 && found.length === wanted.length) {
+      const outline = merge(plain, found);
+      const [x, y] = middleOf(outline);
+      areas[cbsa] = [outlineOf(outline), round(x), round(y)];
+      continue;
+    }
+    // The planning regions of Connecticut are younger than the atlas: their metros are points. Puerto Rico is outside.
+    const centre = projection([longitude, latitude]);
+    if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
+  }
+  const borders = mesh(plain, plain.objects.states, (a, b) => a !== b).coordinates;
+  const land = merge(plain, [...counties.values()]);
+  return {
+    size: [SIZE[0] * STEPS, SIZE[1] * STEPS],
+    land: outlineOf(land),
+    states: borders.map((line) => stepsOf(line)).join(''),
+    areas,
+  };
+};

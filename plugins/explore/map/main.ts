@@ -1,9 +1,0 @@
-/** `npm run map`: writes the outlines that the explorer serves. */
-import { writeFile } from 'node:fs/promises';
-import { asset } from '../../pages/page-mount.js';
-import { drawMap } from './draw-map.js';
-
-const map = await drawMap();
-await writeFile(asset('explore', 'assets', 'map.json'), `${JSON.stringify(map)}\n`);
-const points = Object.values(map.areas).filter(([outline]) => outline === '').length;
-console.log(`${Object.keys(map.areas).length} areas, ${points} of them points.`);

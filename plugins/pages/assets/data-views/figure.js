@@ -1,0 +1,232 @@
+/** A chart or table with what it was made from: its rows, a CSV, a picture, a link and the API call. */
+import { addressOf, readAddress } from './address.js';
+import { basePath, curlOf, keyVariable, Problem, request } from './api.js';
+import { choice } from './controls.js';
+import { copyButton, h } from './dom.js';
+import { exact } from './format.js';
+import { save, savePicture } from './picture.js';
+import { dataTable } from './table.js';
+
+/**
+ * @typedef {{ label: string, target: string, file?: string }} Source what the API was asked; `file`, without `.csv`,
+ *   where it answers in CSV too
+ * @typedef {{ title: string, file: string, options: () => import('./drawing.js').ChartOptions, credits: () => readonly string[] }} Picture
+ * @typedef {{ file: string, text: () => string }} Shown what a chart or list shows, as CSV
+ * @typedef {object} Tools
+ * @property {readonly Source[]} sources
+ * @property {string} [remark] what the sources leave to the page
+ * @property {HTMLElement} [more] a link to what else there is
+ * @property {Picture} [picture]
+ * @property {Shown} [shown]
+ * @property {string} [figure] name of the figure in addresses; none: the first of its view
+ */
+
+/** A button that says when its work failed. @param {string} label @param {() => Promise<void>} work */
+const workButton = (label, work) => {
+  const failure = h('span', { class: 'problem', role: 'alert' });
+  const button = h('button', { type: 'button', class: 'quiet' }, label);
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    failure.textContent = '';
+    try {
+      await work();
+    } catch (error) {
+      failure.textContent = error instanceof Problem ? error.message : 'The download failed.';
+    } finally {
+      button.disabled = false;
+    }
+  });
+  return [button, failure];
+};
+
+/** Columns of texts, which programs would take for numbers where they look so: codes. @type {Set<string>} */
+export const textColumns = new Set();
+
+const textTypes = () =>
+  textColumns.size === 0
+    ? ''
+    : `, dtype={${[...textColumns].map((name) => `${JSON.stringify(name)}: str`).join(', ')}}`;
+
+/** @type {Readonly<Record<string, (targets: readonly string[]) => string>>} */
+const LANGUAGES = {
+  curl: (targets) => targets.map(curlOf).join('\n'),
+  Python: (targets) =>
+    [
+      'import io, os',
+      'import pandas as pd',
+      'import requests',
+      '',
+      `headers = {"Authorization": f"Bearer {os.environ['${keyVariable}']}", "Accept": "text/csv"}`,
+      ...targets.flatMap((target) => [
+        `response = requests.get(${JSON.stringify(`${location.origin}${basePath}${target}`)}, headers=headers, timeout=30)`,
+        'response.raise_for_status()',
+        `print(pd.read_csv(io.StringIO(response.text)${textTypes()}))`,
+      ]),
+    ].join('\n'),
+  R: (targets) =>
+    [
+      'library(httr2)',
+      ...targets.map(
+        (target) =>
+          `request(${JSON.stringify(`${location.origin}${basePath}${target}`)}) |>\n` +
+          `  req_auth_bearer_token(Sys.getenv("${keyVariable}")) |>\n` +
+          '  req_headers(Accept = "text/csv") |>\n  req_perform() |>\n  resp_body_string() |>\n' +
+          '  textConnection() |>\n  read.csv()',
+      ),
+    ].join('\n'),
+};
+
+/** The language that the reader has chosen, for every call of the page. */
+let language = 'curl';
+let calls = 0;
+
+/** @param {readonly Source[]} sources */
+const apiCalls = (sources) => {
+  const targets = sources.map(({ target }) => target);
+  // Those that answer in CSV; the shell's calls show JSON too.
+  const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
+  const code = h('code');
+  const show = () => {
+    code.textContent = `${LANGUAGES[language]?.(language === 'curl' ? targets : csv)}`;
+  };
+  calls += 1;
+  const languages = choice({
+    legend: 'Language',
+    name: `language-${calls}`,
+    choices: Object.keys(LANGUAGES).map((each) => [each, each]),
+    value: language,
+    onchange: (chosen) => {
+      language = chosen;
+      show();
+    },
+  });
+  show();
+  return h(
+    'details',
+    {},
+    h('summary', {}, sources.length > 1 ? 'API calls' : 'API call'),
+    csv.length > 0 ? languages : null,
+    h('pre', { tabindex: '0' }, code),
+    copyButton(() => code.textContent ?? ''),
+  );
+};
+
+/** The view's address with the figure. @param {string | undefined} figure */
+const hashOf = (figure) => {
+  const { parts, query } = readAddress();
+  if (figure === undefined) query.delete('figure');
+  else query.set('figure', figure);
+  return addressOf(parts, query);
+};
+
+/**
+ * A frame with the figure for a page elsewhere, where the operator lets some frame it.
+ * @param {string} title @param {string | undefined} figure
+ */
+const embedCode = (title, figure) => {
+  const origins = document.querySelector('meta[name="embeds"]')?.getAttribute('content') ?? '';
+  if (origins === '') return null;
+  const quoted = title.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  const address = () => `${location.origin}${location.pathname.replace(/\/$/, '')}/embed${hashOf(figure)}`;
+  const text = () =>
+    `<iframe src="${address().replaceAll('&', '&amp;')}" title="${quoted}" width="800" height="560"></iframe>`;
+  const code = h('code');
+  return h(
+    'details',
+    // What the reader has chosen since stands in the address.
+    { ontoggle: () => code.replaceChildren(text()) },
+    h('summary', {}, 'Embed'),
+    h(
+      'p',
+      { class: 'muted' },
+      `Pages of ${origins} may show it, and no others. Each reader enters a key of this service; for readers without one, take the PNG or SVG.`,
+    ),
+    h('pre', { tabindex: '0' }, code),
+    copyButton(text, 'Copy embed'),
+  );
+};
+
+/** @param {Tools} tools */
+export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
+  h(
+    'div',
+    { class: 'tools' },
+    copyButton(() => `${location.href.replace(/#.*/, '')}${hashOf(figure)}`, 'Copy link'),
+    ...(picture
+      ? /** @type {const} */ (['png', 'svg']).flatMap((format) =>
+          workButton(format.toUpperCase(), () => savePicture(picture, format)),
+        )
+      : []),
+    ...(shown
+      ? workButton('CSV: as shown', async () => save(new Blob([shown.text()], { type: 'text/csv' }), shown.file))
+      : []),
+    ...sources.flatMap(({ label, target, file }) =>
+      file === undefined || shown
+        ? []
+        : workButton(`CSV: ${label}`, async () =>
+            save(await (await request(target, { accept: 'text/csv' })).blob(), `${file}.csv`),
+          ),
+    ),
+    apiCalls(sources),
+    picture ? embedCode(picture.title, figure) : null,
+    more,
+    remark ? h('p', { class: 'muted' }, remark) : null,
+  );
+
+/** Shows other tools in a place; what the reader has opened of them stays open. @param {HTMLElement} place @param {Tools} tools */
+export const replaceTools = (place, tools) => {
+  const open = place.querySelector('details')?.open === true;
+  place.replaceChildren(dataTools(tools));
+  place.querySelector('details')?.toggleAttribute('open', open);
+};
+
+/** More decimals than these are noise of the arithmetic. */
+const DECIMALS = 6;
+
+/**
+ * The values of a chart's lines as a table, the newest first.
+ * @param {import('./drawing.js').ChartOptions} options
+ * @param {string} time what its dates are called
+ */
+export const linesTable = ({ dates, lines, dateText }, time) => ({
+  rows: dates.map((date, index) => ({ date, values: lines.map(({ values }) => values[index] ?? null) })).toReversed(),
+  columns: [
+    {
+      label: time,
+      cell: (/** @type {{ date: string }} */ { date }) => dateText(date),
+      value: (/** @type {{ date: string }} */ { date }) => date,
+    },
+    ...lines.map(({ label }, index) => {
+      const value = (/** @type {{ values: readonly (number | null)[] }} */ { values }) => values[index] ?? null;
+      return {
+        label,
+        value,
+        cell: (/** @type {{ values: readonly (number | null)[] }} */ row) => {
+          const one = value(row);
+          return exact(one === null ? null : Number(one.toFixed(DECIMALS)));
+        },
+        numeric: true,
+      };
+    }),
+  ],
+});
+
+/**
+ * @template Row
+ * @param {Tools & { title: string, note?: import('./dom.js').Child, chart: HTMLElement,
+ *   table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly Row[] } }} options
+ */
+export const chartFigure = ({ title, note, chart, table, ...tools }) => {
+  const details = h('details', {}, h('summary', {}, 'Data as a table'));
+  // Hundreds of rows are laid out when somebody wants them.
+  const fill = () => details.append(dataTable({ caption: title, ...table }).element);
+  details.addEventListener('toggle', fill, { once: true });
+  return h(
+    'figure',
+    { id: tools.figure },
+    h('figcaption', {}, h('h2', {}, title), note ? h('p', { class: 'muted' }, note) : null),
+    chart,
+    dataTools(tools),
+    details,
+  );
+};

@@ -1,0 +1,106 @@
+/** Health of the platform, and how fresh each source is. Needs no key. */
+import { getJson } from './api.js';
+import { badge } from './badge.js';
+import { ageLine } from './bars.js';
+import { find, h } from './dom.js';
+import { dataTools } from './figure.js';
+import { day, period, span } from './format.js';
+import { column, dataTable, numbers } from './table.js';
+
+/**
+ * @typedef {{ id: string, status: string, message: string | null, updated_at: string | null }} Component
+ * @typedef {{ id: string, cadence: string, state: string, latest_period: string | null, last_loaded_at: string | null,
+ *   age_seconds: number | null, late_after_seconds: number,
+ *   stale_after_seconds: number }} Source
+ */
+
+/** @type {import('./table.js').Column<Component>[]} */
+const COMPONENTS = [
+  { label: 'Component', cell: ({ id }) => id },
+  { label: 'State', cell: ({ status }) => badge(status) },
+  { label: 'Message', cell: ({ message }) => message ?? 'No problem is known.' },
+  { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'date wide' },
+];
+
+/** @param {ReadonlyMap<string, string>} titles @returns {import('./table.js').Column<Source>[]} */
+const sourceColumns = (titles) => [
+  {
+    label: 'Source',
+    cell: ({ id }) => (titles.has(id) ? [id, h('small', { class: 'muted' }, `${titles.get(id)}`)] : id),
+    value: ({ id }) => id,
+    name: 'named',
+  },
+  column('State', ({ state }) => state, badge),
+  {
+    label: 'Newest period',
+    cell: (row) => period(row.latest_period, row.cadence),
+    value: (row) => row.latest_period,
+    name: 'date',
+  },
+  numbers('Age', (row) => row.age_seconds, span),
+  {
+    label: 'Late, stale',
+    cell: ({ age_seconds: age, late_after_seconds: late, stale_after_seconds: stale }) =>
+      age === null
+        ? null
+        : [ageLine(age, late, stale), h('small', { class: 'muted' }, `after ${span(late)}, ${span(stale)}`)],
+  },
+  column('Cadence', ({ cadence }) => cadence, undefined, { name: 'wide' }),
+  column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
+];
+
+/** @param {AbortSignal} [signal] */
+const getStatus = async (signal) => {
+  const status = await getJson('/status', { key: false, signal });
+  find('#synthetic').hidden = status.snapshot?.synthetic !== true;
+  return status;
+};
+
+/** Marks the page where the served numbers were made up. That it cannot be known is told by the view itself. */
+export const markSynthetic = () => void getStatus().catch(() => undefined);
+
+/**
+ * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] the sources' titles
+ *   by id, where they are known; what else belongs there
+ * @returns {import('./router.js').Route}
+ */
+export const statusView =
+  ({ titles, more } = {}) =>
+  async (_parameters, signal) => {
+    const [{ status, generated_at, snapshot, components, sources }, known] = await Promise.all([
+      getStatus(signal),
+      titles?.() ?? new Map(),
+    ]);
+    return {
+      title: 'Status',
+      content: [
+        h('p', {}, 'The platform is ', badge(status), ` as of ${generated_at.replace('T', ' ').replace('Z', ' UTC')}.`),
+        h(
+          'p',
+          {},
+          snapshot
+            ? `Snapshot ${snapshot.version}, published ${day(snapshot.published_at)}.`
+            : 'No dataset is loaded: nothing but this page can answer until there is one.',
+        ),
+        h('h2', {}, 'Components'),
+        dataTable({
+          caption: 'What the service consists of.',
+          columns: COMPONENTS,
+          rows: /** @type {Component[]} */ (components),
+        }).element,
+        ...(sources.length > 0
+          ? [
+              h('h2', {}, 'Sources'),
+              dataTable({
+                caption: 'How long ago each source’s newest period ended, and whether that is in time.',
+                columns: sourceColumns(known),
+                rows: /** @type {Source[]} */ (sources),
+                sort: 'source',
+              }).element,
+            ]
+          : []),
+        more?.(),
+        dataTools({ sources: [{ label: 'status', target: '/status' }] }),
+      ],
+    };
+  };

@@ -1,0 +1,56 @@
+/** The language of all samples: chosen once, stored in this browser, and part of the URL that a reader shares. */
+import { h } from './dom.js';
+import { radios } from './parts.js';
+import { LANGUAGES } from './samples.js';
+
+const KEY = 'reference-language';
+
+const stored = () => {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+};
+
+const known = (/** @type {string | null} */ name) =>
+  name !== null && Object.hasOwn(LANGUAGES, name) ? name : undefined;
+
+let chosen = known(new URLSearchParams(location.search).get('lang')) ?? known(stored()) ?? 'curl';
+
+export const language = () => chosen;
+
+/** @param {string} name */
+const choose = (name) => {
+  chosen = name;
+  try {
+    localStorage.setItem(KEY, name);
+  } catch {
+    // It lasts as long as the page.
+  }
+  const address = new URL(location.href);
+  address.searchParams.set('lang', name);
+  history.replaceState(history.state, '', address);
+  dispatchEvent(new Event('languagechange-of-samples'));
+};
+
+/** @param {() => void} listener called when another language was chosen */
+export const onLanguage = (listener) => addEventListener('languagechange-of-samples', listener);
+
+/** Radio buttons that show and make the one choice. @param {string} name of the group, alone on the page */
+export const languageChoice = (name) => {
+  const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
+    const input = h('input', { type: 'radio', name, value, checked: value === chosen });
+    input.addEventListener('change', () => {
+      // Other samples get longer or shorter: what the reader looks at stays where it is.
+      const before = input.getBoundingClientRect().top;
+      choose(value);
+      scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });
+    });
+    return { input, text };
+  });
+  onLanguage(() => {
+    for (const { input } of inputs) input.checked = input.value === chosen;
+  });
+  return radios('Language of the samples', inputs);
+};

@@ -1,0 +1,65 @@
+/** What is asked once: the markets, and the catalogue of series, whose notes carry the attributions of the numbers. */
+import { getJson } from './api.js';
+import { period } from './format.js';
+import { onceEach } from './once.js';
+
+/**
+ * @typedef {import('../../../../client/api-types.js').Series} Series
+ * @typedef {{ cbsa: string, name: string }} Named
+ */
+
+let asked = onceEach();
+addEventListener('keychange', () => {
+  asked = onceEach();
+});
+
+/** A list that does not change while the page is open, asked once. @param {string} target @returns {Promise<any[]>} */
+const listOf = (target) => asked(target, async () => (await getJson(target)).data);
+
+/** @returns {Promise<Series[]>} */
+export const catalog = () => listOf('/series');
+
+/** @returns {Promise<Named[]>} */
+export const allMarkets = () => listOf('/markets');
+
+/** Every market, and the metro that each division is part of. */
+export const places = async () => {
+  // One after the other, so that a wrong key is one error.
+  const markets = await allMarkets();
+  const areas = /** @type {(Named & { parent: string | null })[]} */ (await listOf('/areas'));
+  const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
+  const parents = new Map(
+    areas.flatMap(({ cbsa, parent }) =>
+      parent === null ? [] : [/** @type {const} */ ([cbsa, names.get(parent) ?? ''])],
+    ),
+  );
+  return { markets, parents };
+};
+
+/**
+ * The notes of these series, each once. Notes that cannot be had are no reason to show nothing else.
+ * @param {readonly string[]} ids
+ * @param {AbortSignal} signal
+ */
+export const notesOf = async (ids, signal) => {
+  if (ids.length === 0) return [];
+  const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
+  if (signal.aborted) return [];
+  return [...new Set(all.filter((one) => ids.includes(one.series_id) && one.notes).map(({ notes }) => `${notes}`))];
+};
+
+/** @param {string} id @returns {Promise<Series | undefined>} */
+export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
+
+/** The titles of series by id: none for readers without a key. @returns {Promise<ReadonlyMap<string, string>>} */
+export const titlesOf = async () => {
+  const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
+  return new Map(all.map(({ series_id, title }) => [series_id, title]));
+};
+
+/** The series that markets, their forecasts and the backtest are made from. */
+export const HPI = 'metro_hpi';
+
+/** Where a series comes from, for a picture that leaves the page. @param {Series} series */
+export const creditOf = ({ source, title, cadence, observation_end, last_updated }) =>
+  `${source}: ${title}, up to ${observation_end ? period(observation_end, cadence) : 'nothing yet'}${last_updated ? `, as of ${last_updated.slice(0, 10)}` : ''}`;

@@ -1,0 +1,160 @@
+/** What charts of markets and series show, made from the API's rows: by quarter, as changes, in real terms. */
+
+/**
+ * @typedef {{ period_start: string, value: number }} Observation
+ * @typedef {import('../../../../client/api-types.js').ForecastTrack} Track
+ * @typedef {ReadonlyMap<string, number>} Values by the first day of their period
+ */
+
+/** @param {string} date @param {number} months */
+export const addMonths = (date, months) => {
+  const time = new Date(`${date}T00:00:00Z`);
+  time.setUTCMonth(time.getUTCMonth() + months);
+  return time.toISOString().slice(0, 10);
+};
+
+/**
+ * Every period's first day, those without a value too: a gap is not a shorter way.
+ * @param {string} from @param {string} to both included @param {number} step in months
+ */
+export const monthsBetween = (from, to, step) => {
+  const dates = [];
+  for (let date = from; date <= to; date = addMonths(date, step)) dates.push(date);
+  return dates;
+};
+
+const QUARTER = 3;
+
+/** @param {string} from @param {string} to both included */
+export const quartersBetween = (from, to) => monthsBetween(from, to, QUARTER);
+
+/** @param {readonly Observation[]} rows @returns {Map<string, number>} */
+export const valuesOf = (rows) => new Map(rows.map(({ period_start, value }) => [period_start, value]));
+
+/** The first day of a date's quarter. @param {string} date */
+const quarterOf = (date) =>
+  `${date.slice(0, 4)}-${String(Math.floor((Number(date.slice(5, 7)) - 1) / 3) * 3 + 1).padStart(2, '0')}-01`;
+
+/**
+ * Means of quarters, of the values that there are.
+ * @param {readonly Observation[]} rows
+ * @param {number} [least] values that a quarter must have; with fewer it is left out
+ * @returns {Map<string, number>}
+ */
+export const quarterMeans = (rows, least = 1) => {
+  /** @type {Map<string, number[]>} */
+  const groups = new Map();
+  for (const { period_start, value } of rows) {
+    const quarter = quarterOf(period_start);
+    groups.set(quarter, [...(groups.get(quarter) ?? []), value]);
+  }
+  return new Map(
+    [...groups]
+      .filter(([, all]) => all.length >= least)
+      .map(([quarter, all]) => [quarter, all.reduce((sum, one) => sum + one, 0) / all.length]),
+  );
+};
+
+/** @param {Values} values quarterly @returns {Map<string, number>} percent over four quarters */
+export const yearlyChange = (values) => {
+  const changes = new Map();
+  for (const [date, value] of values) {
+    const before = values.get(addMonths(date, -12));
+    if (before) changes.set(date, (value / before - 1) * 100);
+  }
+  return changes;
+};
+
+/** In prices of the newest quarter that has both. @param {Values} values @param {Values} prices quarterly */
+export const inRealTerms = (values, prices) => {
+  const last = [...values.keys()]
+    .filter((date) => prices.has(date))
+    .sort()
+    .at(-1);
+  const now = last === undefined ? undefined : prices.get(last);
+  const real = new Map();
+  for (const [date, value] of values) {
+    const then = prices.get(date);
+    if (then && now) real.set(date, (value * now) / then);
+  }
+  return { values: real, last };
+};
+
+/** 100 at the first quarter from `from` on that has a value. @param {Values} values @param {string} from */
+export const rebased = (values, from) => {
+  const start = [...values.keys()].filter((date) => date >= from).sort()[0];
+  const base = start === undefined ? undefined : values.get(start);
+  return base ? new Map([...values].map(([date, value]) => [date, (value / base) * 100])) : new Map();
+};
+
+/** The middle of all areas that have a value. @param {Iterable<Values>} areas @returns {Map<string, number>} */
+export const medianOf = (areas) => {
+  /** @type {Map<string, number[]>} */
+  const groups = new Map();
+  for (const values of areas) {
+    for (const [date, value] of values) {
+      const group = groups.get(date);
+      if (group) group.push(value);
+      else groups.set(date, [value]);
+    }
+  }
+  return new Map(
+    [...groups].map(([date, all]) => {
+      const sorted = all.sort((a, b) => a - b);
+      const half = sorted.length >> 1;
+      const middle = sorted.length % 2 === 1 ? sorted[half] : ((sorted[half - 1] ?? 0) + (sorted[half] ?? 0)) / 2;
+      return [date, middle ?? 0];
+    }),
+  );
+};
+
+/** Times when an indicator of 0 and 1 is 1. @param {readonly Observation[]} rows monthly @returns {[string, string][]} */
+export const spansOf = (rows) => {
+  /** @type {[string, string][]} */
+  const spans = [];
+  for (const { period_start, value } of rows) {
+    if (value !== 1) continue;
+    const last = spans.at(-1);
+    if (last && last[1] === period_start) last[1] = addMonths(period_start, 1);
+    else spans.push([period_start, addMonths(period_start, 1)]);
+  }
+  return spans;
+};
+
+/**
+ * The newest forecast as index levels: its returns, applied to the index at the quarter that it starts from. The model
+ * says nothing of the quarters between, so the lines to its end are straight.
+ * @param {Values} index
+ * @param {Track | undefined} forecast
+ */
+export const fanOf = (index, forecast) => {
+  const start = forecast && addMonths(forecast.target_period, -forecast.horizon_months);
+  const base = start === undefined ? undefined : index.get(start);
+  if (!forecast || start === undefined || base === undefined) return undefined;
+  const dates = quartersBetween(start, forecast.target_period);
+  /** @param {number | null} percent @returns {Map<string, number>} */
+  const towards = (percent) =>
+    new Map(
+      percent === null
+        ? []
+        : dates.map((date, done) => [date, base * (1 + ((percent / 100) * done * QUARTER) / forecast.horizon_months)]),
+    );
+  return {
+    start,
+    target: forecast.target_period,
+    point: towards(forecast.point),
+    lower: towards(forecast.lower_80),
+    upper: towards(forecast.upper_80),
+  };
+};
+
+/** @param {readonly Track[]} track */
+export const scoreOf = (track) => {
+  const due = track.filter(({ realized }) => realized !== null);
+  const banded = due.filter(({ within_80 }) => within_80 !== null);
+  return {
+    due: due.length,
+    meanError: due.reduce((sum, { error_pp }) => sum + Math.abs(error_pp ?? 0), 0) / due.length,
+    inside: banded.filter(({ within_80 }) => within_80).length / banded.length,
+  };
+};

@@ -1,0 +1,63 @@
+/** The markets whose forecast moved most between the last two runs. */
+import { getJson } from './api.js';
+import { badge } from './badge.js';
+import { bar } from './bars.js';
+import { allMarkets, HPI } from './catalog.js';
+import { h } from './dom.js';
+import { dataTools } from './figure.js';
+import { day, percent, points } from './format.js';
+import { marketLink } from './markets.js';
+import { column, dataTable, numbers } from './table.js';
+
+const TARGET = '/movers?limit=50';
+
+/** @typedef {import('../../../../client/api-types.js').Mover} Mover */
+
+/** @param {number} most @returns {import('./table.js').Column<Mover>[]} */
+const columns = (most) => [
+  { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name, name: 'named' },
+  numbers('Change', ({ delta_pp }) => delta_pp, points),
+  {
+    label: 'Down or up',
+    cell: ({ delta_pp }) => bar(delta_pp, { least: -most, most, color: delta_pp < 0 ? 'fall-2' : 'rise-4' }),
+    name: 'wide',
+  },
+  { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
+  numbers('Before', (row) => row.prior_forecast_12m, percent),
+  column('Signal', ({ signal }) => signal, badge),
+  column('Signal before', (row) => row.prior_signal, badge),
+];
+
+/** @type {import('./router.js').Route} */
+export const moversView = async (_parameters, signal) => {
+  const [{ data }, markets] = await Promise.all([getJson(TARGET, { signal }), allMarkets()]);
+  const forecast = /** @type {Mover[]} */ (markets).filter(({ forecast_12m }) => forecast_12m !== null).length;
+  const newest = /** @type {Mover | undefined} */ (data[0]);
+  const body = newest
+    ? [
+        h(
+          'p',
+          {},
+          `The ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, from the run of ${day(newest.prior_run_at)} to that of ${day(newest.run_at)}.`,
+        ),
+        dataTable({
+          caption: 'Largest change first, up or down.',
+          columns: columns(Math.max(...data.map((/** @type {Mover} */ { delta_pp }) => Math.abs(delta_pp)))),
+          rows: /** @type {Mover[]} */ (data),
+        }).element,
+      ]
+    : [
+        h(
+          'p',
+          { class: 'notice' },
+          'Nothing can have moved yet: it takes two completed runs. Whoever runs the service makes them with ',
+          h('code', {}, 'metro-forecast forecast'),
+          '.',
+        ),
+      ];
+  return {
+    title: 'Movers',
+    series: [HPI],
+    content: [...body, dataTools({ sources: [{ label: 'movers', target: TARGET, file: 'movers' }] })],
+  };
+};

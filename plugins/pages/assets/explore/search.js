@@ -1,0 +1,222 @@
+/** Finds markets by what people call them: cities, states by name or code, CBSA codes, the metro of a division. */
+import { plain } from './format.js';
+
+/** States by postal code. */
+export const STATES = new Map(
+  Object.entries({
+    AL: 'Alabama',
+    AK: 'Alaska',
+    AZ: 'Arizona',
+    AR: 'Arkansas',
+    CA: 'California',
+    CO: 'Colorado',
+    CT: 'Connecticut',
+    DE: 'Delaware',
+    DC: 'District of Columbia',
+    FL: 'Florida',
+    GA: 'Georgia',
+    HI: 'Hawaii',
+    ID: 'Idaho',
+    IL: 'Illinois',
+    IN: 'Indiana',
+    IA: 'Iowa',
+    KS: 'Kansas',
+    KY: 'Kentucky',
+    LA: 'Louisiana',
+    ME: 'Maine',
+    MD: 'Maryland',
+    MA: 'Massachusetts',
+    MI: 'Michigan',
+    MN: 'Minnesota',
+    MS: 'Mississippi',
+    MO: 'Missouri',
+    MT: 'Montana',
+    NE: 'Nebraska',
+    NV: 'Nevada',
+    NH: 'New Hampshire',
+    NJ: 'New Jersey',
+    NM: 'New Mexico',
+    NY: 'New York',
+    NC: 'North Carolina',
+    ND: 'North Dakota',
+    OH: 'Ohio',
+    OK: 'Oklahoma',
+    OR: 'Oregon',
+    PA: 'Pennsylvania',
+    PR: 'Puerto Rico',
+    RI: 'Rhode Island',
+    SC: 'South Carolina',
+    SD: 'South Dakota',
+    TN: 'Tennessee',
+    TX: 'Texas',
+    UT: 'Utah',
+    VT: 'Vermont',
+    VA: 'Virginia',
+    WA: 'Washington',
+    WV: 'West Virginia',
+    WI: 'Wisconsin',
+    WY: 'Wyoming',
+  }),
+);
+
+/** @param {string} name as the index has it @returns {string[]} postal codes */
+export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
+
+/** A division's name without the index's mark of it. @param {string} name */
+export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
+
+/** The first city alone, for the end of a line. @param {string} name */
+export const shortName = (name) =>
+  plainName(name)
+    .replace(/,.*/, '')
+    .replace(/(?<=.{4})[-–/].*/, '');
+
+/** @param {string} text @returns {string[]} */
+const wordsOf = (text) =>
+  plain(text)
+    .replace(/[.’']/g, '')
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean);
+
+/**
+ * Whether a word is another one with one typing error, or two in long words: a letter wrong, missing, added or swapped.
+ * @param {string} typed @param {string} word
+ */
+export const nearly = (typed, word) => {
+  const allowed = typed.length >= 8 ? 2 : typed.length >= 4 ? 1 : 0;
+  // What is typed may be the word's beginning.
+  const target = word.slice(0, typed.length + allowed);
+  if (allowed === 0 || typed[0] !== word[0] || target.length < typed.length - allowed) return false;
+  let [before, row] = [/** @type {number[]} */ ([]), Array.from({ length: target.length + 1 }, (_, index) => index)];
+  for (let i = 1; i <= typed.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= target.length; j += 1) {
+      const same = typed[i - 1] === target[j - 1];
+      let cost = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (same ? 0 : 1));
+      if (typed[i - 1] === target[j - 2] && typed[i - 2] === target[j - 1])
+        cost = Math.min(cost, (before[j - 2] ?? 9) + 1);
+      next[j] = cost;
+    }
+    [before, row] = [row, next];
+  }
+  return Math.min(...row.slice(Math.max(0, typed.length - allowed))) <= allowed;
+};
+
+/** Words that stand for states, by the words of their names. */
+const STATE_WORDS = [...STATES].map(([code, name]) => ({ code, words: wordsOf(name) }));
+
+/** The state that a query is the whole name or code of. @param {string} query @returns {string | undefined} its code */
+export const stateNamed = (query) => {
+  const typed = wordsOf(query).join(' ');
+  return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
+};
+
+/** A query's words without a state's name or code at its end. @param {string} query */
+const cityOf = (query) => {
+  let words = wordsOf(query);
+  for (let again = true; again; ) {
+    const end = [
+      ...[...STATES.keys()].map((code) => [code.toLowerCase()]),
+      ...STATE_WORDS.map(({ words: name }) => name),
+    ].find(
+      (name) => name.length < words.length && name.every((word, at) => words[words.length - name.length + at] === word),
+    );
+    again = end !== undefined;
+    if (end) words = words.slice(0, -end.length);
+  }
+  return words;
+};
+
+/**
+ * The one row that a query means: the only one found, or the only one whose first city it begins.
+ * @template {{ cbsa: string, name: string }} Row
+ * @param {string} query @param {readonly Row[]} found by it
+ * @returns {Row | undefined} none where several would do
+ */
+export const onlyOne = (query, found) => {
+  if (found.length === 1) return found[0];
+  const city = cityOf(query);
+  const named = found.filter(({ name }) => {
+    const words = wordsOf(name);
+    return city.every((word, at) => (at === city.length - 1 ? words[at]?.startsWith(word) : words[at] === word));
+  });
+  return named.length === 1 ? named[0] : undefined;
+};
+
+/** The first city, and its states where another market's is called the same. @param {string} name @param {readonly { name: string }[]} all */
+export const tellingName = (name, all) => {
+  const short = shortName(name);
+  const alike = all.filter((other) => shortName(other.name) === short).length > 1;
+  return alike ? `${short}, ${statesOf(name).join('-')}` : short;
+};
+
+/** @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: what it may name */
+
+/** @param {string} query @returns {Term[]} */
+const termsOf = (query) => {
+  const words = wordsOf(query);
+  /** @type {Term[]} */
+  const terms = [];
+  for (let at = 0; at < words.length; ) {
+    const named = STATE_WORDS.filter(({ words: name }) => name.every((word, index) => words[at + index] === word));
+    const length = Math.max(1, ...named.map(({ words: name }) => name.length));
+    const word = `${words[at]}`;
+    const states = named.filter(({ words: name }) => name.length === length).map(({ code }) => code);
+    if (STATES.has(word.toUpperCase())) states.push(word.toUpperCase());
+    terms.push({ words: words.slice(at, at + length), states });
+    at += length;
+  }
+  return terms;
+};
+
+/**
+ * @template {{ cbsa: string, name: string }} Row
+ * @param {readonly Row[]} rows
+ * @param {ReadonlyMap<string, string>} [parents] names of the metros of divisions, by the division's code
+ * @returns {(query: string) => Row[]} the rows that have all of the query, best first
+ */
+export const searcher = (rows, parents = new Map()) => {
+  const entries = rows.map((row) => ({
+    row,
+    words: wordsOf(plainName(row.name).replace(/,[^,]*$/, '')),
+    parent: wordsOf((parents.get(row.cbsa) ?? '').replace(/,[^,]*$/, '')),
+    states: statesOf(row.name),
+  }));
+  /** @param {(typeof entries)[number]} entry @param {Term} term @param {boolean} forgiving */
+  const score = ({ row, words, parent, states }, term, forgiving) => {
+    const [word = ''] = term.words;
+    const scores = [0];
+    const all = (/** @type {string[]} */ among) =>
+      term.words.every((one) => among.some((other) => other.startsWith(one)));
+    if (all(words)) scores.push(words[0]?.startsWith(word) ? 6 : words.includes(word) ? 4 : 3);
+    if (term.states.some((state) => states.includes(state))) scores.push(states[0] === term.states[0] ? 5 : 4);
+    if (all(parent)) scores.push(2);
+    if (/^\d+$/.test(word) && row.cbsa.startsWith(word)) scores.push(6);
+    // The beginning of a state's name: "calif", "north car".
+    if (
+      word.length >= 4 &&
+      states.some((state) => wordsOf(STATES.get(state) ?? '').some((one) => one.startsWith(word)))
+    ) {
+      scores.push(2);
+    }
+    if (forgiving) {
+      const like = (/** @type {string[]} */ among) =>
+        term.words.every((one) => among.some((other) => nearly(one, other)));
+      if (like(words)) scores.push(2);
+      if (like([...parent, ...states.flatMap((state) => wordsOf(STATES.get(state) ?? ''))])) scores.push(1);
+    }
+    return Math.max(...scores);
+  };
+  return (query) => {
+    const terms = termsOf(query);
+    if (terms.length === 0) return [...rows];
+    for (const forgiving of [false, true]) {
+      const found = entries.flatMap((entry) => {
+        const scores = terms.map((term) => score(entry, term, forgiving));
+        return scores.includes(0) ? [] : [{ row: entry.row, total: scores.reduce((sum, one) => sum + one, 0) }];
+      });
+      if (found.length > 0) return found.toSorted((a, b) => b.total - a.total).map(({ row }) => row);
+    }
+    return [];
+  };
+};

@@ -1,0 +1,71 @@
+/** Makes elements. Text is always text: nothing that comes from the data can become markup. */
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
+/** @typedef {Child | readonly Child[]} Children */
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, unknown>} [properties] attributes; functions named like `onclick` listen
+ * @param {...Children} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export const h = (tag, properties = {}, ...children) => {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else if (value !== undefined && value !== null && value !== false) {
+      element.setAttribute(name, value === true ? '' : String(value));
+    }
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined && child !== false) {
+      element.append(child instanceof Node ? child : String(child));
+    }
+  }
+  return element;
+};
+
+/**
+ * An element that the page's own HTML has.
+ * @template {Element} [Kind=HTMLElement]
+ * @param {string} selector
+ * @returns {Kind}
+ */
+export const find = (selector) => {
+  const element = document.querySelector(selector);
+  if (!element) throw new Error(`The page has no ${selector}.`);
+  return /** @type {Kind} */ (/** @type {unknown} */ (element));
+};
+
+/** `/` goes to a search box, unless somebody types elsewhere. @param {HTMLInputElement} input */
+export const focusOnSlash = (input) =>
+  addEventListener('keydown', (event) => {
+    const { target } = event;
+    const typing = target instanceof HTMLElement && target.matches('input:not([type="radio"]), select, textarea');
+    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return;
+    event.preventDefault();
+    input.focus();
+    input.select();
+  });
+
+/**
+ * A button that copies a text and says so; nothing where the browser does not let pages copy.
+ * @param {() => string} text
+ * @param {string} [label]
+ */
+export const copyButton = (text, label = 'Copy') => {
+  if (!navigator.clipboard) return null;
+  const button = h('button', { type: 'button', class: 'quiet' }, label);
+  button.addEventListener('click', async () => {
+    const done = await navigator.clipboard.writeText(text()).then(
+      () => 'Copied',
+      () => 'Not allowed',
+    );
+    button.textContent = done;
+    setTimeout(() => {
+      button.textContent = label;
+    }, 2000);
+  });
+  return button;
+};

@@ -1,0 +1,50 @@
+/** Numbers, dates and labels as people read them. Two decimals are shown; tables below charts have all. */
+
+const DASH = '–';
+
+/** @param {number | null | undefined} value */
+export const number = (value, digits = 2) =>
+  value === null || value === undefined
+    ? DASH
+    : value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+/** @param {number | null | undefined} value */
+export const exact = (value) =>
+  value === null || value === undefined ? DASH : value.toLocaleString('en-US', { maximumFractionDigits: 12 });
+
+/** @param {number | null | undefined} value in percent; a rise has its sign */
+export const percent = (value) => (typeof value === 'number' ? `${signed(value)}%` : DASH);
+
+/** @param {number | null | undefined} value in percentage points */
+export const points = (value) => (typeof value === 'number' ? `${signed(value)} pp` : DASH);
+
+/** @param {number} value */
+const signed = (value) => `${value > 0 ? '+' : ''}${number(value)}`;
+
+/** @param {number} value from 0 to 1 */
+export const share = (value) => `${number(value * 100, 1)}%`;
+
+/** Without accents and capitals, as texts are searched. @param {string} text */
+export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+
+/** @param {string} date `YYYY-MM-DD` */
+export const quarter = (date) => `${date.slice(0, 4)} Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
+
+/** @param {string | null} date the first day of a period, in UTC @param {string} cadence of its series */
+export const period = (date, cadence) => {
+  if (date === null) return DASH;
+  if (cadence === 'quarterly') return quarter(date);
+  return cadence === 'monthly' ? date.slice(0, 7) : cadence === 'annual' ? date.slice(0, 4) : day(date);
+};
+
+/** @param {string | null} time a date or timestamp, in UTC */
+export const day = (time) => (time === null ? DASH : time.slice(0, 10));
+
+/** @param {number | null} seconds */
+export const span = (seconds) => {
+  if (seconds === null) return DASH;
+  const days = Math.floor(seconds / 86_400);
+  if (days >= 2) return `${days} days`;
+  const hours = Math.floor(seconds / 3600);
+  return hours >= 2 ? `${hours} hours` : `${Math.floor(seconds / 60)} minutes`;
+};

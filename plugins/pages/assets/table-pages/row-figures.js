@@ -1,0 +1,178 @@
+/** What a search finds in rows, and what a chart shows of them: values over time, one a date. */
+import { plain } from './format.js';
+
+/**
+ * @typedef {import('./tables.js').Column} Column
+ * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
+ */
+
+/** @param {readonly Row[]} rows @param {string} query @returns {Row[]} those that have each of its words in some cell */
+export const found = (rows, query) => {
+  const words = plain(query).split(/\s+/).filter(Boolean);
+  if (words.length === 0) return [...rows];
+  return rows.filter((row) => {
+    const cells = plain(Object.values(row).join('\n'));
+    return words.every((word) => cells.includes(word));
+  });
+};
+
+/** Years as people write them: other whole numbers are no times. */
+const isYear = (/** @type {unknown} */ value) =>
+  Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
+
+/**
+ * The columns that tell when: dates, and whole numbers that are all years.
+ * @param {readonly Column[]} columns @param {readonly Row[]} rows
+ */
+export const timesOf = (columns, rows) =>
+  columns.filter(({ name, kind, whole }) => {
+    const known = rows.map((row) => row[name]).filter((value) => value !== null);
+    return known.length > 0 && (kind === 'date' || (whole && known.every(isYear)));
+  });
+
+/** @param {Row[string] | undefined} value of a column of times @returns {string | undefined} `YYYY-MM-DD` */
+const dayOf = (value) =>
+  typeof value === 'number' ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
+
+/** Lengths of periods, by the first day of the one that a day is in. */
+const PERIODS = /** @type {const} */ ([
+  ['day', (/** @type {string} */ day) => day],
+  ['month', (/** @type {string} */ day) => `${day.slice(0, 7)}-01`],
+  ['year', (/** @type {string} */ day) => `${day.slice(0, 4)}-01-01`],
+  ['decade', (/** @type {string} */ day) => `${day.slice(0, 3)}0-01-01`],
+  ['century', (/** @type {string} */ day) => `${day.slice(0, 2)}00-01-01`],
+]);
+
+/** @typedef {(typeof PERIODS)[number][0]} Period */
+
+/** More bars than these are too narrow to be told apart. */
+const BARS = 60;
+
+/** Days are of dates alone; of years, none is shorter. @param {readonly string[]} days @param {boolean} years */
+const periodOf = (days, years) => {
+  const allowed = years ? PERIODS.slice(2) : PERIODS;
+  return allowed.find(([, startOf]) => new Set(days.map(startOf)).size <= BARS) ?? PERIODS[4];
+};
+
+/** @param {string} date first day of a period @param {Period} period */
+export const periodText = (date, period) => {
+  if (period === 'day') return date;
+  if (period === 'month') return date.slice(0, 7);
+  const year = String(Number(date.slice(0, 4)));
+  return period === 'year' ? year : period === 'decade' ? `${year}s` : `${year}–${Number(year) + 99}`;
+};
+
+const DAY_MS = 86_400_000;
+
+/** Steps of regular dates, by the days that one takes. */
+const STEPS = [
+  { least: 1, most: 1, days: 1, months: 0 },
+  { least: 7, most: 7, days: 7, months: 0 },
+  { least: 28, most: 31, days: 0, months: 1 },
+  { least: 90, most: 92, days: 0, months: 3 },
+  { least: 365, most: 366, days: 0, months: 12 },
+];
+
+/** Share of the steps that must be alike for dates to be regular: those of working days are not. */
+const REGULAR = 0.9;
+
+/**
+ * Regular dates with those that are missing among them, so that a line has gaps there.
+ * @param {readonly string[]} dates ascending
+ */
+export const withGaps = (dates) => {
+  const apart = dates.slice(1).map((date, index) => (Date.parse(date) - Date.parse(`${dates[index]}`)) / DAY_MS);
+  const step = STEPS.find(
+    ({ least, most }) => apart.filter((days) => days >= least && days <= most).length >= REGULAR * apart.length,
+  );
+  const [first, last] = [dates[0], dates.at(-1)];
+  if (!step || first === undefined || last === undefined) return [...dates];
+  const all = new Set(dates);
+  for (let count = 0, date = first; date < last; count += 1) {
+    const time = new Date(`${first}T00:00:00Z`);
+    time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
+    date = time.toISOString().slice(0, 10);
+    // Days at the end of a month move: only periods without any row are gaps.
+    if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
+  }
+  return [...all].sort();
+};
+
+/** @typedef {'line' | 'bars'} Form */
+
+/** More lines than these are not told apart. */
+export const LINES = 8;
+
+/**
+ * Values over time. Where several rows are of one period, their mean.
+ * @param {readonly Row[]} rows
+ * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, null: how many
+ *   rows; `by`: a column with a line for each of its values
+ * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
+ *   means: boolean }} `left`: lines that are not shown; `means`: whether some values are of several rows
+ */
+export const figuresOf = (rows, { time, value, by, form }) => {
+  const timed = rows.flatMap((row) => {
+    const day = dayOf(row[time]);
+    return day === undefined ? [] : [{ row, day }];
+  });
+  const years = timed.every(({ row }) => typeof row[time] === 'number');
+  const days = timed.map(({ day }) => day);
+  const [period, startOf] = form === 'line' ? PERIODS[years ? 2 : 0] : periodOf(days, years);
+  const present = [...new Set(days.map(startOf))].sort();
+  const dates = form === 'line' ? withGaps(present) : present;
+  /** @type {Map<string, Map<string, number[]>>} */
+  const groups = new Map();
+  for (const { row, day } of timed) {
+    const number = value === null ? 1 : row[value];
+    if (typeof number !== 'number') continue;
+    const label = by === null ? '' : String(row[by] ?? '–');
+    const group = groups.get(label) ?? groups.set(label, new Map()).get(label);
+    const date = startOf(day);
+    const numbers = group?.get(date);
+    if (numbers) numbers.push(number);
+    else group?.set(date, [number]);
+  }
+  const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, one) => total + one, 0);
+  const lines = [...groups]
+    .sort(([one], [other]) => one.localeCompare(other, 'en'))
+    .map(([label, group]) => ({
+      label,
+      values: dates.map((date) => {
+        const numbers = group.get(date);
+        if (!numbers) return null;
+        return value === null ? numbers.length : sum(numbers) / numbers.length;
+      }),
+    }));
+  const means =
+    value !== null && [...groups.values()].some((group) => [...group.values()].some(({ length }) => length > 1));
+  return { dates, period, lines: lines.slice(0, LINES), left: Math.max(0, lines.length - LINES), means };
+};
+
+/**
+ * What a chart shows at first: the first number that is no part of the key, over the first time; as lines where the key
+ * has the time, since rows are then told apart by it.
+ * @param {import('./tables.js').Table} table @param {readonly Row[]} rows
+ */
+export const chartChoices = ({ columns, key }, rows) => {
+  const times = timesOf(columns, rows);
+  const numbers = columns.filter(
+    ({ name, kind }) => kind === 'number' && !key.includes(name) && !times.some((time) => time.name === name),
+  );
+  const groups = columns.filter(
+    ({ name, kind }) => (kind === 'text' || kind === 'boolean') && new Set(rows.map((row) => row[name])).size <= LINES,
+  );
+  const time = times.find(({ name }) => key.includes(name)) ?? times[0];
+  const inKey = time !== undefined && key.includes(time.name);
+  return {
+    times,
+    numbers,
+    groups,
+    first: {
+      time: time?.name ?? '',
+      value: numbers[0]?.name ?? null,
+      by: (inKey && groups.find(({ name }) => key.includes(name))?.name) || null,
+      form: /** @type {Form} */ (inKey ? 'line' : 'bars'),
+    },
+  };
+};

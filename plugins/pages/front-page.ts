@@ -1,0 +1,110 @@
+/** The address `/`: links to the document, the pages and the status of a service, as HTML or JSON by `Accept`. */
+import { createHash } from 'node:crypto';
+import { definePlugin, type MountContext } from '../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../core/errors.js';
+import { packageVersion } from '../../core/files/package.js';
+import { jsonRepresentation, mediaTypeChooser, Representation } from '../../core/http/representation.js';
+import { escapeHtml, pagesOf } from './template.js';
+
+/** Link relations: RFC 8631, and `terms-of-service` of RFC 6903. */
+interface Link {
+  readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
+  readonly href: string;
+  readonly title: string;
+}
+
+/** The relation of the link to a route, by its operationId. */
+const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
+
+const linksOf = (context: MountContext): Link[] => {
+  const { routes, basePath, service } = context;
+  const ofRoutes = routes.flatMap(({ operationId, path, summary }) => {
+    const rel = Object.hasOwn(ROUTES, operationId) ? ROUTES[operationId] : undefined;
+    return rel ? [{ rel, href: `${basePath}${path}`, title: summary }] : [];
+  });
+  const { pages, guides } = pagesOf(context);
+  const ofPages = [...pages, ...guides].map(({ path, summary }) => ({
+    rel: 'service-doc' as const,
+    href: path,
+    title: summary,
+  }));
+  const { termsOfService } = service;
+  const terms = { rel: 'terms-of-service' as const, href: termsOfService ?? '', title: 'Terms of service' };
+  return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
+};
+
+const STYLE =
+  ':root{color-scheme:light dark}' +
+  'body{margin:0 auto;max-width:40rem;padding:3rem 1rem;font:1rem/1.6 system-ui,sans-serif}' +
+  'h1 small{font-weight:normal;opacity:.7}';
+
+const POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const htmlOf = ({ title, version, summary }: MountContext['service'], links: readonly Link[]): string => {
+  const items = links.map(
+    ({ rel, href, title }) => `<li><a rel="${rel}" href="${escapeHtml(href)}">${escapeHtml(title)}</a></li>`,
+  );
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${escapeHtml(title)}</title>
+    <style>${STYLE}</style>
+  </head>
+  <body>
+    <main>
+      <h1>${escapeHtml(title)} <small>${escapeHtml(version)}</small></h1>
+      ${summary === '' ? '' : `<p>${escapeHtml(summary)}</p>`}
+      <ul>
+        ${items.join('\n        ')}
+      </ul>
+    </main>
+  </body>
+</html>
+`;
+};
+
+const HTML = { mediaType: 'text/html' } as const;
+/** JSON where the client has no preference: browsers have one. */
+const choose = mediaTypeChooser([{ mediaType: 'application/json' }, HTML]);
+
+const representationsOf = (context: MountContext) => {
+  const { title, version, summary } = context.service;
+  const links = linksOf(context);
+  const options = { lastModified: new Date(), head: '' };
+  return {
+    html: new Representation(Buffer.from(htmlOf(context.service, links)), 'text/html; charset=utf-8', options),
+    json: jsonRepresentation({ title, version, summary, links }, options),
+  };
+};
+
+export default definePlugin({
+  name: 'front-page',
+  version: packageVersion,
+  description: 'Links to the document, the pages and the status, at /.',
+  routes: () => [],
+  mounts() {
+    let made: ReturnType<typeof representationsOf> | undefined;
+    return [
+      {
+        path: '/',
+        summary: 'Front page',
+        handler(ctx, context) {
+          const chosen = choose(ctx.req.headers.accept);
+          if (!chosen) throw new ApiError(errors.not_acceptable);
+          made ??= representationsOf(context);
+          ctx.set('Cache-Control', 'no-cache');
+          if (chosen === HTML) ctx.set('Content-Security-Policy', POLICY);
+          ctx.body = chosen === HTML ? made.html : made.json;
+        },
+      },
+    ];
+  },
+});

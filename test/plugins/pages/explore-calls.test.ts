@@ -1,0 +1,89 @@
+/** What the explorer says beside its charts: the calls behind them, the age of the data, and the record of grades. */
+import { expect } from 'chai';
+import { pageModules } from '../../support/page-modules.js';
+
+const { marketCalls, compareCalls, overdue, limitsOf, recordOf } = await pageModules(
+  'explore',
+  'data-calls',
+  'freshness',
+  'grades',
+);
+
+describe('the explorer’s API calls', () => {
+  const asked = { q: '', state: 'OH', signal: 'expand', grade: 'B', sort: '-forecast' };
+
+  it('carry the filters and the sorting of the list', () => {
+    expect(marketCalls(asked)).to.deep.equal({
+      targets: ['/markets?state=OH&signal=expand&risk_score=B&sort=-forecast_12m'],
+      remark: '',
+    });
+  });
+
+  it('say what the page alone does: searching, sorting by a change, and filtering an earlier run', () => {
+    const { targets, remark } = marketCalls({ ...asked, q: 'akron', sort: 'change' });
+    expect(targets).to.deep.equal(['/markets?state=OH&signal=expand&risk_score=B']);
+    expect(remark).to.contain('“akron”').and.contain('sorting by change');
+    const past = marketCalls(asked, '2024-10-01');
+    expect(past.targets).to.deep.equal(['/forecast-track?since=2024-10-01&until=2024-10-01']);
+    expect(past.remark).to.contain('filters');
+  });
+
+  const compared = { m: ['12060', '26420'], s: ['GDP', 'UNRATE'], real: false, from: '2008', money: ['GDP'] };
+
+  it('ask for the units that a comparison shows', () => {
+    expect(compareCalls({ ...compared, show: 'change' }).targets).to.deep.equal([
+      '/observations?series_id=metro_hpi&cbsa=12060,26420&units=yoy&since=2008-01-01',
+      '/observations?series_id=GDP,UNRATE&units=yoy&since=2008-01-01',
+    ]);
+    expect(compareCalls({ ...compared, show: 'rebased', real: true }).targets).to.deep.equal([
+      '/observations?series_id=metro_hpi&cbsa=12060,26420&units=real&since=2008-01-01',
+      '/observations?series_id=GDP&units=real&since=2008-01-01',
+      '/observations?series_id=UNRATE&since=2008-01-01',
+    ]);
+  });
+
+  it('ask for a year more where the page makes yearly changes, and for the nation where they are compared with it', () => {
+    const { targets, remark } = compareCalls({ ...compared, s: [], show: 'nation', real: true, nation: 'USSTHPI' });
+    expect(targets).to.deep.equal([
+      '/observations?series_id=metro_hpi&cbsa=12060,26420&since=2007-01-01',
+      '/observations?series_id=USSTHPI&since=2007-01-01',
+    ]);
+    expect(remark).to.contain('difference');
+  });
+});
+
+describe('the explorer’s word on the age of data', () => {
+  const day = 86_400;
+  const index = {
+    id: 'metro_hpi',
+    cadence: 'quarterly',
+    state: 'stale',
+    latest_period: '2025-10-01',
+    age_seconds: 325 * day,
+    late_after_seconds: 155 * day,
+  };
+  const now = '2026-11-22T00:00:00Z';
+
+  it('names the newest quarter and the month in which the next was due', () => {
+    expect(overdue([index], now, ['metro_hpi'])).to.equal('Data up to 2025 Q4; an update was due in June 2026.');
+  });
+
+  it('is nothing for data in time, data without an age, and series of other views', () => {
+    expect(overdue([{ ...index, state: 'fresh' }], now, ['metro_hpi'])).to.equal('');
+    expect(overdue([{ ...index, latest_period: null, age_seconds: null }], now, ['metro_hpi'])).to.equal('');
+    expect(overdue([index], now, ['UNRATE'])).to.equal('');
+  });
+});
+
+describe('the explorer’s word on grades', () => {
+  it('gives the probabilities of each grade, and the record where there is one', () => {
+    const rules = { grades: [0.1, 0.2, 0.35, 0.5] };
+    expect([...'ABCDF'].map((grade) => limitsOf(rules, grade))).to.deep.equal([
+      ...['below 10%', 'from 10% to below 20%', 'from 20% to below 35%', 'from 35% to below 50%', '50% and more'],
+    ]);
+    expect(limitsOf(rules, null)).to.equal('');
+    const records = [{ group: 'B', n: 2936, decline_share: 0.0358, predicted_decline_share: 0.1423 }];
+    expect(recordOf(records, 'B')).to.equal('Of 2,936 past forecasts graded B 3.6% declined.');
+    expect(recordOf(records, 'F')).to.equal('');
+  });
+});

@@ -1,0 +1,84 @@
+/** What the explorer's charts show, worked out from the API's rows. */
+import { expect } from 'chai';
+import { pageModules } from '../../support/page-modules.js';
+
+const figures = await pageModules('explore', 'market-figures');
+
+const rows = (...values: readonly (readonly [string, number])[]) =>
+  values.map(([period_start, value]) => ({ period_start, value }));
+const quarterly = new Map([
+  ['2023-10-01', 80],
+  ['2024-01-01', 90],
+  ['2024-10-01', 100],
+  ['2025-01-01', 99],
+]);
+
+describe('the explorer’s figures', () => {
+  it('takes the mean of the months of a quarter that there are', () => {
+    const months = rows(['2025-07-01', 1], ['2025-08-01', 3], ['2025-10-01', 5], ['2025-12-01', 6]);
+    expect([...figures.quarterMeans(months)]).to.deep.equal([
+      ['2025-07-01', 2],
+      ['2025-10-01', 5.5],
+    ]);
+  });
+
+  it('leaves out quarters of fewer months than asked for', () => {
+    const months = rows(['2025-07-01', 1], ['2025-08-01', 2], ['2025-09-01', 3], ['2025-10-01', 5]);
+    expect([...figures.quarterMeans(months, 3)]).to.deep.equal([['2025-07-01', 2]]);
+  });
+
+  it('changes over four quarters, and nothing where the quarter a year before is missing', () => {
+    const changes = figures.yearlyChange(quarterly);
+    expect([...changes.keys()]).to.deep.equal(['2024-10-01', '2025-01-01']);
+    expect(changes.get('2024-10-01')).to.be.closeTo(25, 1e-9);
+    expect(changes.get('2025-01-01')).to.be.closeTo(10, 1e-9);
+  });
+
+  it('puts values into prices of the newest quarter that has both', () => {
+    const prices = new Map([
+      ['2024-01-01', 300],
+      ['2024-10-01', 330],
+      ['2025-04-01', 999],
+    ]);
+    const { values, last } = figures.inRealTerms(quarterly, prices);
+    expect(last).to.equal('2024-10-01');
+    expect([...values.keys()]).to.deep.equal(['2024-01-01', '2024-10-01']);
+    expect(values.get('2024-01-01')).to.be.closeTo(99, 1e-9);
+    expect(values.get('2024-10-01')).to.equal(100);
+    expect(figures.inRealTerms(quarterly, new Map())).to.deep.equal({ values: new Map(), last: undefined });
+  });
+
+  it('begins at 100 in the first quarter since a date that has a value', () => {
+    const based = figures.rebased(quarterly, '2024-04-01');
+    expect(based.get('2024-10-01')).to.equal(100);
+    expect(based.get('2025-01-01')).to.be.closeTo(99, 1e-9);
+    expect(figures.rebased(quarterly, '2026-01-01').size).to.equal(0);
+  });
+
+  it('takes the middle of the areas that have a value, of two their mean', () => {
+    const areas = [1, 7, 3].map((value) => new Map([['2025-01-01', value]]));
+    areas[0]!.set('2025-04-01', 10);
+    areas[1]!.set('2025-04-01', 20);
+    expect([...figures.medianOf(areas)]).to.deep.equal([
+      ['2025-01-01', 3],
+      ['2025-04-01', 15],
+    ]);
+  });
+
+  it('joins the months of a recession, and ends it with the month that is none', () => {
+    const months = rows(['2020-01-01', 0], ['2020-02-01', 1], ['2020-03-01', 1], ['2020-04-01', 0], ['2021-01-01', 1]);
+    expect(figures.spansOf(months)).to.deep.equal([
+      ['2020-02-01', '2020-04-01'],
+      ['2021-01-01', '2021-02-01'],
+    ]);
+  });
+
+  it('draws the fan from the quarter that the forecast starts from, and none where that is missing', () => {
+    const forecast = { target_period: '2025-10-01', horizon_months: 12, point: 8, lower_80: null, upper_80: null };
+    const { start, target, point, lower } = figures.fanOf(quarterly, forecast);
+    expect([start, target, lower.size]).to.deep.equal(['2024-10-01', '2025-10-01', 0]);
+    expect([...point.values()]).to.deep.equal([100, 102, 104, 106, 108]);
+    expect(figures.fanOf(quarterly, { ...forecast, target_period: '2027-10-01' })).to.equal(undefined);
+    expect(figures.fanOf(quarterly, undefined)).to.equal(undefined);
+  });
+});

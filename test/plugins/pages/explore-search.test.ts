@@ -1,0 +1,101 @@
+/** The explorer's search: what people type, and what they mean by it. */
+import { expect } from 'chai';
+import { metroAreas } from '../../../metro/areas.js';
+import { pageModules } from '../../support/page-modules.js';
+
+const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('explore', 'search');
+
+const areas = [...metroAreas.values()];
+/** As FHFA's index has them: divisions in the place of the metros that they divide. */
+const markets = areas
+  .filter(({ divisions }) => divisions.length === 0)
+  .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));
+const parents = new Map(areas.flatMap(({ cbsa, parent }) => (parent ? [[cbsa, metroAreas.get(parent)!.name]] : [])));
+const find: (query: string) => { cbsa: string; name: string }[] = searcher(markets, parents);
+const first = (query: string) => find(query)[0]?.name;
+
+describe('the explorer’s search', () => {
+  for (const [query, expected] of [
+    ['Houston, TX', /^Houston/],
+    ['houston tx', /^Houston/],
+    ['New York, NY', /^New York-Jersey City/],
+    ['new york', /^New York-Jersey City/],
+    ['Chicago, IL', /^Chicago/],
+    ['chicago illinois', /^Chicago/],
+    ['26420', /^Houston/],
+    ['kansas city', /^Kansas City/],
+    ['portland or', /^Portland-.*OR/],
+    ['portland, me', /^Portland.*ME/],
+    ['washington dc', /^Washington/],
+    ['winston-salem', /^Winston-Salem/],
+    ['st louis', /^St\. Louis/],
+    ['los angeles ca', /^Los Angeles/],
+    ['san franciso', /^San Francisco/],
+    ['pheonix', /^Phoenix/],
+    ['philidelphia', /Philadelphia/],
+    ['albuqerque', /^Albuquerque/],
+  ] as const) {
+    it(`finds ${query}`, () => expect(first(query)).to.match(expected));
+  }
+
+  for (const [query, expected] of [
+    ['columbus', undefined],
+    ['portland', undefined],
+    ['san', undefined],
+    ['columbus oh', 'Columbus, OH'],
+    ['houston', 'Houston'],
+    ['new york, ny', 'New York-Jersey City'],
+    ['26420', 'Houston'],
+  ] as const) {
+    it(`takes ${query} for ${expected ?? 'more than one market'}`, () => {
+      expect(onlyOne(query, find(query))?.name.slice(0, expected?.length)).to.equal(expected);
+    });
+  }
+
+  it('tells a state from a city, and two cities of one name by their states', () => {
+    expect(['ohio', 'OH', 'West Virginia', 'houston', 'houston tx'].map((query) => stateNamed(query))).to.deep.equal([
+      ...['OH', 'OH', 'WV', undefined, undefined],
+    ]);
+    expect(tellingName('Columbus, OH', markets)).to.equal('Columbus, OH');
+    expect(tellingName('Albuquerque, NM', markets)).to.equal('Albuquerque');
+  });
+
+  it('takes two letters for a state, not for the middle of a name', () => {
+    const names = find('NY').map(({ name }) => name);
+    expect(names).to.have.length.above(10);
+    for (const name of names) expect(name).to.match(/, .*NY/);
+  });
+
+  it('takes a state’s name for all of its markets', () => {
+    expect(find('texas').map(({ cbsa }) => cbsa)).to.include.members(
+      markets.filter(({ name }) => /, .*\bTX/.test(name)).map(({ cbsa }) => cbsa),
+    );
+    expect(find('west virginia').every(({ name }) => name.includes('WV'))).to.equal(true);
+  });
+
+  it('finds divisions by the name of the metro that they are part of', () => {
+    expect(find('dallas-fort worth-arlington').map(({ name }) => name)).to.include.members(
+      markets.filter(({ cbsa }) => parents.get(cbsa)?.startsWith('Dallas')).map(({ name }) => name),
+    );
+  });
+
+  it('finds nothing for what is nothing, and all for nothing', () => {
+    expect(find('zzzz')).to.deep.equal([]);
+    expect(find(' , ')).to.have.length(markets.length);
+  });
+
+  it('forgives one error in a word of four letters, two from eight on, and none in shorter ones', () => {
+    for (const [typed, word, expected] of [
+      ['bose', 'boise', true],
+      ['bosie', 'boise', true],
+      ['boisse', 'boise', true],
+      ['bxxse', 'boise', false],
+      ['phonix', 'phoenix', true],
+      ['albuqurqe', 'albuquerque', true],
+      ['akn', 'akron', false],
+      ['oakron', 'akron', false],
+    ] as const) {
+      expect(nearly(typed, word), `${typed} ${word}`).to.equal(expected);
+    }
+  });
+});

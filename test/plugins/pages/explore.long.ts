@@ -1,0 +1,959 @@
+/** The explorer, over HTTP and in Chromium. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { expect } from 'chai';
+import { type App, createApp } from '../../../app/create-app.js';
+import { loadConfig } from '../../../app/load-config.js';
+import type { Document } from '../../../core/contracts/dataset.js';
+import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
+import type { Market } from '../../../metro/collections.js';
+import { FHFA_ATTRIBUTION } from '../../../metro/import/documents.js';
+import {
+  accessibilityFaults,
+  addressOf,
+  BROWSED,
+  holdFirst,
+  openBrowser,
+  type TestBrowser,
+} from '../../support/browser.js';
+import { runProcess } from '../../support/command-process.js';
+import * as fixture from '../../support/fixture.js';
+import { request } from '../../support/http-client.js';
+import { needSharedData } from '../../support/shared-data.js';
+import { addKey, startTestApp, type TestApp } from '../../support/test-app.js';
+import { LABEL_FAULTS } from './page-files.js';
+
+const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
+const FRAMER = 'https://example.org';
+const CONFIG = { plugins: [...DATA, { use: 'explore', options: { frameAncestors: [FRAMER] } }], server: BROWSED };
+const VIEWS = [
+  'markets',
+  `markets/${fixture.HOUSTON}`,
+  'movers',
+  `compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&from=2025`,
+  'series',
+  'series/PAYEMS',
+  'backtest',
+  'status',
+  'data',
+];
+
+describe('the weight of the explorer', () => {
+  it('is at most 150 kB compressed, and 250 kB with the map', async () => {
+    const app = await startTestApp({ config: CONFIG });
+    try {
+      const sizeOf = async (target: string) =>
+        (await request(`${app.origin}${target}`, { headers: { 'Accept-Encoding': 'gzip' } })).bytes.length;
+      const { text } = await request(`${app.origin}/explore`);
+      const files = [...text.matchAll(/(?:src|href)="(\/explore\/[^"#]+)"/g)].map(([, target]) => target!);
+      const sizes = await Promise.all(['/explore', ...files].map(sizeOf));
+      const page = sizes.reduce((sum, size) => sum + size, 0);
+      expect(files).to.have.length.above(20);
+      expect(page).to.be.below(150_000);
+      expect(page + (await sizeOf('/explore/map.json'))).to.be.below(250_000);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+const NEW_YORK = '35614';
+const PAYEMS = ['2025-08-01', '2025-09-01', '2025-10-01', '2025-11-01'].map((period_start, index) => ({
+  series_id: 'PAYEMS',
+  period_start,
+  value: 159_000 + 137 * index,
+}));
+const ofUnemployment = (fixture.documents['series'] ?? []).find((one) => one['series_id'] === 'UNRATE');
+
+/** With an index that carries the attribution as an import makes it, a division, and a series of large values. */
+const byKey = (key: string) => (a: Document, b: Document) => (`${a[key]}` < `${b[key]}` ? -1 : 1);
+const collections = {
+  ...fixture.documents,
+  markets: [
+    ...(fixture.documents['markets'] ?? []),
+    {
+      id: 5,
+      cbsa: NEW_YORK,
+      name: 'New York-Jersey City-White Plains, NY-NJ (MSAD)',
+      signal: null,
+      risk_score: null,
+      yoy_price: null,
+      forecast_12m: null,
+    },
+  ].toSorted(byKey('cbsa')),
+  series: [
+    ...(fixture.documents['series'] ?? []).map((one) =>
+      one['series_id'] === 'metro_hpi' ? { ...one, notes: FHFA_ATTRIBUTION, units: 'Index, 1995 Q1 = 100' } : one,
+    ),
+    { ...ofUnemployment, series_id: 'PAYEMS', title: 'All Employees, Total Nonfarm', units: 'Thousands of Persons' },
+  ].toSorted(byKey('series_id')),
+  observations: [...PAYEMS, ...(fixture.documents['observations'] ?? [])],
+};
+
+describe('the explorer in Chromium', () => {
+  let app: TestApp;
+  let browser: TestBrowser;
+  let views = 0;
+  /** Loads the page anew: another query makes it another document, where another fragment alone would not. */
+  const view = async (name: string) => {
+    await browser.page.goto(`${app.origin}/explore?view=${views++}#/${name}`);
+    await browser.page.waitForSelector('main:not([aria-busy]) h1');
+  };
+  const giveKey = async (key: string) => {
+    await browser.page.getByLabel('API key').fill(key);
+    await browser.page.getByRole('button', { name: 'Use this key' }).click();
+  };
+  /** Waits for what an expression says, where the page's policy forbids its own evaluation. */
+  const until = async (expression: string) => {
+    while (!(await browser.page.evaluate(expression))) await setTimeout(20);
+  };
+  const heading = (name: string) => browser.page.getByRole('heading', { level: 1, name });
+
+  before(async function () {
+    this.timeout(60_000);
+    app = await startTestApp({ collections, config: CONFIG });
+    browser = await openBrowser(this, { origin: app.origin });
+    await view('status');
+  });
+  beforeEach(async () => {
+    await browser.page.evaluate(`sessionStorage.setItem('metro-forecast-key', '${app.key}')`);
+    browser.complaints.length = 0;
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  it('asks for the key once, says when one is wrong, and keeps it out of addresses', async () => {
+    const { page, complaints } = browser;
+    await page.evaluate('sessionStorage.clear()');
+    await view('');
+    expect(complaints).to.deep.equal([]);
+    await giveKey('mf_wrong');
+    await page.getByText('does not accept this key').waitFor();
+    // The browser itself reports the 401.
+    expect(complaints.splice(0)).to.have.length(1);
+    await giveKey(app.key);
+    await heading('Markets').waitFor();
+    await page.reload();
+    await heading('Markets').waitFor();
+    expect(await addressOf(page)).not.to.contain(app.key);
+    expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).to.equal('{}');
+    expect(complaints).to.deep.equal([]);
+  });
+
+  it('lists all markets with the numbers of the API, sorts and finds them', async () => {
+    const { page } = browser;
+    await view('markets');
+    const rows = async () => (await page.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t'));
+    const percent = (value: number | null) => (value === null ? '–' : `${value > 0 ? '+' : ''}${value.toFixed(2)}%`);
+    const { data } = (await app.get('/markets')).json;
+    const expected = data.map(({ name, forecast_12m, signal, risk_score, yoy_price }: Market) =>
+      [name.replace(' (MSAD)', ''), percent(forecast_12m), percent(yoy_price), risk_score ?? '–', signal ?? '–'].join(),
+    );
+    const shown = (await rows()).map(([name, forecast = '', last, , grade, signal]) =>
+      [name, forecast.split('\n')[0], last, grade, signal].join(),
+    );
+    expect(shown).to.deep.equal(expected.toSorted());
+    await page.getByRole('button', { name: 'Forecast' }).click();
+    expect(await page.locator('th[aria-sort]').allInnerTexts()).to.deep.equal(['Forecast']);
+    const forecasts = async () => (await rows()).map(([, forecast = '']) => forecast.split('\n')[0]);
+    expect(await forecasts()).to.deep.equal(['+5.25%', '+1.50%', '–', '–', '–']);
+    await page.getByRole('button', { name: 'Forecast' }).press('Enter');
+    expect(await forecasts()).to.deep.equal(['+1.50%', '+5.25%', '–', '–', '–']);
+    await page.getByLabel('Search markets').fill('houst');
+    expect(await rows()).to.have.length(1);
+    await page.getByText('1 of 5 markets').waitFor();
+    await page.getByLabel('Search markets').fill('nowhere');
+    await page.getByText('Ask for less').waitFor();
+    await page.getByLabel('Search markets').fill('atlanta');
+    await page.getByLabel('State').selectOption('TX');
+    await page.getByRole('link', { name: 'clear the filters' }).click();
+    await page.getByText('1 of 5 markets').waitFor();
+    expect(await page.getByLabel('Search markets').inputValue()).to.equal('atlanta');
+    await page.getByLabel('Search markets').fill('');
+    await page.getByLabel('State').selectOption('TX');
+    const waiting = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV: as shown' }).click();
+    const csv = (await readFile(await (await waiting).path(), 'utf8')).split('\r\n');
+    expect(csv[0]).to.contain('forecast_12m_percent').and.contain('run_at');
+    expect(csv.slice(1)).to.have.length(2);
+    expect(csv[1]).to.contain('"Houston, TX"');
+    await page.getByText('API call').click();
+    const call = await page.locator('pre').innerText();
+    const { data: narrowed } = (await app.get(/\/markets\?[^']+/.exec(call)![0])).json;
+    expect(narrowed.map(({ cbsa }: Market) => cbsa)).to.deep.equal([fixture.HOUSTON]);
+  });
+
+  it('says what the list is of: series, units, adjustment, quarter, run and vintage', async () => {
+    await view('markets');
+    expect(await browser.page.locator('.facts').innerText()).to.equal(
+      'House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0',
+    );
+    await view('markets?run=1');
+    expect(await browser.page.locator('.facts').innerText(), 'a past run').to.contain(
+      'up to 2024 Q4 · run of 2024-11-26',
+    );
+  });
+
+  it('keeps search, filters, sorting, colours, run and scroll in the address and its history', async () => {
+    const { page } = browser;
+    await view('markets');
+    await page.getByLabel('Search markets').fill('a');
+    await page.getByLabel('State').selectOption('GA');
+    await page.getByText('Grade', { exact: true }).first().click();
+    await page.getByRole('button', { name: 'Last year' }).click();
+    await page.getByLabel('Run of the model').press('ArrowLeft');
+    await until('location.hash.includes("run=4")');
+    const address = await addressOf(page);
+    expect(address).to.contain('#/markets?q=a&state=GA&colour=grade&sort=-last&run=4');
+    await page.reload();
+    await page.waitForSelector('main:not([aria-busy]) h1');
+    expect(await addressOf(page)).to.equal(address);
+    expect(await page.getByLabel('Search markets').inputValue()).to.equal('a');
+    expect(await page.locator('tbody th').allInnerTexts()).to.deep.equal(['Atlanta, GA']);
+    expect(await page.locator('tbody td').first().innerText()).to.contain('+4.25%');
+    expect(await page.locator('th[aria-sort]').innerText()).to.equal('Last year');
+    await page.locator('tbody a').click();
+    await heading('Atlanta, GA').waitFor();
+    await page.getByText('Yearly change').click();
+    await page.getByText('20 years').click();
+    expect(await addressOf(page)).to.match(/#\/markets\/12060\?show=change&years=20$/);
+    await page.evaluate('scrollTo(0, 300)');
+    await until('history.state?.top === 300');
+    await page.goBack();
+    await heading('Markets').waitFor();
+    expect(await addressOf(page)).to.equal(address);
+    await page.goForward();
+    await heading('Atlanta, GA').waitFor();
+    await until('scrollY === 300');
+  });
+
+  it('shows the last of several choices, also where an earlier one takes longer, and says when one fails', async () => {
+    const { page } = browser;
+    const list = async () => [
+      await page.locator('.facts').innerText(),
+      ...(await page.locator('tbody tr').allInnerTexts()),
+      ...(await page.locator('.spark path').evaluateAll((paths) => paths.map((path) => path.getAttribute('d')))),
+    ];
+    const lines = () => until('[...document.querySelectorAll(".spark path")].some((path) => path.getAttribute("d"))');
+    await view('markets?state=TX');
+    await lines();
+    const expected = await list();
+    await view('markets?run=1');
+    const first = await holdFirst(page, '**/observations?*');
+    await page.getByLabel('Run of the model').press('ArrowRight');
+    await first.asked;
+    await page.getByLabel('Run of the model').press('ArrowRight');
+    await until('!location.hash.includes("run=")');
+    await lines();
+    await first.release();
+    await page.getByLabel('State').selectOption('TX');
+    expect(await list()).to.deep.equal(expected);
+
+    await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
+    await page.getByLabel('Run of the model').press('ArrowLeft');
+    const notice = page.getByRole('alert').filter({ hasText: 'cannot answer right now' });
+    await notice.waitFor();
+    expect((await list()).slice(1), 'the rows of the run before stay').to.deep.equal(expected.slice(1));
+    await page.unroute('**/observations?*');
+    await notice.getByRole('button', { name: 'Try again' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await page.waitForLoadState('networkidle');
+    const shown = await list();
+    await page.reload();
+    await page.waitForSelector('main:not([aria-busy]) h1');
+    await page.waitForLoadState('networkidle');
+    expect(await list()).to.deep.equal(shown);
+
+    // The nation is loaded when it is asked for; the choice after it needs nothing.
+    await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&from=2025`);
+    const before = await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d')));
+    const nation = await holdFirst(page, '**/observations?*');
+    await page.getByText('Difference to the nation').click();
+    await nation.asked;
+    await page.getByText('Start = 100').click();
+    await nation.release();
+    expect(
+      await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d'))),
+    ).to.deep.equal(before);
+  });
+
+  it('finds markets by city and state, from any view, and goes to them with Enter', async () => {
+    const { page } = browser;
+    await view('status');
+    await page.keyboard.press('/');
+    await page.keyboard.type('new york, ny');
+    await page.getByRole('option', { name: 'New York' }).waitFor();
+    await page.keyboard.press('Enter');
+    await heading('New York-Jersey City-White Plains, NY-NJ').waitFor();
+    await page.getByText('a division of the metropolitan area New York-Newark-Jersey City').waitFor();
+  });
+
+  it('shows the whole of every label, and none over another', async () => {
+    const { page } = browser;
+    for (const name of ['series/PAYEMS', 'series/UNRATE', ...VIEWS.slice(1, 4)]) {
+      await view(name);
+      const faults = await page.evaluate(LABEL_FAULTS);
+      expect(faults, name).to.deep.equal([]);
+    }
+    await view('series/PAYEMS');
+    const ticks = (await page.locator('.plot .tick[text-anchor="end"]').allTextContents()).map((text) =>
+      Number(text.replaceAll(',', '')),
+    );
+    expect(ticks.length).to.be.above(2);
+    for (const tick of ticks) expect(tick).to.be.within(158_500, 160_000);
+    expect(await page.locator('.plot .unit').textContent()).to.equal('Thousands of Persons, seasonally adjusted');
+  });
+
+  it('leaves gaps open: of the index, and of the targets of past forecasts', async () => {
+    const { page } = browser;
+    const strokes = (figure: number) =>
+      page
+        .locator('figure')
+        .nth(figure)
+        .locator('.plot .line')
+        .evaluateAll((lines) => lines.map((line) => line.getAttribute('d') ?? ''));
+    // 2025 Q3 was not published: a line over two quarters, and a dot.
+    await view(`markets/${fixture.ATLANTA}`);
+    await page.locator('figure .plot svg').first().waitFor();
+    expect((await strokes(0))[0]).to.match(/^M[^ML]+L[^ML]+$/);
+    // Targets of 2025 Q4 and 2026 Q4, and none between.
+    await view(`markets/${fixture.HOUSTON}`);
+    await page.locator('figure .plot svg').first().waitFor();
+    expect(await strokes(1)).to.deep.equal(['', '']);
+    expect(await page.locator('figure').nth(1).locator('.plot circle').count()).to.equal(3);
+  });
+
+  it('reads values under a finger that is drawn along, and scrolls the page by one drawn down', async () => {
+    const { page } = browser;
+    await view('series/PAYEMS');
+    const { x, y, width } = (await page.locator('.plot').boundingBox())!;
+    const session = await page.context().newCDPSession(page);
+    const touch = (type: string, at?: number) =>
+      session.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: at === undefined ? [] : [{ x: at, y: y + 80 }],
+      } as never);
+    const read: string[] = [];
+    await touch('touchStart', x + width - 20);
+    for (const part of [0.9, 0.6, 0.4, 0.1]) {
+      await touch('touchMove', x + width * part);
+      await setTimeout(40);
+      read.push((await page.locator('.readout').textContent()) ?? '');
+    }
+    await touch('touchEnd');
+    await session.detach();
+    expect(new Set(read).size).to.be.at.least(3);
+    expect(read.at(-1)).to.contain('2025-08-01').and.contain('159,000');
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".plot")).touchAction')).to.equal(
+      'pan-y pinch-zoom',
+    );
+  });
+
+  it('prints charts whole, in light colours from a dark page, without buttons', async () => {
+    const { page } = browser;
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await view(`markets/${fixture.HOUSTON}`);
+    await page.locator('figure .plot svg').first().waitFor();
+    await page.emulateMedia({ colorScheme: 'dark', media: 'print' });
+    await page.setViewportSize({ width: 700, height: 900 });
+    await page.evaluate('dispatchEvent(new Event("beforeprint"))');
+    const paper = (await page.evaluate(`(() => {
+      const channels = (color) => color.match(/\\d+/g).map(Number);
+      const [red] = channels(getComputedStyle(document.body).backgroundColor);
+      const [ink] = channels(getComputedStyle(document.querySelector('.plot .line')).stroke);
+      const wide = [...document.querySelectorAll('.plot > svg')].map((plot) => plot.getBoundingClientRect().right - innerWidth);
+      const pressed = [...document.querySelectorAll('button, input, summary')].filter((each) => each.checkVisibility());
+      return { red, ink, wide, buttons: pressed.length, owner: document.querySelector('.on-paper').innerText };
+    })()`)) as { red: number; ink: number; wide: number[]; buttons: number; owner: string };
+    await page.evaluate('dispatchEvent(new Event("afterprint"))');
+    for (const format of ['A4', 'Letter']) {
+      const sheets = (await page.pdf({ format, preferCSSPageSize: false }))
+        .toString('latin1')
+        .match(/\/Type \/Page\b/g);
+      expect(sheets, format).to.have.length(1);
+    }
+    await page.emulateMedia({ colorScheme: 'light', media: 'screen' });
+    await page.setViewportSize({ width: 1280, height: 900 });
+    expect(paper.red).to.equal(255);
+    expect(paper.ink).to.be.below(80);
+    expect(paper.buttons).to.equal(0);
+    expect(paper.owner, 'where the sheet comes from').to.contain(await addressOf(page));
+    for (const excess of paper.wide) expect(excess).to.be.at.most(0);
+  });
+
+  it('tells the band from the page in forced colours too', async () => {
+    const { page } = browser;
+    await page.emulateMedia({ forcedColors: 'active' });
+    await view(`markets/${fixture.HOUSTON}`);
+    const swatches = (await page.evaluate(`[...document.querySelectorAll('.legend svg > *')].map((mark) => {
+      const { fill, stroke } = getComputedStyle(mark);
+      return [fill, stroke];
+    })`)) as string[][];
+    const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    await page.emulateMedia({ forcedColors: 'none' });
+    expect(swatches.length).to.be.above(4);
+    for (const colors of swatches)
+      expect(colors.some((color) => color !== background && color !== 'none')).to.equal(true);
+  });
+
+  it('shows the forecast over its band, and the words of buttons, in forced colours', async () => {
+    const { page } = browser;
+    await page.emulateMedia({ forcedColors: 'active' });
+    await view(`markets/${fixture.HOUSTON}`);
+    const contrast = `(a, b) => {
+      const light = (color) => {
+        const parts = color.match(/[\\d.]+/g).map(Number).slice(0, 3);
+        const scaled = color.startsWith('rgb') ? parts.map((part) => part / 255) : parts;
+        const [r, g, b] = scaled.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+      };
+      return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
+    }`;
+    const ofForecast = await page.evaluate(
+      `(${contrast})(getComputedStyle(document.querySelector('.plot .band')).fill,
+        getComputedStyle(document.querySelector('.plot .line[stroke-dasharray]')).stroke)`,
+    );
+    const ofBand = await page.evaluate(
+      `(${contrast})(getComputedStyle(document.querySelector('.plot .band')).fill,
+        getComputedStyle(document.body).backgroundColor)`,
+    );
+    await view('compare');
+    const ofButton = await page.evaluate(`(() => {
+      const { color, backgroundColor } = getComputedStyle(document.querySelector('form [type=submit]:not(#finder *)'));
+      return (${contrast})(color, backgroundColor);
+    })()`);
+    await page.emulateMedia({ forcedColors: 'none' });
+    expect(ofForecast, 'the forecast over its band').to.be.above(3);
+    expect(ofBand, 'the band on the page').to.be.above(1.5);
+    expect(ofButton, 'the words of a button').to.be.above(4.5);
+  });
+
+  it('shows the front page in the colours that the reader prefers', async () => {
+    const { page } = browser;
+    await page.goto(`${app.origin}/`);
+    expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).to.equal('light dark');
+  });
+
+  it('fits the map and the list into one screen, whose heads stay; on a phone shows last year beside the forecast', async () => {
+    const { page } = browser;
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await view('markets');
+    expect(await page.evaluate('document.documentElement.scrollHeight')).to.equal(900);
+    expect(await page.locator('.map .metro').count()).to.equal(5);
+    const hidden =
+      'document.querySelector(".list .scroll").scrollWidth - document.querySelector(".list .scroll").clientWidth';
+    expect(await page.evaluate(hidden)).to.equal(0);
+    await page.setViewportSize({ width: 1100, height: 700 });
+    const covered =
+      'document.querySelector(".mapped").getBoundingClientRect().bottom - document.querySelector(".place .legend").getBoundingClientRect().top';
+    expect(await page.evaluate(covered)).to.be.at.most(0);
+    expect(await page.evaluate('document.documentElement.scrollHeight')).to.equal(700);
+    await page.locator('.list .scroll').evaluate((list) => {
+      list.style.maxHeight = '120px';
+      list.scrollTop = 60;
+    });
+    const top = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((each) => Math.round(each.getBoundingClientRect().top));
+    expect(await top('thead th')).to.equal(await top('.list .scroll'));
+    await page.setViewportSize({ width: 390, height: 844 });
+    await view('markets');
+    const right = await page
+      .getByRole('columnheader', { name: 'Last year' })
+      .evaluate((head) => head.getBoundingClientRect().right);
+    expect(right).to.be.at.most(390);
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  it('reads the map by arrow keys and opens a market by Enter', async () => {
+    const { page } = browser;
+    await view('markets');
+    const map = page.locator('.mapped');
+    await map.press('ArrowRight');
+    expect(await page.locator('.place .readout').textContent()).to.match(/^Atlanta, GA · Forecast \+5\.25%/);
+    await page.keyboard.press('ArrowLeft');
+    const west = (await page.locator('.place .readout').textContent())?.split(' · ')[0] ?? '';
+    expect(west).to.be.oneOf(['Houston, TX', 'Tucson, AZ']);
+    await page.keyboard.press('Enter');
+    await heading(west).waitFor();
+  });
+
+  it('compares markets and series as its address says, and gives the picture and the numbers away', async () => {
+    const { page } = browser;
+    await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
+    const plot = page.locator('.plot');
+    await plot.press('End');
+    // Each is 100 at its first quarter since 2025.
+    const level = (of: number, base: number) => ((100 * of) / base).toFixed(1);
+    expect(await page.locator('.readout').textContent()).to.equal(
+      `2025 Q4 · Atlanta, GA ${level(209, 200)} · Houston, TX ${level(306.12, 300.1)} · Unemployment Rate (UNRATE) ${level(4.5, 4.35)}`,
+    );
+    const saved = async (name: string) => {
+      const waiting = page.waitForEvent('download');
+      await page.getByRole('button', { name, exact: true }).click();
+      return readFile(await (await waiting).path());
+    };
+    expect((await saved('CSV: as shown')).toString().split('\r\n')[0]).to.equal(
+      'date,"Atlanta, GA","Houston, TX",Unemployment Rate (UNRATE)',
+    );
+    const picture = (await saved('SVG')).toString();
+    expect(picture).to.contain('Atlanta, Houston, UNRATE').and.contain(FHFA_ATTRIBUTION).and.contain('up to 2025 Q4');
+    expect(picture).not.to.contain('var(--');
+    const png = await saved('PNG');
+    expect(png.subarray(1, 4).toString()).to.equal('PNG');
+    expect(png.readUInt32BE(16)).to.equal(2400);
+    const wide = (await page.evaluate(`(async () => {
+      const { textWidth, wrap } = await import('/explore/drawing.js');
+      const lines = wrap('House prices in New York-Jersey City-White Plains, '.repeat(4).trim(), 600, 25, 650);
+      return lines.map((line) => textWidth(line, 25, 650));
+    })()`)) as number[];
+    for (const width of wide) expect(width, 'a line of a title').to.be.at.most(600);
+    await page.getByRole('button', { name: 'Remove Unemployment Rate' }).click();
+    await until('!location.hash.includes("UNRATE")');
+    expect((await saved('SVG')).toString()).to.contain('>House prices: Atlanta, Houston<');
+    await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
+    await page.getByRole('button', { name: 'Remove Houston, TX' }).click();
+    await until('!location.hash.includes("26420")');
+    await page.getByLabel('Add a market or a series').fill('detroit mi');
+    await page.keyboard.press('Enter');
+    await until('location.hash.includes("m=12060,19820&s=UNRATE&from=2025")');
+    await page.getByText('API calls').click();
+    await page.getByText('Python', { exact: true }).click();
+    const code = await page.locator('pre').first().innerText();
+    expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
+  });
+
+  it('copies a link to what is shown: a list, and one figure of a view', async () => {
+    const { page } = browser;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (figure: number) => {
+      await page.getByRole('button', { name: 'Copy link' }).nth(figure).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      return (await page.evaluate('navigator.clipboard.readText()')) as string;
+    };
+    await view('markets?state=TX&sort=-last');
+    expect(await copied(0)).to.equal(await addressOf(page));
+    await view(`markets/${fixture.HOUSTON}?show=change`);
+    const link = await copied(1);
+    expect(link).to.match(/#\/markets\/26420\?show=change&figure=forecasts$/);
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.locator('#forecasts .plot svg').waitFor();
+    expect(await page.getByRole('radio', { name: 'Yearly change' }).isChecked()).to.equal(true);
+  });
+
+  it('begins a comparison with an example, which the first market that is added replaces', async () => {
+    const { page } = browser;
+    await view('compare');
+    expect(await page.locator('.chips li').count()).to.equal(2);
+    for (const name of ['detroit mi', 'houston']) {
+      await page.getByLabel('Add a market or a series').fill(name);
+      await page.keyboard.press('Enter');
+    }
+    await page.locator('.chips li').nth(1).waitFor();
+    expect(await addressOf(page)).to.contain('m=19820,26420');
+    expect(await page.locator('.chips li').count()).to.equal(2);
+  });
+
+  it('reaches Houston’s fan chart in two clicks from its first page', async () => {
+    const { page } = browser;
+    await view('');
+    await page.getByLabel('Search markets').click();
+    await page.keyboard.type('Houston');
+    await page.locator('tbody td').first().click();
+    await heading('Houston, TX').waitFor();
+    await page.locator('figure .plot svg').first().waitFor();
+    expect(await page.evaluate('document.activeElement.tagName')).to.equal('H1');
+    const { lower_80, upper_80 } = (await app.get(`/markets/${fixture.HOUSTON}/forecast-track`)).json.data.at(-1);
+    const figures = await page.locator('.figures').innerText();
+    for (const bound of [lower_80, upper_80]) expect(figures).to.contain(bound.toFixed(2));
+    expect(figures).to.contain('+1.50%').and.contain('+2.00%');
+    expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
+  });
+
+  it('draws the index, the forecast and its band, and reads them by arrow keys', async () => {
+    const { page } = browser;
+    await view(`markets/${fixture.HOUSTON}`);
+    const figure = page.locator('figure').first();
+    const { point, lower_80, upper_80 } = (await app.get(`/markets/${fixture.HOUSTON}/forecast-track`)).json.data.at(
+      -1,
+    );
+    await figure.locator('.plot').press('End');
+    const base = (await app.get(`/markets/${fixture.HOUSTON}/history`)).json.data.at(-1).value;
+    const level = (percent: number) => (base * (1 + percent / 100)).toFixed(2);
+    expect(await figure.locator('.readout').innerText()).to.equal(
+      `2026 Q4 · Forecast ${level(point)} · 80% band ${level(lower_80)} to ${level(upper_80)}`,
+    );
+    await figure.locator('.plot').press('Home');
+    expect(await figure.locator('.readout').innerText()).to.equal('2025 Q3 · Index 300.10');
+    const [due] = (await app.get(`/markets/${fixture.HOUSTON}/forecast-track`)).json.data;
+    const past = page.locator('figure').nth(1);
+    await past.locator('.plot').press('Home');
+    const error = `Error ${due.error_pp > 0 ? '+' : ''}${due.error_pp.toFixed(2)} pp`;
+    expect(await past.locator('.readout').innerText())
+      .to.match(/^2025 Q4 · Came true /)
+      .and.contain(error);
+    expect(await past.locator('.values').innerText()).to.contain(error.slice(6));
+    await past.locator('.plot').press('End');
+    expect(await past.locator('.readout').innerText()).not.to.contain('Error');
+  });
+
+  it('offers each chart’s rows as a table, as CSV and as an API call without the key', async () => {
+    const { page } = browser;
+    await view(`markets/${fixture.HOUSTON}`);
+    const figure = page.locator('figure').first();
+    await figure.getByText('Data as a table').click();
+    await figure.locator('tbody tr').first().waitFor();
+    const { data } = (await app.get(`/markets/${fixture.HOUSTON}/history`)).json;
+    expect(await figure.locator('tbody tr').allInnerTexts()).to.deep.equal(
+      data.map(({ period_start, value }: { period_start: string; value: number }) =>
+        [`${period_start.slice(0, 4)} Q${Math.ceil(Number(period_start.slice(5, 7)) / 3)}`, value].join('\t'),
+      ),
+    );
+    const waiting = page.waitForEvent('download');
+    await figure.getByRole('button', { name: 'CSV: index' }).click();
+    const download = await waiting;
+    expect(download.suggestedFilename()).to.equal(`${fixture.HOUSTON}-index.csv`);
+    expect(await readFile(await download.path(), 'utf8')).to.equal(
+      (await app.get(`/markets/${fixture.HOUSTON}/history?format=csv`)).text,
+    );
+    await figure.getByText('API calls').click();
+    const call = await figure.locator('pre').first().innerText();
+    expect(call)
+      .to.contain(`${app.url}/markets/${fixture.HOUSTON}/history`)
+      .and.contain('$METRO_FORECAST_KEY')
+      .and.not.contain(app.key);
+  });
+
+  it('shows a chart alone at /explore/embed, which the pages of the setting may frame, and no others', async () => {
+    const { page } = browser;
+    const policyOf = async (path: string) =>
+      String((await request(`${app.origin}${path}`)).headers['content-security-policy']);
+    expect(await policyOf('/explore/embed')).to.contain(`frame-ancestors ${FRAMER}`);
+    expect(await policyOf('/explore')).to.contain("frame-ancestors 'none'");
+    const address = `#/compare?m=${fixture.ATLANTA}&from=2025`;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.origin });
+    await view(address.slice(2));
+    await page.locator('summary').getByText('Embed').click();
+    await page.getByText(`Pages of ${FRAMER} may show it, and no others.`).waitFor();
+    await page.getByRole('button', { name: 'Copy embed' }).click();
+    await page.getByText('Copied').waitFor();
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).to.match(
+      /^<iframe src="[^"]+\/explore\/embed#\/compare\?m=12060&amp;from=2025" title="House prices: Atlanta"/,
+    );
+    await page.goto(`${app.origin}/explore/embed${address}`);
+    await page.locator('.plot svg').waitFor();
+    expect(await page.locator('header, form').filter({ visible: true }).count()).to.equal(0);
+    expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
+    // Each chart of a view has a frame of its own, which names the market and fits.
+    await page.setViewportSize({ width: 600, height: 460 });
+    await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
+    await page.locator('#forecasts .plot svg').waitFor();
+    expect(await page.locator('figure').filter({ visible: true }).count()).to.equal(1);
+    expect(await page.locator('h1').filter({ visible: true }).innerText()).to.equal('Houston, TX');
+    await until('document.documentElement.scrollHeight <= innerHeight');
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(`${app.origin}/explore/embed?first${address}`);
+    await page.locator('.plot svg').waitFor();
+    const link = page.getByRole('link', { name: 'Open in the explorer' });
+    await page.evaluate(
+      'document.querySelector("#whole").addEventListener("click", (event) => event.preventDefault())',
+    );
+    await link.click();
+    expect(await link.getAttribute('href')).to.equal(`/explore${address}`);
+    expect(await accessibilityFaults(page)).to.deep.equal([]);
+  });
+
+  it('draws the backtest by year, its grades beside what they predicted, and the worst first', async () => {
+    const { page } = browser;
+    await view('backtest');
+    const { data } = (await app.get('/forecast-backtest/breakdown?by=grade')).json;
+    const table = page.locator('table', { hasText: 'Declines by risk grade' });
+    expect((await table.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t').slice(0, 2))).to.deep.equal(
+      data.map(({ group, decline_share }: { group: string; decline_share: number }) => [
+        group,
+        `${(100 * decline_share).toFixed(1)}%`,
+      ]),
+    );
+    expect(await table.locator('tbody svg rect').count()).to.equal(data.length);
+    await page.locator('.plot').first().press('End');
+    const [year] = (await app.get('/forecast-backtest/breakdown?by=year')).json.data;
+    expect(await page.locator('.readout').first().textContent()).to.equal(
+      `${year.group} · Model ${year.mae_pp.toFixed(2)} pp · Persistence ${year.benchmark_mae_pp.toFixed(2)} pp`,
+    );
+  });
+
+  it('says periods as their cadence has them: quarters, months and days', async () => {
+    const { page } = browser;
+    const cells = async (table: number) =>
+      page.locator('table').nth(table).locator('tbody td.date:not(.wide)').allInnerTexts();
+    await view('status');
+    expect(await cells(1), 'status').to.include.members(['2025 Q4']);
+    await view('series');
+    expect(await cells(0), 'series').to.include.members(['2025 Q4', '2025-11']);
+    await view('series/PAYEMS');
+    expect(await page.locator('.figures').innerText()).to.match(/2025-11$/m);
+  });
+
+  it('leaves names the room for two words at least, on a narrow screen too', async () => {
+    const { page } = browser;
+    for (const name of ['movers', 'status', 'series']) {
+      for (const width of [390, 768]) {
+        await page.setViewportSize({ width, height: 900 });
+        await view(name);
+        const narrow = await page
+          .locator('tbody th')
+          .last()
+          .evaluate((head) => head.getBoundingClientRect().width);
+        expect(narrow, `${name} at ${width} pixels`).to.be.at.least(140);
+      }
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await view('markets');
+    await page.locator('#notes p').waitFor();
+    const left = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((each) => Math.round(each.getBoundingClientRect().left));
+    expect(await left('#notes p'), 'the attribution').to.equal(await left('h1'));
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  it('shows the sources’ freshness without a key', async () => {
+    await view('status');
+    await browser.page.getByRole('button', { name: 'Forget key' }).click();
+    await browser.page.waitForSelector('#forget[hidden]', { state: 'attached' });
+    const rows = await browser.page.locator('table').nth(1).locator('tbody tr').allInnerTexts();
+    const { sources } = (await app.get('/status')).json;
+    expect(rows.map((row) => row.split('\t').slice(0, 2))).to.deep.equal(
+      sources.map(({ id, state }: Record<string, string>) => [id, state]),
+    );
+    expect(await browser.page.evaluate('sessionStorage.length')).to.equal(0);
+  });
+
+  it('says what to do about every error', async () => {
+    const { page } = browser;
+    const cases: readonly [number, Record<string, string>, string, RegExp][] = [
+      [429, { 'Retry-After': '7' }, 'Too many requests', /Try again in 7 seconds/],
+      [503, { 'Retry-After': '1' }, 'cannot answer right now', /Try again in 1 second;/],
+      [500, {}, 'That did not work', /a sentence of the service/],
+    ];
+    for (const [status, headers, name, advice] of cases) {
+      await page.route('**/markets', (route) =>
+        route.fulfill({ status, headers, json: { error: 'a sentence of the service', code: 'a_code' } }),
+      );
+      await view('markets');
+      const notice = page.getByRole('alert').filter({ hasText: name });
+      expect(await notice.innerText()).to.match(advice);
+      await page.unroute('**/markets');
+      await notice.getByRole('button', { name: 'Try again' }).click();
+      await heading('Markets').waitFor();
+    }
+    await page.route('**/markets', (route) => route.abort());
+    await view('markets');
+    await page.getByText('The service cannot be reached').waitFor();
+    await page.unroute('**/markets');
+    await view('markets/99999');
+    await page.getByText('There is no market with the CBSA code 99999').waitFor();
+    await view(`compare?m=99999,${fixture.HOUSTON}&s=NOTHING&from=2025`);
+    await page
+      .getByText('There is no market 99999: it is left out. There is no series NOTHING: it is left out.')
+      .waitFor();
+    expect(await page.locator('.chips li').count()).to.equal(1);
+    await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
+    await page.getByText('Difference to the nation').click();
+    await page.getByRole('alert').filter({ hasText: 'cannot answer right now' }).waitFor();
+    await page.unroute('**/observations?*');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.plot svg').waitFor();
+    await view('nowhere');
+    await page.getByText('There is no such view').waitFor();
+  });
+
+  it('shows data as text, whatever it looks like', async () => {
+    const { page, complaints } = browser;
+    const name = '<img src=x onerror=alert(1)>';
+    await page.route('**/markets', (route) =>
+      route.fulfill({
+        json: { data: [{ cbsa: '1"><b>', name, signal: null, risk_score: null, yoy_price: null, forecast_12m: null }] },
+      }),
+    );
+    await view('markets');
+    expect(await page.locator('tbody th').innerText()).to.equal(name);
+    expect(await page.locator('tbody img').count()).to.equal(0);
+    await page.unroute('**/markets');
+    expect(complaints).to.deep.equal([]);
+  });
+
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['dark', 390],
+  ] as const) {
+    it(`marks synthetic numbers, and has no accessibility fault, complaint or overflow, ${colorScheme} at ${width} pixels`, async function () {
+      this.timeout(60_000);
+      const { page, complaints } = browser;
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      for (const name of VIEWS) {
+        await view(name);
+        await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
+        await page.getByText('Synthetic numbers').waitFor();
+        expect(await accessibilityFaults(page), name).to.deep.equal([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
+      }
+      expect(complaints).to.deep.equal([]);
+    });
+  }
+
+  it('can be skipped through by keyboard', async () => {
+    const { page } = browser;
+    await view('markets');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).to.equal('main');
+    expect(await addressOf(page)).to.match(/#\/markets$/);
+  });
+});
+
+describe('the explorer over FHFA’s index at full size', () => {
+  let folder: string;
+  let app: App;
+  let browser: TestBrowser;
+  let url: string;
+  let key: string;
+  before(async function () {
+    this.timeout(120_000);
+    const data = needSharedData(this);
+    folder = await mkdtemp(join(tmpdir(), 'metro-forecast-explore-'));
+    const dataset = join(folder, 'dataset');
+    const sources = [join(data, 'fhfa/hpi_at_metro_2025Q4.csv'), join(data, 'macro')];
+    await runProcess(['import', ...sources, '--to', dataset, '--vintage', '2026-02-24'], {});
+    await runProcess(['forecast', dataset], {});
+    const config = join(folder, 'config.json');
+    const json = { use: 'json', options: { path: 'dataset' } };
+    await writeFile(config, JSON.stringify({ ...CONFIG, adapter: json, log: { level: 'silent' } }));
+    const keyStore = new MemoryKeyStore();
+    ({ key } = await addKey(keyStore));
+    app = await createApp(await loadConfig({ path: config, env: {} }), { keyStore });
+    ({ url } = await app.listen());
+    browser = await openBrowser(this, { origin: new URL(url).origin });
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.close();
+    if (folder) await rm(folder, { recursive: true, force: true });
+  });
+
+  it('lists all 410 markets, and is one click away from Houston’s fan chart with the numbers of the API', async () => {
+    const { page, complaints } = browser;
+    await page.goto(`${new URL(url).origin}/explore`);
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Use this key' }).click();
+    await page.getByText('410 markets').waitFor();
+    expect(await page.locator('.map .metro').count()).to.equal(410);
+    expect(await page.locator('.facts').innerText()).to.match(/ · vintage of 2026-02-24$/);
+    await page.getByRole('link', { name: /^Houston/ }).click();
+    const figure = page.locator('figure').first();
+    await figure.locator('.plot svg').waitFor();
+    const ask = async (target: string) =>
+      (await request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } })).json;
+    const { forecast_12m } = await ask('/markets/26420');
+    const { lower_80, upper_80 } = (await ask('/markets/26420/forecast-track')).data.at(-1);
+    const shown = await page.locator('.figures').innerText();
+    for (const figure of [forecast_12m, lower_80, upper_80]) expect(shown).to.contain(`${figure.toFixed(2)}%`);
+    await figure.getByText('Data as a table').click();
+    await figure.locator('tbody tr').first().waitFor();
+    const { data } = await ask('/markets/26420/history');
+    const values = await figure.locator('tbody td').allInnerTexts();
+    expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
+    expect(values).to.have.length(200);
+    expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
+    expect(await page.locator('#synthetic').isVisible()).to.equal(false);
+    expect(complaints).to.deep.equal([]);
+  });
+
+  it('finds what people type: a city with its state, a state’s code, a state’s name', async () => {
+    const { page } = browser;
+    await page.goto(`${new URL(url).origin}/explore?search#/markets`);
+    await page.getByText('410 markets').waitFor();
+    const found = async (query: string) => {
+      await page.getByLabel('Search markets').fill(query);
+      await page.getByText(/^\d+ of 410 markets$/).waitFor();
+      return page.locator('tbody th').allInnerTexts();
+    };
+    expect(await found('Houston, TX')).to.deep.equal(['Houston-Pasadena-The Woodlands, TX']);
+    expect(await found('New York, NY')).to.include('New York-Jersey City-White Plains, NY-NJ');
+    for (const [query, state] of [
+      ['NY', /, .*\bNY\b/],
+      ['texas', /, .*\bTX\b/],
+    ] as const) {
+      const names = await found(query);
+      expect(names, query).to.have.length.within(10, 30);
+      for (const name of names) expect(name, query).to.match(state);
+    }
+  });
+
+  it('offers the markets that a name may mean, and says how many movers there are', async () => {
+    const { page } = browser;
+    await page.goto(`${new URL(url).origin}/explore#/compare?m=26420&from=2008`);
+    await page.getByLabel('Add a market or a series').fill('portland');
+    await page.keyboard.press('Enter');
+    const offered = page.getByRole('group', { name: 'Markets found' }).getByRole('button');
+    expect(await offered.allInnerTexts()).to.have.members([
+      'Portland-South Portland, ME',
+      'Portland-Vancouver-Hillsboro, OR-WA',
+    ]);
+    await offered.getByText('ME').click();
+    await page.getByRole('button', { name: 'Remove Portland' }).waitFor();
+    expect(await addressOf(page)).to.contain('m=26420,38860');
+    expect(await offered.count()).to.equal(0);
+    await page.goto(`${new URL(url).origin}/explore?again#/movers`);
+    await page.getByText('The 50 largest changes among the 12-month forecasts of 410 markets').waitFor();
+  });
+});
+
+describe('the explorer over an empty dataset', () => {
+  let app: TestApp;
+  let browser: TestBrowser;
+  before(async function () {
+    this.timeout(60_000);
+    const empty = Object.fromEntries(Object.keys(fixture.documents).map((name) => [name, []]));
+    app = await startTestApp({
+      manifest: { ...fixture.manifest, synthetic: false },
+      collections: empty,
+      config: CONFIG,
+    });
+    browser = await openBrowser(this, { origin: app.origin });
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  it('says what is missing and how to bring it in', async () => {
+    const { page, complaints } = browser;
+    await page.goto(`${app.origin}/explore`);
+    await page.getByLabel('API key').fill(app.key);
+    await page.getByRole('button', { name: 'Use this key' }).click();
+    for (const [name, text] of [
+      ['markets', 'metro-forecast import'],
+      ['movers', 'metro-forecast forecast'],
+      ['series', 'no series yet'],
+      ['backtest', '12 months of completed runs'],
+    ] as const) {
+      await page.goto(`${app.origin}/explore#/${name}`);
+      await page.locator('.notice', { hasText: text }).waitFor();
+    }
+    expect(await page.locator('#synthetic').isVisible()).to.equal(false);
+    expect(complaints).to.deep.equal([]);
+  });
+});

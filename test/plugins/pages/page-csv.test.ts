@@ -1,0 +1,47 @@
+/** The CSV of what a page shows, against the CSV of the service. */
+import { expect } from 'chai';
+import { csvFormat } from '../../../core/http/representation.js';
+import { parseCsv } from '../../support/csv-parser.js';
+import { pageModules } from '../../support/page-modules.js';
+
+const { csvOf } = await pageModules('explore', 'csv');
+
+/** Every first character there is, alone, behind apostrophes, and inside a text. */
+const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).flatMap((first) => [
+  `${first}1+1`,
+  `'${first}`,
+  `''${first}x`,
+  `x${first}`,
+  ` ${first}`,
+]);
+
+describe('csvOf(rows)', () => {
+  it('guards against the same formulas as the CSV of the service', () => {
+    const own = csvFormat(['a'], true).write({ data: TEXTS.map((a) => ({ a })) });
+    const page = csvOf([['a'], ...TEXTS.map((text) => [text])]);
+    expect(page === own).to.equal(true);
+    const guarded = parseCsv(page)
+      .slice(1)
+      .filter(([cell], i) => cell !== TEXTS[i]);
+    expect(guarded).to.have.length(3 * '=+-@\t\r\n＝＋－＠'.length);
+  });
+
+  it('guards the names of columns too, and every cell of a row', () => {
+    expect(
+      csvOf([
+        ['=a', 'b'],
+        ['x', '@b,"c"'],
+      ]),
+    ).to.equal(`'=a,b\r\nx,"'@b,""c"""\r\n`);
+  });
+
+  it('never touches numbers, nor cells without a value', () => {
+    expect(
+      csvOf([
+        ['a', 'b', 'c'],
+        [-1.5, null, undefined],
+        [-0.12345678, 0, 1e-9],
+      ]),
+    ).to.equal('a,b,c\r\n-1.5,,\r\n-0.123457,0,0\r\n');
+  });
+});

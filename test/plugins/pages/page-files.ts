@@ -1,0 +1,136 @@
+/** What holds for every page's files, over HTTP. */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { request } from '../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+/** Texts of the page's charts that are cut by their chart's edge or cover each other, as an expression for the browser. */
+export const LABEL_FAULTS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
+        const frame = plot.getBoundingClientRect();
+        const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
+        const outside = labels.filter(({ at }) => at.left < frame.left - 0.5 || at.right > frame.right + 0.5 || at.bottom > frame.bottom + 0.5);
+        const over = labels.filter((a, i) => labels.some((b, j) => j > i && a.at.left < b.at.right && b.at.left < a.at.right && a.at.top + 2 < b.at.bottom && b.at.top + 2 < a.at.bottom));
+        return [...outside, ...over].map(({ is }) => is);
+      })`;
+
+/** @param path of the mount. @param plugins that it needs beside itself */
+export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
+  describe(`the files of ${path}`, () => {
+    let app: TestApp;
+    let page: string;
+    const get = (target: string, headers = {}) => request(`${app.origin}${target}`, { headers });
+
+    before(async () => {
+      app = await startTestApp({ config: { plugins: [...plugins, plugin], server: { port: 0, basePath: '/api/v9' } } });
+      page = (await get(path)).text;
+    });
+    after(() => app.close());
+
+    it(`GET ${path} needs no key, and knows where the API is`, async () => {
+      const { status, headers } = await get(path);
+      expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
+      expect(page).to.contain('<meta name="base-path" content="/api/v9">').and.not.contain('{{');
+      expect((await get(`${path}/`)).text).to.equal(page);
+      expect((await get(`${path}?from=mail`)).text).to.equal(page);
+    });
+
+    it('sends a policy that runs nothing but its own files, on files and errors alike', async () => {
+      const folder = /="([^"]+)\/page\.css"/.exec(page)?.[1];
+      for (const target of [path, `${folder}/`, `${folder}/index.html`, `${path}/page.css`, `${path}/nothing.js`]) {
+        const policy = String((await get(target)).headers['content-security-policy']);
+        expect(policy.split('; '), target).to.include.members([
+          "default-src 'none'",
+          "script-src 'self'",
+          "style-src 'self'",
+          "connect-src 'self'",
+          "frame-ancestors 'none'",
+          "require-trusted-types-for 'script'",
+        ]);
+        expect(policy).not.to.match(/unsafe|https?:|\*/);
+      }
+      expect(page).not.to.match(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
+    });
+
+    it('serves every file that the page and its modules name, from this origin', async () => {
+      const named = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, target]) => target!);
+      const files = named.filter((target) => target.startsWith(`${path}/`));
+      expect(files).to.have.length.above(3);
+      for (const target of files) {
+        const { status, text, headers } = await get(target);
+        expect(status, target).to.equal(200);
+        expect(headers['cache-control'], target).to.contain('immutable');
+        expect(headers['content-type'], target).to.match(
+          { js: /^text\/javascript/, css: /^text\/css/, svg: /^image\/svg/, md: /^text\/markdown/ }[
+            target.split('.').at(-1)!
+          ]!,
+        );
+        for (const [, module] of text.matchAll(/^(?:import .*|\}) from '\.\/([^']+)'/gm)) {
+          // Named by the page too, so that no module waits for another.
+          expect(named, module).to.include(target.replace(/[^/]+$/, module!));
+        }
+      }
+    });
+
+    it('lets nobody keep the page itself, or files under the address of another release', async () => {
+      const folder = /="([^"]+)\/page\.css"/.exec(page)?.[1];
+      for (const target of [
+        path,
+        `${folder}/`,
+        `${folder}/index.html`,
+        `${path}/page.css`,
+        `${path}/v-abcdefghijkl/page.css`,
+      ]) {
+        const { status, headers } = await get(target);
+        expect([status, headers['cache-control']], target).to.deep.equal([200, 'no-cache']);
+      }
+    });
+
+    it('answers 304 to the ETag of a file, in any encoding, and 200 to another', async () => {
+      const target = `${path}/page.css`;
+      const first = await get(target);
+      expect(first.headers['cache-control']).to.equal('no-cache');
+      const tag = String(first.headers.etag);
+      expect(tag).to.match(/^"[^"]+"$/);
+      const second = await get(target, { 'If-None-Match': tag });
+      expect([second.status, second.text, second.headers.etag]).to.deep.equal([304, '', tag]);
+      expect(second.headers['content-length']).to.equal(undefined);
+      expect((await get(target, { 'If-None-Match': '"other"' })).status).to.equal(200);
+      const gzip = await get(target, { 'Accept-Encoding': 'gzip' });
+      expect(gunzipSync(gzip.bytes).toString()).to.equal(first.text);
+      const br = await get(target, { 'Accept-Encoding': 'br' });
+      expect(brotliDecompressSync(br.bytes).toString()).to.equal(first.text);
+      expect(new Set([tag, gzip.headers.etag, br.headers.etag]).size).to.equal(3);
+    });
+
+    it('does not compress where the operator has switched that off', async () => {
+      const plain = await startTestApp({ config: { plugins: [...plugins, plugin], http: { compression: false } } });
+      try {
+        const headers = { 'Accept-Encoding': 'br, gzip' };
+        const got = await request(`${plain.origin}${path}/page.css`, { headers });
+        expect([got.status, got.headers['content-encoding']]).to.deep.equal([200, undefined]);
+        expect(got.text).to.equal((await get(`${path}/page.css`)).text);
+      } finally {
+        await plain.close();
+      }
+    });
+
+    it(`HEAD ${path} has the headers of GET`, async () => {
+      const { date: _, 'x-request-id': __, ratelimit: ___, ...got } = (await get(path)).headers;
+      const head = await request(`${app.origin}${path}`, { method: 'HEAD' });
+      expect([head.status, head.text]).to.deep.equal([200, '']);
+      expect(head.headers).to.include(got);
+    });
+
+    it('answers 404 below the mount, whatever is asked for', async () => {
+      for (const name of ['nothing.js', 'page.css/', '../package.json', '%2e%2e/index.ts', '__proto__', 'index.ts']) {
+        const { status, json } = await get(`${path}/${name}`);
+        expect([status, json.code], name).to.deep.equal([404, 'route_not_found']);
+      }
+    });
+
+    it('answers 405 to methods that change things', async () => {
+      const { status, headers } = await request(`${app.origin}${path}`, { method: 'POST' });
+      expect([status, headers.allow]).to.deep.equal([405, 'GET, HEAD, OPTIONS']);
+    });
+  });
+};

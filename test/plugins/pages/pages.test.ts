@@ -1,0 +1,87 @@
+/** The pages: their files over HTTP, their code, and each view once in Chromium. What each view does is in `*.long.ts`. */
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { packageRoot } from '../../../core/files/package.js';
+import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { ATLANTA, HOUSTON } from '../../support/fixture.js';
+import { packed } from '../../support/packed.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+import { describePageFiles } from './page-files.js';
+
+const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
+
+describePageFiles('/explore', 'explore', DATA);
+describePageFiles('/docs', 'docs', []);
+
+describe('the pages’ browser code', () => {
+  it('passes the type check', async function () {
+    this.timeout(60_000);
+    const require = createRequire(import.meta.url);
+    const compiler = join(require.resolve('typescript/package.json'), '../bin/tsc');
+    const project = join(packageRoot, 'plugins/pages');
+    const run = promisify(execFile)(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => ({ stdout }));
+    expect((await run).stdout).to.equal('');
+  });
+
+  it('comes with the package, and with its image', async function () {
+    this.timeout(60_000);
+    const { files } = await packed();
+    const names = ['data-views', 'docs', 'explore', 'guides', 'methodology', 'shared', 'table-pages'];
+    expect(readdirSync(join(packageRoot, 'plugins/pages/assets')).sort()).to.deep.equal(names);
+    const pages = names.flatMap((name) => {
+      const folder = `plugins/pages/assets/${name}`;
+      return readdirSync(join(packageRoot, folder)).map((file) => `${folder}/${file}`);
+    });
+    expect(pages).to.have.length.above(20);
+    const guides = ['calling', 'csv', 'methodology', 'vintages'].map((name) => `docs/${name}.md`);
+    expect(files).to.include.members([...pages, ...guides]);
+    expect(await readFile(join(packageRoot, 'Dockerfile'), 'utf8')).to.contain('/app/plugins plugins\n');
+  });
+});
+
+describe('the pages in Chromium', () => {
+  let app: TestApp;
+  let browser: TestBrowser;
+
+  before(async function () {
+    this.timeout(60_000);
+    app = await startTestApp({ config: { plugins: [...DATA, 'docs', 'explore'], server: BROWSED } });
+    browser = await openBrowser(this, { origin: app.origin });
+    await browser.page.goto(`${app.origin}/docs`);
+    await browser.page.evaluate(`sessionStorage.setItem('metro-forecast-key', '${app.key}')`);
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  for (const [view, heading] of [
+    ['explore#/markets', 'Markets'],
+    [`explore#/markets/${HOUSTON}`, 'Houston'],
+    [`explore#/compare?m=${ATLANTA},${HOUSTON}`, 'Compare'],
+    ['explore#/series/UNRATE', 'Unemployment'],
+    ['explore#/backtest', 'Backtest'],
+    ['explore#/status', 'Status'],
+    ['docs', 'Metro Forecast API'],
+  ] as const) {
+    it(`show ${heading} without a complaint at /${view}`, async () => {
+      const { page, complaints } = browser;
+      await page.goto('about:blank');
+      await page.goto(`${app.origin}/${view}`);
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      expect(complaints).to.deep.equal([]);
+    });
+  }
+
+  it('have no accessibility fault on the first screen', async function () {
+    this.timeout(60_000);
+    await browser.page.goto(`${app.origin}/explore`);
+    await browser.page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor();
+    expect(await accessibilityFaults(browser.page)).to.deep.equal([]);
+  });
+});

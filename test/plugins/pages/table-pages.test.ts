@@ -1,0 +1,127 @@
+/** What the pages of tables show: the tables of a document, the calls of choices, and values over time. */
+import { expect } from 'chai';
+import { request } from '../../support/http-client.js';
+import { pageModules } from '../../support/page-modules.js';
+import { startTableService, weather } from '../../support/table-service.js';
+
+const { tablesOf, askedOf, found, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
+  'table-pages',
+  'tables',
+  'row-figures',
+);
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string }[];
+}
+
+describe('plugin table-pages', () => {
+  let service: Awaited<ReturnType<typeof startTableService>>;
+  let books: Table;
+  let stations: Table;
+  const rowsOf = async (target: string) =>
+    (await request(`${service.url}${target}`, { headers: { Authorization: `Bearer ${service.key}` } })).json.data;
+  before(async function () {
+    this.timeout(60_000);
+    service = await startTableService();
+    [books, stations] = tablesOf((await request(`${service.url}/openapi.json`)).json);
+  });
+  after(() => service?.close());
+
+  it('knows the tables of a service by its document', () => {
+    expect(books).to.deep.include({
+      name: 'books',
+      key: ['isbn'],
+      filters: ['isbn', 'published'],
+      sorts: ['isbn', 'published'],
+    });
+    const kinds = [...books.columns, ...stations.columns].map((column) => Object.values(column).slice(0, 3).join());
+    expect(kinds).to.deep.equal([
+      ...['isbn,text,false', 'title,text,false', 'author,text,false', 'published,number,true', 'pages,number,true'],
+      ...['station,text,false', 'day,date,false', 'degrees,number,true'],
+    ]);
+    expect(stations).to.deep.include({ name: 'weather', key: ['station', 'day'], sorts: ['station'] });
+  });
+
+  it('asks the API for what is chosen, in parameters that it serves', async () => {
+    const asked = (table: Table, choices: string) => askedOf(table, new URLSearchParams(choices)).toString();
+    expect(asked(books, 'q=emma&published_from=1840&sort=-published')).to.equal('published_from=1840&sort=-published');
+    expect(asked(books, 'sort=title&published_to=&pages_from=3')).to.equal('');
+    expect(await rowsOf(`/books?${asked(books, 'published_from=1840&sort=-published')}`)).to.have.length(2);
+    // The first field of an order is compared, a later one is a range: the API has no filter by it alone.
+    expect(asked(stations, 'station=Oslo&day_from=2025-01-01')).to.equal('station=Oslo&day_from=2025-01-01');
+    const places = { ...stations, filters: ['station', 'place'] } as Table;
+    expect(asked(places, 'place=B%26B')).to.equal('place_from=B%26B&place_to=B%26B');
+    expect(await rowsOf(`/weather?${asked(stations, 'station=Oslo&day_to=2020-01-05')}`)).to.have.length(4);
+  });
+
+  it('finds rows by words of any cell, without their accents', async () => {
+    const rows = await rowsOf('/books');
+    const titles = (query: string) => found(rows, query).map(({ title }: { title: string }) => title);
+    expect(titles('BRONTE jane')).to.deep.equal(['Jane Eyre']);
+    expect(titles('1815')).to.deep.equal(['Emma']);
+    expect(titles('jane 9780141439')).to.deep.equal(['Pride and Prejudice', 'Emma']);
+    expect(titles('  ')).to.have.length(4);
+    expect(titles('emma eyre')).to.deep.equal([]);
+  });
+
+  it('draws what has a time: years and dates, as lines where rows are told apart by it', async () => {
+    const rows = await rowsOf('/books');
+    expect(timesOf(books.columns, rows).map(({ name }: { name: string }) => name)).to.deep.equal(['published']);
+    expect(chartChoices(books, rows).first).to.deep.equal({
+      time: 'published',
+      value: 'pages',
+      by: null,
+      form: 'bars',
+    });
+    expect(chartChoices(stations, weather).first).to.deep.equal({
+      ...{ time: 'day', value: 'degrees', by: 'station', form: 'line' },
+    });
+    expect(timesOf(books.columns, [{ published: 12 }])).to.deep.equal([]);
+    expect(timesOf(books.columns, [{ published: null }])).to.deep.equal([]);
+  });
+
+  it('takes means of rows of one date, leaves gaps open, and gathers bars that would be too many', async () => {
+    const line = { time: 'day', value: 'degrees', by: 'station', form: 'line' };
+    const { dates, lines } = figuresOf(weather, line);
+    expect(dates.slice(0, 2)).to.deep.equal(['2020-01-01', '2020-01-02']);
+    expect(lines.map(({ label, values }: Record<string, unknown[]>) => [label, ...values!.slice(2, 5)])).to.deep.equal([
+      ['Bergen', 2, 3, 4],
+      ['Oslo', -8, null, -6],
+      ['Tromsø', -18, -17, -16],
+    ]);
+    const oslo = weather.filter(({ station }) => station === 'Oslo');
+    expect(figuresOf(oslo, { ...line, by: null }).lines[0].values.slice(2, 5)).to.deep.equal([-8, null, -6]);
+    expect(figuresOf(weather, { ...line, by: null }).lines[0].values[0]).to.equal(-10);
+    // 2,000 days are 66 months, which are six years.
+    const bars = figuresOf(weather, { ...line, by: null, form: 'bars', value: null });
+    expect([bars.period, bars.dates.length, bars.lines[0].values[0]]).to.deep.equal(['year', 6, 3 * 366 - 1]);
+    const years = figuresOf(await rowsOf('/books'), { time: 'published', value: 'pages', by: null, form: 'bars' });
+    expect(years.lines[0].values).to.deep.equal([480, 512, null, 544]);
+    expect(years.dates.map((date: string) => periodText(date, years.period))).to.deep.equal([
+      ...['1813', '1815', '1847', '1859'],
+    ]);
+    const many = Array.from({ length: 9 }, (_, index) => ({ day: '2020-01-01', station: `${index}`, degrees: 1 }));
+    expect(figuresOf(many, line)).to.have.property('left', 1);
+  });
+
+  it('knows the steps of regular dates, and adds nothing to others', () => {
+    const months = [
+      '2024-10-31',
+      '2024-11-30',
+      '2025-01-31',
+      ...['02-28', '03-31', '04-30'].map((day) => `2025-${day}`),
+    ];
+    const more = Array.from({ length: 12 }, (_, month) => `2026-${String(month + 1).padStart(2, '0')}-01`);
+    expect(withGaps(['2020-01-01', '2021-01-01', '2023-01-01'])).to.deep.equal([
+      '2020-01-01',
+      '2021-01-01',
+      '2023-01-01',
+    ]);
+    const regular = more.filter((date) => date !== '2026-05-01');
+    expect(withGaps(regular)).to.deep.equal(more);
+    expect(withGaps(months).filter((date: string) => date.startsWith('2025-01'))).to.deep.equal(['2025-01-31']);
+    expect(withGaps([])).to.deep.equal([]);
+    expect(withGaps(['2020-02-29'])).to.deep.equal(['2020-02-29']);
+  });
+});
