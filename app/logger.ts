@@ -1,13 +1,13 @@
 /** The log on standard error: one JSON object a line, or text for people. */
 import cluster from 'node:cluster';
 import { type Logger as PinoLogger, pino } from 'pino';
-import type { LogConfig } from '../core/config/schema.js';
+import type { Config } from '../core/config/schema.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { loadPackage } from '../core/files/package.js';
 
 const STDERR = 2;
 
-export const createLogger = ({ level, format }: LogConfig): Logger => {
+export const createLogger = ({ level, format }: Config['log']): Logger => {
   const pretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
   const lines = pretty ? undefined : new GatheredLines();
   const destination = lines ?? forPeople();

@@ -1,5 +1,5 @@
 /** Puts the service's metrics together and serves them, where the config says so. */
-import type { MetricsConfig } from '../core/config/schema.js';
+import type { Config } from '../core/config/schema.js';
 import type { ServiceContext } from '../core/http/request-state.js';
 import type { EdgeEvent } from '../core/http/server.js';
 import { exposition, type Metric } from '../core/metrics/metric.js';
@@ -19,7 +19,7 @@ export interface Metrics {
 }
 
 /** Null if the configuration has no metrics; then nothing is counted either. */
-export const createMetrics = (config: MetricsConfig | null, service: ServiceMetricsOptions): Metrics | null => {
+export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
   if (!config) return null;
   const requests = new RequestMetrics();
   const edge = edgeMetrics();

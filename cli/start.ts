@@ -11,7 +11,7 @@ import { RELOADED } from '../app/running-settings.js';
 import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../app/worker-link.js';
 import { Workers } from '../app/workers.js';
 import type { LoadedConfig } from '../core/config/load.js';
-import type { Config, ServerConfig } from '../core/config/schema.js';
+import type { Config } from '../core/config/schema.js';
 import { tierNames } from '../core/config/tiers.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
@@ -177,7 +177,7 @@ const listen = async (app: App, { config, path }: LoadedConfig, options = { metr
 /** Stores have this long to close. Nothing is lost if they do not. */
 const CLOSE_STORES_MS = 2000;
 
-const shutDown = async (app: App, { drainMs }: ServerConfig, delayMs: number): Promise<void> => {
+const shutDown = async (app: App, { drainMs }: Config['server'], delayMs: number): Promise<void> => {
   app.drain();
   await delay(delayMs);
   const closed = await Promise.race([app.close(), delay(drainMs + CLOSE_STORES_MS, 'late', { ref: false })]);
@@ -200,7 +200,7 @@ const exitAfter = (end: Promise<void>, logger: Logger): void => {
 
 /** The first signal lets running requests finish, a second one ends at once. */
 const stopOnSignals = (
-  { drainDelayMs }: ServerConfig,
+  { drainDelayMs }: Config['server'],
   logger: Logger,
   stop: (delayMs: number) => Promise<void>,
 ): void => {

@@ -11,6 +11,7 @@
  * It stands before the Koa application, since a refusal must cost a fraction of a response: no limiter is asked, and
  * one log line is written for each spell of overload, not for each request.
  */
+import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { type EventLoop, nodeEventLoop, SpareTime } from '../scheduling/event-loop.js';
@@ -18,9 +19,7 @@ import type { CommonHeaders } from './headers.js';
 import { refusal } from './refusals.js';
 import type { Handle } from './service-koa.js';
 
-interface AdmissionOptions {
-  readonly maxInFlight: number;
-  readonly maxEventLoopDelayMs: number;
+interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
   /** For tests; Node's own by default. */

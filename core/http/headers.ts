@@ -1,5 +1,6 @@
 /** Response heads as text: header lines, each with its CRLF, and the headers that every response has. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { Config } from '../config/schema.js';
 import { type Decision, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
@@ -66,11 +67,6 @@ const FIXED = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-interface CorsOptions {
-  readonly origin: string | readonly string[];
-  readonly maxAgeSeconds: number;
-}
-
 /** Headers that do not depend on the representation. A string is header lines. */
 export interface CommonHeaders {
   /** On every response. @param id the request's, of harmless characters (see `requestId`) */
@@ -87,7 +83,7 @@ interface CommonHeadersOptions {
   /** Names of headers that routes declare. */
   readonly declared?: readonly string[];
   /** null: pages of other origins may not read responses. */
-  readonly cors: CorsOptions | null;
+  readonly cors: Config['http']['cors'];
   readonly keepAliveTimeoutMs: number;
 }
 
@@ -113,7 +109,7 @@ const always =
 
 /** The CORS and security headers for a request from this origin. */
 const readableBy = (
-  cors: CorsOptions | null,
+  cors: Config['http']['cors'],
   declared: readonly string[],
 ): ((origin: string | undefined) => string) => {
   if (!cors) {

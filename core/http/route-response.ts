@@ -1,7 +1,7 @@
 /** What a route's handler responds with: asked, checked against its schema, and written as a representation. */
 import { createHash } from 'node:crypto';
 import { memoize } from '../cache/lru-map.js';
-import type { ResponseCheck } from '../config/schema.js';
+import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
@@ -146,7 +146,7 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | P
 };
 
 /** The route with a handler whose responses are checked. Cached responses do not come from a handler and cost nothing. */
-export const checkedRoute = (route: Route, check: ResponseCheck, logger: Logger): Route => {
+export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);
   if (route.kind === 'service') {
@@ -172,7 +172,7 @@ async function* eachBatch(batches: StreamedList['data'], checked: (response: unk
 /** A function that returns the response to send: the one given, or with `cut` a copy without undeclared properties. */
 const checker = (
   { operationId, response: { schema } }: Route,
-  check: Exclude<ResponseCheck, 'off'>,
+  check: Exclude<Config['http']['responseCheck'], 'off'>,
   logger: Logger,
 ) => {
   let validate: ValidateFunction | undefined;

@@ -1,29 +1,16 @@
 /** The HTTP server around the Koa application: its limits, its responses to what is not HTTP, and its drain. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
+import type { Config } from '../config/schema.js';
 import { ApiError, errors, OperatorError } from '../errors.js';
-import { type TrustProxy, trustedSocket } from './caller-address.js';
+import { trustedSocket } from './caller-address.js';
 import { cutUnreadResponses, limitConnections } from './connections.js';
 import type { CommonHeaders } from './headers.js';
 import { listen } from './listen.js';
 import { lastResponse, PreparedResponse, setLastResponse, trySendingAtOnce } from './prepared-response.js';
 import { refusal, socketRefusals } from './refusals.js';
 
-interface ServerOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly trustProxy: TrustProxy;
-  readonly maxUrlBytes: number;
-  readonly maxHeaderBytes: number;
-  readonly maxHeaders: number;
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  readonly stallTimeoutMs: number;
-  readonly keepAliveTimeoutMs: number;
-  readonly maxConnections: number;
-  readonly maxConnectionsPerAddress: number;
-  readonly drainMs: number;
-}
+type ServerOptions = Config['server'];
 
 /** Events before the Koa application, which the metrics count. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';

@@ -7,7 +7,7 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Logger } from '../contracts/runtime.js';
 import { loadPackage, packageRoot } from '../files/package.js';
 import { withTimeout } from '../scheduling/with-timeout.js';
-import type { Credentials, RedisConfig } from './config.js';
+import type { RedisConfig } from './config.js';
 
 export type RedisClient = Redis | Cluster;
 
@@ -65,7 +65,7 @@ const address = (node: string): { host: string; port: number } => {
   return { host: node.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(node.slice(colon + 1)) };
 };
 
-const access = ({ username, password, tls }: Credentials) => ({
+const access = ({ username, password, tls }: NonNullable<RedisConfig['cluster']>) => ({
   username,
   password,
   ...(tls ? { tls: {} } : {}),
@@ -91,7 +91,7 @@ const optionsOf = (config: RedisConfig) => {
     sentinelCommandTimeout: config.connectTimeoutMs,
     enableTLSForSentinelMode: sentinel.tls,
     failoverDetector: true,
-    db: sentinel.db ?? 0,
+    db: sentinel.db,
   } satisfies RedisOptions;
 };
 
