@@ -26,13 +26,13 @@ import type { Handle, ServiceKoa } from '../core/http/service-koa.js';
 import { Vintages } from '../core/http/vintages.js';
 import { MemoryLimiter } from '../core/limiter/in-memory.js';
 import { RedisLimiter } from '../core/limiter/redis-limiter.js';
+import { createMetrics, type Metrics } from '../core/metrics/metrics.js';
 import { connectRedis, type RedisConnection } from '../core/redis/connection.js';
 import { declaredHeaders } from '../core/registry/route-defaults.js';
 import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
 import type { Registration } from './container.js';
 import { type Modules, pathResolver } from './load-modules.js';
 import { createLogger, releaseLogger } from './logger.js';
-import { createMetrics, type Metrics } from './metrics.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 

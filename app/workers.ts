@@ -7,8 +7,8 @@ import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
 import { MemoryLimiter } from '../core/limiter/in-memory.js';
 import { grantAll } from '../core/limiter/worker-limiter.js';
+import { mergePages } from '../core/metrics/metric.js';
 import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_VARIABLE } from './worker-link.js';
-import { mergePages } from './worker-metrics.js';
 
 /** A worker that ends sooner has a fault that the next one may share. */
 const STEADY_MS = 10_000;

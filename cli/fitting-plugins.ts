@@ -2,7 +2,7 @@
 import { plugins as builtins } from '../app/builtins.js';
 import type { Collection } from '../core/contracts/dataset.js';
 import type { OpenedDirectory } from '../core/dataset/directory.js';
-import { quickCheck } from '../core/dataset/quick-check.js';
+import { quickCheck } from '../core/dataset/row-check.js';
 
 /** In an order in which each comes after those that it needs. Others want an optional package, or options. */
 const CANDIDATES = [

@@ -6,7 +6,7 @@ import { constants } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 import type { Logger } from '../contracts/runtime.js';
-import { openRegular, readRegular } from '../files/regular.js';
+import { openRegular, readRegular, unlessMissing } from '../files/regular.js';
 import { writeFileAtomic } from '../files/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
@@ -36,11 +36,6 @@ const parse = (line: string): unknown => {
   } catch {
     return undefined;
   }
-};
-
-const unlessMissing = (cause: NodeJS.ErrnoException): undefined => {
-  if (cause.code === 'ENOENT') return undefined;
-  throw cause;
 };
 
 export class AuditFile<E extends AuditEntry> {

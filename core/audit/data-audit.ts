@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { actor } from './actor.js';
+import { actor } from './chain.js';
 
 const text = { type: 'string' };
 export const isDataAuditEntry = compileSchema<DataAuditEntry>({

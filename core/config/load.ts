@@ -16,12 +16,12 @@ import {
   type Environment,
   expandModules,
   type NamedVariable,
+  schemaAt,
   strayVariables,
   withFiles,
 } from './overrides.js';
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
-import { schemaAt } from './variable.js';
 
 /** What a product built on the framework calls things. */
 export interface ConfigNames {
@@ -49,7 +49,8 @@ export interface LoadOptions {
   readonly path?: string | undefined;
   /** In the place of a file. */
   readonly given?: GivenConfig | undefined;
-  readonly env: Environment;
+  /** Default: that of this process. */
+  readonly env?: Environment;
   /** Finds the faults of the modules that a draft with other faults names, so that all are told at once. */
   readonly moduleFaults?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
@@ -137,7 +138,7 @@ export const configLoader =
    * The file of `path`, else of `PREFIX_CONFIG`, else the embedded one, with the environment's values over it.
    * @throws OperatorError with all faults, each with its path, what is allowed and the nearest right name
    */
-  async ({ path: option, given, env, moduleFaults }: LoadOptions): Promise<LoadedConfig> => {
+  async ({ path: option, given, env = process.env, moduleFaults }: LoadOptions): Promise<LoadedConfig> => {
     const variable = `${prefix}_CONFIG`;
     const path = given ? IN_CODE : resolve(option ?? (env[variable] || embedded));
     const folder = given ? process.cwd() : dirname(path);

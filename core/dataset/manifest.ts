@@ -8,8 +8,7 @@ import { fileErrorMayPass, fileErrorReason } from '../files/error-reason.js';
 import { readRegular } from '../files/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { findJsonFault } from '../validation/json.js';
-import { type Fault, formatFault } from './fault.js';
-import { schemaFaults } from './schema-faults.js';
+import { type Fault, formatFault, schemaFaults } from './faults.js';
 
 export const MANIFEST_FILE = 'manifest.json';
 

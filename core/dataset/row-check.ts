@@ -1,12 +1,51 @@
 /** Checks the rows of one collection, given one after the other in their order. */
-import type { Collection, Document, Manifest } from '../contracts/dataset.js';
-import { compareBy } from '../storage/scalars.js';
-import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
-import type { Fault } from './fault.js';
-import { quickCheck } from './quick-check.js';
-import { schemaFaults } from './schema-faults.js';
 
-/** JSON has no infinities, but 1e999 is read as one. The path of the first NaN or infinite number in a document, as `benchmark.mae_pp`; or undefined. */
+import { memoize } from '../cache/lru-map.js';
+import type { Collection, Document, Manifest } from '../contracts/dataset.js';
+import type { JsonSchema } from '../contracts/json-schema.js';
+import { compareBy } from '../storage/scalars.js';
+import { compileSchema, compileWith, createAjv, type ValidateFunction } from '../validation/compile-schema.js';
+import { type Fault, schemaFaults } from './faults.js';
+
+type Check = (document: Document) => boolean;
+
+/** Most dates of a dataset are there many times; looking one up takes a fraction of checking it. */
+const REPEATING = ['date', 'date-time'];
+const REMEMBERED = 10_000;
+
+const createCompiler = () => {
+  // A schema was checked when its plugin was registered, which takes longer than all of this.
+  const ajv = createAjv({ allErrors: false, verbose: false, validateSchema: false });
+  for (const name of REPEATING) {
+    const format = ajv.formats[name] as { validate: (text: string) => boolean };
+    ajv.addFormat(name, { type: 'string', validate: memoize(format.validate, REMEMBERED) });
+  }
+  return ajv;
+};
+
+let compiler: ReturnType<typeof createCompiler> | undefined;
+
+const compile = (schema: JsonSchema): Check => {
+  compiler ??= createCompiler();
+  return compileWith<Document>(compiler, schema);
+};
+
+const compiled = new WeakMap<JsonSchema, Check>();
+
+/**
+ * A check of documents that only says yes or no, made for very many of them. It is compiled once for each schema, since
+ * a dataset is checked again with every version.
+ */
+export const quickCheck = (schema: JsonSchema): Check => {
+  const check = compiled.get(schema) ?? compile(schema);
+  compiled.set(schema, check);
+  return check;
+};
+
+/**
+ * The path of the first NaN or infinite number in a document, as `benchmark.mae_pp`; or undefined. JSON has no infinities,
+ * but 1e999 is read as one.
+ */
 export const infiniteField = (value: unknown, path = ''): string | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : path;
   if (typeof value !== 'object' || value === null) return undefined;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { realpath, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readRegular } from './regular.js';
+import { readRegular, unlessMissing } from './regular.js';
 
 /** A holder that has not finished after this long counts as gone. */
 const STALE_MS = 10_000;
@@ -18,11 +18,6 @@ export interface FileLock {
 export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
-
-const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
-  if (error.code === 'ENOENT') return undefined;
-  throw error;
-};
 
 const read = (path: string): Promise<string | undefined> => readRegular(path).catch(unlessMissing);
 

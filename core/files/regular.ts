@@ -33,3 +33,9 @@ export const readRegular = async (path: string): Promise<string> => {
     await file.close();
   }
 };
+
+/** To catch with: undefined where there is no file; any other error is thrown on. */
+export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== 'ENOENT') throw error;
+  return undefined;
+};

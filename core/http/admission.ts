@@ -15,8 +15,8 @@ import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { type EventLoop, nodeEventLoop, SpareTime } from '../scheduling/event-loop.js';
+import { refusal } from './error-response.js';
 import type { CommonHeaders } from './headers.js';
-import { refusal } from './refusals.js';
 import type { Handle } from './service-koa.js';
 
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {

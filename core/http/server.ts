@@ -5,10 +5,10 @@ import type { Config } from '../config/schema.js';
 import { ApiError, errors, OperatorError } from '../errors.js';
 import { trustedSocket } from './caller-address.js';
 import { cutUnreadResponses, limitConnections } from './connections.js';
+import { refusal, socketRefusals } from './error-response.js';
 import type { CommonHeaders } from './headers.js';
 import { listen } from './listen.js';
 import { lastResponse, PreparedResponse, setLastResponse, trySendingAtOnce } from './prepared-response.js';
-import { refusal, socketRefusals } from './refusals.js';
 
 type ServerOptions = Config['server'];
 

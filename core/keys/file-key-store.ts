@@ -19,13 +19,26 @@ import type { Health } from '../contracts/runtime.js';
 import { KeyStoreError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
 import { withFileLock } from '../files/lock.js';
-import { readRegular } from '../files/regular.js';
+import { readRegular, unlessMissing } from '../files/regular.js';
 import { writeFileAtomic } from '../files/write-atomic.js';
-import { auditEntry, isKeyAuditEntry } from './audit-entry.js';
-import { besideKeyFile, formatKeyFile, KEY_FILE_MODE, modeOfKeyFile, parseKeyFile } from './key-file.js';
+import {
+  auditEntry,
+  compareWithAudit,
+  describeUnrecorded,
+  entriesOf,
+  isKeyAuditEntry,
+  withComparison,
+} from './audit.js';
+import {
+  besideKeyFile,
+  formatKeyFile,
+  KEY_FILE_MODE,
+  mergeUsed,
+  modeOfKeyFile,
+  parseKeyFile,
+  readUsed,
+} from './key-file.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';
-import { compareWithAudit, describeUnrecorded, entriesOf, withComparison } from './unrecorded.js';
-import { mergeUsed, readUsed } from './used-file.js';
 
 export interface FileKeyStoreOptions {
   readonly path: string;
@@ -39,13 +52,8 @@ const MOST_NAMED = 20;
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return [ino, size, mtimeNs, ctimeNs].join(':');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const found = await stat(path, { bigint: true }).catch(unlessMissing);
+  return found && [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(':');
 };
 
 export class FileKeyStore implements KeyStore {

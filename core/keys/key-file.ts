@@ -2,6 +2,9 @@
 import { realpath, stat } from 'node:fs/promises';
 import type { KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
+import { withFileLock } from '../files/lock.js';
+import { readRegular } from '../files/regular.js';
+import { writeFileAtomic } from '../files/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeFaults } from '../validation/faults.js';
 import { findJsonFault } from '../validation/json.js';
@@ -93,4 +96,42 @@ export const KEY_FILE_MODE = 0o600;
 export const modeOfKeyFile = async (path: string): Promise<number> => {
   const file = await stat(path).catch(() => undefined);
   return file ? file.mode & 0o777 : KEY_FILE_MODE;
+};
+
+/**
+ * When keys were used last is in a file of its own, since it is written every few minutes: in the key file it would
+ * collide with edits and make every process read all keys again.
+ */
+const usedPath = (keyFile: string): Promise<string> => besideKeyFile(keyFile, 'used.json');
+
+/** One key a line. */
+const formatUsed = (times: ReadonlyMap<string, number>): string => {
+  const lines = [...times].map(([id, time]) => `\n    ${JSON.stringify(id)}: "${new Date(time).toISOString()}"`);
+  return `{\n  "format": 1,\n  "last_used_at": {${lines.join(',')}\n  }\n}\n`;
+};
+
+const readTimes = async (path: string): Promise<Map<string, number>> => {
+  try {
+    const { last_used_at } = JSON.parse(await readRegular(path)) as { last_used_at: Record<string, string> };
+    const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
+    return new Map(times.filter(([, time]) => !Number.isNaN(time)));
+  } catch {
+    // Missing, damaged or unreadable: then it is not known when keys were used.
+    return new Map();
+  }
+};
+
+/** By id, in milliseconds since 1970. Keys without a known time are left out. */
+export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
+  readTimes(await usedPath(keyFile));
+
+/** Keeps of each key the later time. Rejects with what `node:fs` does, where the folder can only be read, say. */
+export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
+  const path = await usedPath(keyFile);
+  const mode = await modeOfKeyFile(keyFile);
+  await withFileLock(path, async (lock) => {
+    const merged = await readTimes(path);
+    for (const [id, time] of times) merged.set(id, Math.max(time, merged.get(id) ?? time));
+    await writeFileAtomic(path, formatUsed(merged), { mode, beforeCommit: lock.confirm });
+  });
 };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { commandNodes } from '../../cli/completion/nodes.js';
+import { commandNodes } from '../../cli/completion.js';
 import { register } from '../../cli/completion.js';
 import { createProgram } from '../../cli/main.js';
 import { models as allModels } from '../../metro/forecast/models/index.js';

@@ -29,7 +29,6 @@ export const scopes: readonly Scope[] = [
       'core/http/error-response.ts',
       'core/http/server.ts',
       'core/http/input.ts',
-      'core/http/refusals.ts',
       'core/http/handle-endpoint.ts',
       'core/middleware.ts',
     ],

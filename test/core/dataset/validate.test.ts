@@ -1,7 +1,7 @@
 /** Validation beyond single faults: their number, references in every direction, and what is told on the way. */
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
-import { formatFault } from '../../../core/dataset/fault.js';
+import { formatFault } from '../../../core/dataset/faults.js';
 import { checkDataset, validateDataset } from '../../../core/dataset/validate.js';
 import { memoryDataset } from '../../support/memory-dataset.js';
 import { collections, manifestOf, rows } from './weather.js';

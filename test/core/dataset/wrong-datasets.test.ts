@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../core/dataset/directory.js';
-import { formatFault } from '../../../core/dataset/fault.js';
+import { formatFault } from '../../../core/dataset/faults.js';
 import { validateDataset } from '../../../core/dataset/validate.js';
 import { StorageError } from '../../../core/errors.js';
 import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from './weather.js';

@@ -1,13 +1,52 @@
-/** Metrics of the service's parts, read at each scrape. */
+/** All metrics of a service, put together and served; those of its parts are read at each scrape. */
+import type { Config } from '../config/schema.js';
 import type { Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
 import { ageOf } from '../dataset/period.js';
 import type { Admission } from '../http/admission.js';
+import type { ServiceContext } from '../http/request-state.js';
 import type { ResponseCache } from '../http/served-snapshot.js';
 import type { EdgeEvent } from '../http/server.js';
-import { Counter, type Metric, Reader } from './metric.js';
+import { Counter, exposition, type Metric, Reader } from './metric.js';
+import { processMetrics } from './process-metrics.js';
+import { RequestMetrics } from './request-metrics.js';
+import { type MetricsServer, serveMetrics } from './server.js';
 
-export interface ServiceMetricsOptions {
+export interface Metrics {
+  observeRequest(ctx: ServiceContext): void;
+  observeEdge(event: EdgeEvent): void;
+  /** All metrics in the text format of Prometheus, as `/metrics` has them. */
+  read(): string;
+  /** @returns where they are served; rejects when the port is taken */
+  listen(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Null if the configuration has no metrics; then nothing is counted either. */
+export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
+  if (!config) return null;
+  const requests = new RequestMetrics();
+  const edge = edgeMetrics();
+  const ofProcess = processMetrics();
+  const all: readonly Metric[] = [...requests.metrics, edge.metric, ...serviceMetrics(service), ...ofProcess.metrics];
+  const read = () => exposition(all);
+  let server: Promise<MetricsServer> | undefined;
+  return {
+    observeRequest: requests.observe,
+    observeEdge: edge.observe,
+    read,
+    async listen() {
+      server = serveMetrics(config, read);
+      return (await server).url;
+    },
+    async close() {
+      ofProcess.stop();
+      await (await server?.catch(() => undefined))?.close();
+    },
+  };
+};
+
+interface ServiceMetricsOptions {
   readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
   /** Of the current snapshot. */
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
@@ -18,7 +57,7 @@ export interface ServiceMetricsOptions {
 /** Where nothing is ever refused: a sum of it and others needs it all the same. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
-export const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {
+const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {
   const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
   /** Of the served snapshot's sources, which are few. */
   const ofSources = (name: string, help: string, read: (source: Source, now: Date) => number | null) =>
@@ -64,7 +103,7 @@ const EDGE_EVENTS: readonly EdgeEvent[] = [
 ];
 
 /** Connections and requests that never reached a route. */
-export const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): void } => {
+const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): void } => {
   const metric = new Counter(
     'http_edge_refusals_total',
     'Requests and connections refused before any route, by reason.',

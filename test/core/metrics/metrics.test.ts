@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/files/package.js';
-import { request } from '../support/http-client.js';
-import { exchange } from '../support/raw-http.js';
-import { startTestApp, type TestApp } from '../support/test-app.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { request } from '../../support/http-client.js';
+import { exchange } from '../../support/raw-http.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const read = (name: string): string => readFileSync(join(packageRoot, 'config/observability', name), 'utf8');
 

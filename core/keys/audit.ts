@@ -1,12 +1,68 @@
-/** Finds what the audit does not tell of the keys as they are: somebody has edited them by hand. */
-import { actor } from '../audit/actor.js';
-import { madeOnly } from '../audit/chain.js';
+/** The audit of keys: an entry for each change, and what no entry tells of, since somebody has edited keys by hand. */
+import { createHash } from 'node:crypto';
+import { actor, madeOnly } from '../audit/chain.js';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
-import { changesOf, fingerprintOf } from './audit-entry.js';
+import { compileSchema } from '../validation/compile-schema.js';
 
-/** An entry about it, but for when and by whom it was found. */
-export type Unrecorded = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
+/** Not in the audit's changes: the id, which has a field of its own, and the hash, which is secret. */
+const UNTOLD: ReadonlySet<string> = new Set(['id', 'hash']);
+
+const text = { type: 'string' };
+export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
+  type: 'object',
+  required: ['time', 'action', 'key', 'by', 'changes'],
+  properties: {
+    time: text,
+    action: text,
+    key: text,
+    by: text,
+    changes: { type: 'object', additionalProperties: { type: 'object', required: ['from', 'to'] } },
+  },
+});
+
+/** Shows that a hash is another, and nothing about it. */
+const fingerprintOf = ({ hash }: KeyRecord): string =>
+  createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
+
+/** The fields that differ; of no record, all are null. */
+const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
+  const old = new Map<string, unknown>(Object.entries(before ?? {}));
+  return Object.fromEntries(
+    Object.entries(after)
+      .map(([name, to]) => [name, { from: old.get(name) ?? null, to: to ?? null }] as const)
+      .filter(([name, { from, to }]) => !UNTOLD.has(name) && from !== to),
+  );
+};
+
+const actionOf = (
+  before: KeyRecord | undefined,
+  after: KeyRecord,
+  changes: KeyAuditEntry['changes'],
+): KeyAuditEntry['action'] => {
+  if (before === undefined) return after.shares_limit_of === undefined ? 'create' : 'rotate';
+  if (changes['revoked_at'] && after.revoked_at !== null) return 'revoke';
+  const fields = Object.keys(changes).join();
+  if (fields === 'limit_per_minute') return 'limit';
+  if (fields === 'tier') return 'tier';
+  return fields === 'expires_at' ? 'expire' : 'change';
+};
+
+/**
+ * @param before undefined for a new key
+ * @param now milliseconds since 1970
+ * @returns undefined when nothing changes
+ */
+export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now: number): KeyAuditEntry | undefined => {
+  const changes = changesOf(before, after);
+  if (Object.keys(changes).length === 0) return undefined;
+  const action = actionOf(before, after, changes);
+  const fingerprint = before === undefined ? { fingerprint: fingerprintOf(after) } : {};
+  return { time: new Date(now).toISOString(), action, key: after.id, ...actor(), changes, ...fingerprint };
+};
+
+/** What the audit does not tell of a key: as an entry, without when and by whom it was found. */
+type Unrecorded = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
 
 interface Told {
   readonly fields: Record<string, unknown>;
@@ -46,7 +102,7 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-export interface Comparison {
+interface Comparison {
   readonly unrecorded: readonly Unrecorded[];
   /** The newest entry, where its change has not been made: it is about to be, or the process was stopped before. */
   readonly pending: KeyAuditEntry | undefined;

@@ -1,11 +1,43 @@
-/** Turns schema errors of a document into faults: the field, and the rule with the value that breaks it. */
-
+/** What is wrong with a dataset, told so that it can be found and mended; and the faults that a schema finds in a document. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-schema.js';
 import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
-import type { Fault } from './fault.js';
+
+export interface Fault {
+  /** Relative to the dataset directory; the collection's name where it is not in files. */
+  readonly file: string;
+  /** Line of the file, from 1; null where the file as a whole is meant. */
+  readonly row: number | null;
+  /** Null where the row as a whole is meant. */
+  readonly field: string | null;
+  /** What must hold, or what is wrong. */
+  readonly rule: string;
+}
+
+/** `hpi.ndjson:12: value: must be number` */
+export const formatFault = ({ file, row, field, rule }: Fault): string =>
+  [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
+
+/** Keeps the first faults and counts all. */
+export class FaultList {
+  readonly kept: Fault[] = [];
+  total = 0;
+
+  constructor(readonly most: number) {}
+
+  add(fault: Fault): void {
+    this.total++;
+    if (this.kept.length < this.most) this.kept.push(fault);
+  }
+
+  /** A line each, and one that says how many more there are. */
+  lines(): string[] {
+    const more = this.total - this.kept.length;
+    return [...this.kept.map(formatFault), ...(more > 0 ? [`and ${more} more`] : [])];
+  }
+}
 
 const LONGEST_SHOWN = 60;
 
