@@ -6,7 +6,7 @@ import type { Clock, Logger } from '../core/contracts/runtime.js';
 import { Authenticator, KeyUse } from '../core/keys/authenticator.js';
 import { isInForce, missingPeppers, Peppers } from '../core/keys/key.js';
 
-export interface AuthenticatorDependencies {
+interface AuthenticatorDependencies {
   readonly auth: AuthConfig;
   readonly keyStore: KeyStore;
   readonly clock: Clock;

@@ -34,7 +34,7 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   return Object.assign(logger, { infoJson, setLevel });
 };
 
-/** As pino describes errors, but for causes that the message quotes: pino would repeat them after it. */
+/** As pino describes errors, but without repeating causes that the message quotes already. */
 const describeError = (error: unknown): unknown =>
   error instanceof Error ? { ...pino.stdSerializers.err(error), message: messageOf(error) } : error;
 
@@ -59,7 +59,7 @@ const forPeople = () => {
 const WRITTEN_AT_ONCE = cluster.isWorker ? 4096 : 32 * 1024;
 const WRITTEN_AFTER_MS = 250;
 
-/** Those whose lines may still wait when the process ends. One listener serves all applications of the process. */
+/** Logs with lines that may still wait when the process ends. One listener serves all applications of the process. */
 const waiting = new Set<GatheredLines>();
 const flushAll = (): void => {
   for (const lines of waiting) lines.flush();

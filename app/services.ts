@@ -40,7 +40,7 @@ import { RunningState } from './running-state.js';
 const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 /** Events of the adapter for the other services. */
-export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
+class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
 
 /** Every service, by the name of its token. Null: the configuration wants none. */
 export interface Services {
@@ -249,34 +249,20 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
       'authenticator',
       'limiter',
     ],
-    ({
-      config: { config },
-      modules,
-      logger,
-      settings,
-      headers,
-      metrics,
-      observers,
-      routes,
-      authenticator,
-      limiter,
-    }) => {
-      const addressOf = callerAddress(config.server.trustProxy);
+    ({ config: { config }, modules, authenticator, metrics, observers, ...others }) => {
+      const { trustProxy } = config.server;
+      const addressOf = callerAddress(trustProxy);
       return createKoa({
-        logger,
-        headers,
+        ...others,
         observers: [
-          requestLog(logger, config.log.addresses, addressOf),
+          requestLog(others.logger, config.log.addresses, addressOf),
           metrics?.observeRequest,
           observers?.observe,
         ].filter((each) => each != null),
         serviceMiddleware: modules.registry.serviceMiddleware,
-        routes,
         keys: authenticator.authenticator,
         addressOf,
-        trustProxy: config.server.trustProxy,
-        settings,
-        limiter,
+        trustProxy,
         realm: config.auth.realm ?? realmOf(modules.registry.service),
         compression: config.http.compression,
       });

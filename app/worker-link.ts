@@ -55,28 +55,14 @@ export interface PrimaryLink {
 
 export const isWorker = (): boolean => process.env[WORKER_VARIABLE] !== undefined;
 
-/** To be called once, by a worker. Signals are ignored: a terminal sends them to all processes, and the primary acts. */
+/** To be called once, by a worker. It ignores signals: a terminal sends them to all processes, and the primary acts. */
 export const linkToPrimary = (): PrimaryLink => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
-  const messages = new EventEmitter<{
-    start: [Assignment];
-    granted: [readonly Grant[]];
-    used: [call: number, days: readonly DayUsage[]];
-    measure: [scrape: number];
-    reload: [LoadedConfig];
-    stop: [delayMs: number];
-  }>();
-  process.on('message', (message: ToWorker) => {
-    if (message.kind === 'start') messages.emit('start', message.assignment);
-    else if (message.kind === 'granted') messages.emit('granted', message.grants);
-    else if (message.kind === 'used') messages.emit('used', message.call, message.days);
-    else if (message.kind === 'measure') messages.emit('measure', message.scrape);
-    else if (message.kind === 'reload') messages.emit('reload', message.loaded);
-    else messages.emit('stop', message.delayMs);
-  });
+  const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
+  process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
   const openCalls = new Map<number, (days: readonly DayUsage[]) => void>();
   let calls = 0;
-  messages.on('used', (call, days) => {
+  messages.on('used', ({ call, days }) => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
@@ -92,13 +78,13 @@ export const linkToPrimary = (): PrimaryLink => {
   };
   const limiter = new WorkerLimiter((asks) => {
     tell({ kind: 'ask', asks });
-    return new Promise((resolve) => messages.once('granted', resolve));
+    return new Promise((resolve) => messages.once('granted', ({ grants }) => resolve(grants)));
   }, askUsage);
   return {
-    assignment: once(messages, 'start').then(([assignment]) => assignment as Assignment),
-    stopped: once(messages, 'stop').then(([delayMs]) => delayMs as number),
-    onMeasure: (read) => void messages.on('measure', (scrape) => tell({ kind: 'metrics', scrape, page: read() })),
-    onReload: (listener) => void messages.on('reload', listener),
+    assignment: once(messages, 'start').then(([{ assignment }]) => assignment),
+    stopped: once(messages, 'stop').then(([{ delayMs }]) => delayMs),
+    onMeasure: (read) => void messages.on('measure', ({ scrape }) => tell({ kind: 'metrics', scrape, page: read() })),
+    onReload: (listener) => void messages.on('reload', ({ loaded }) => listener(loaded)),
     limiter,
     listening: (at) => void tell({ kind: 'listening', listening: at }),
     release: () => process.channel?.unref(),

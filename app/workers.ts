@@ -42,7 +42,7 @@ export class Workers {
   readonly #count: number;
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
-  /** With the number of each, from 1: the least that is free. */
+  /** Each worker with its number: the least free one, from 1. */
   readonly #running = new Map<Worker, number>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;

@@ -205,6 +205,10 @@ export class KeyStoreError extends BoundaryError {
   }
 }
 
+/** The first lines, and how many more there are. */
+export const firstLines = (lines: readonly string[], most: number): readonly string[] =>
+  lines.length <= most ? lines : [...lines.slice(0, most), `and ${lines.length - most} more`];
+
 /** A mistake of the operator: shown without a stack trace, one line a fault. */
 export class OperatorError extends Error {
   constructor(

@@ -175,8 +175,8 @@ const lacksErrorBody = ({ res, response, respond }: ServiceContext): boolean => 
 };
 
 /**
- * Finds the endpoint and parses the input. A fault in the URL is left to `checkRequest`, since the limit and the key are
- * checked first.
+ * Finds the endpoint and parses the input. A fault in the URL is left to `checkRequest`, since the limit and the key
+ * are checked first.
  */
 export const findEndpoint =
   ({ routes }: Pick<KoaDependencies, 'routes'>): ServiceMiddleware =>
@@ -224,7 +224,7 @@ export const identify = ({
   };
 };
 
-/** A repeated Authorization header is refused: the proxy before us may have used either one, and Node keeps the first. */
+/** A repeated Authorization header is refused: the proxy before us may have used either one; Node keeps the first. */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

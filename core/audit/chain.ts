@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** Containers may run as a user whom the system has no name for. */
+/** The user's name; a user of a container may have none. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -12,7 +12,7 @@ const userName = (): string => {
   }
 };
 
-/** The environment is the user's own, so that the name behind `sudo` and the address are what the user lets stand. */
+/** A variable of the environment: a hint and no proof, since the user may have changed it. */
 const said = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
 export const actor = (): { readonly by: string; readonly host: string } => {
@@ -109,7 +109,7 @@ export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly 
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** The entry that says that the change of another was not made. */
+/** The entry that says that the change of an earlier entry was not made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

@@ -1,4 +1,4 @@
-/** Single values of a configuration, given by environment variables: `PREFIX__SECTION__NAME`, and some with well-known names. */
+/** Single values of a configuration, given by environment variables: `PREFIX__SECTION__NAME`, and well-known names. */
 import { readFile } from 'node:fs/promises';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../files/error-reason.js';
@@ -9,7 +9,7 @@ import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
 /** A setting, with its schema where it is not inside a module's options. */
-export interface Setting {
+interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
 }
@@ -108,7 +108,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Sets a value, making the objects and lists on the way. Answers with what stands in the way, or undefined. */
+/** Sets a value, and makes the objects and lists around it. @returns what stands in the way, or undefined */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -132,8 +132,8 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** What files named by the environment hold, by the variable whose value it is. */
-export type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly fault?: string }>;
+/** The values of variables that were given by files, or why they could not be read. */
+type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly fault?: string }>;
 
 /**
  * Reads the files that variables name: `<variable>_FILE` holds the value of `<variable>`, for secrets that are mounted.
@@ -152,7 +152,7 @@ export const withFiles = async (
     if (!path || !(general || named.some((each) => each.secret && each.variable === variable))) continue;
     delete rest[name];
     files.set(variable, await readValue(name, path, Boolean(env[variable]) && variable));
-    // Where it stands among the variables is as if it had the value itself.
+    // The variable counts as set.
     rest[variable] ||= path;
   }
   return { env: rest, files };

@@ -1,4 +1,4 @@
-/** What is wrong with a dataset, told so that it can be found and mended; and the faults that a schema finds in a document. */
+/** Faults of a dataset: where each is, and what is wrong; and those that a schema finds in a document. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-schema.js';

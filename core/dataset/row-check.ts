@@ -5,6 +5,7 @@ import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { compareBy } from '../storage/scalars.js';
 import { compileSchema, compileWith, createAjv, type ValidateFunction } from '../validation/compile-schema.js';
+import { nonFinitePath } from '../validation/json.js';
 import { type Fault, schemaFaults } from './faults.js';
 
 type Check = (document: Document) => boolean;
@@ -40,22 +41,6 @@ export const quickCheck = (schema: JsonSchema): Check => {
   const check = compiled.get(schema) ?? compile(schema);
   compiled.set(schema, check);
   return check;
-};
-
-/**
- * The path of the first NaN or infinite number in a document, as `benchmark.mae_pp`; or undefined. JSON has no infinities,
- * but 1e999 is read as one.
- */
-export const infiniteField = (value: unknown, path = ''): string | undefined => {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : path;
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const name in value) {
-    const inner = (value as Record<string, unknown>)[name];
-    if (typeof inner !== 'number' && typeof inner !== 'object') continue;
-    const found = infiniteField(inner, path === '' ? name : `${path}.${name}`);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 };
 
 /** The keys of a collection that others refer to, once all of them are known. */
@@ -142,8 +127,8 @@ export class RowCheck {
       for (const { field, rule } of schemaFaults(this.#explain.errors, document)) this.#onFault(row, field, rule);
       return;
     }
-    const infinite = infiniteField(document);
-    if (infinite) this.#onFault(row, infinite, 'must be a finite number');
+    const infinite = nonFinitePath(document);
+    if (infinite) this.#onFault(row, infinite.join('.'), 'must be a finite number');
     if (this.#previous) this.#checkOrder(this.#previous, document, row);
     this.#previous = document;
     this.#target?.keys.add(keyText(document, this.#collection.key));

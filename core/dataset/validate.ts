@@ -8,22 +8,15 @@ import { MANIFEST_FILE } from './manifest.js';
 import type { Rows } from './ndjson.js';
 import { RowCheck, type Target } from './row-check.js';
 
-export interface CheckOptions {
+interface CheckOptions {
   /** How many faults to keep; all are counted. Default 100. */
   readonly maxFaults?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Given each sound batch of rows, in key order: what is checked need not be read again. `lines`: as in `Rows`. */
+  /** Gets each valid batch, in key order, so that it need not be read again. `lines`: as in `Rows`. */
   readonly onRows?: (collection: Collection, documents: readonly Document[], lines: Rows['lines']) => void;
-  /** Awaited after each batch, for whoever else is to run meanwhile. */
+  /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
 }
-
-/** @returns the kept faults; empty when the dataset is sound */
-export const validateDataset = async (
-  dataset: Dataset,
-  collections: ReadonlyMap<string, Collection>,
-  options: CheckOptions = {},
-): Promise<readonly Fault[]> => (await checkDataset(dataset, collections, options)).kept;
 
 /**
  * Reads everything once, and never stops at a fault. Collections that nobody declares are not looked at.
@@ -72,7 +65,7 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (fault: Fau
   }
 }
 
-/** Every declared collection must be there; others are nobody's, unless they look like a mistyped one. */
+/** Reports declared collections that the manifest lacks, with the undeclared one that looks like a misspelling. */
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
@@ -119,7 +112,7 @@ export class DatasetCheck {
     this.faults.add(fault);
   }
 
-  /** The next rows of a declared collection. Those that are undefined have been reported by their reader. */
+  /** Checks the next rows of a declared collection. Undefined rows are faults that their reader has reported. */
   add(collection: string, { firstRow, documents }: Rows): void {
     const check = this.#checks.get(collection) as RowCheck;
     for (let i = 0; i < documents.length; i++) {
@@ -145,7 +138,7 @@ const targetsOf = (collections: ReadonlyMap<string, Collection>): ReadonlyMap<st
   new Map(
     [...collections.values()]
       .flatMap(({ references = [] }) => references)
-      // A collection that nobody declares has no documents.
+      // An undeclared collection has no documents.
       .map(({ to }) => [to, { keys: new Set<string>(), complete: !collections.has(to) }]),
   );
 

@@ -8,6 +8,7 @@ import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
 import { FileLockError, withFileLock } from '../files/lock.js';
 import { writeFileAtomic } from '../files/write-atomic.js';
+import { nonFinitePath } from '../validation/json.js';
 import { formatFault } from './faults.js';
 import {
   type CollectionFile,
@@ -18,9 +19,8 @@ import {
   manifestFaults,
   readManifest,
 } from './manifest.js';
-import { infiniteField } from './row-check.js';
 
-export interface WriteOptions {
+interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
   /** Once aborted, nothing is changed any more, unless the manifest has been replaced already. */
   readonly signal?: AbortSignal | undefined;
@@ -43,11 +43,11 @@ export interface ManifestChange {
   readonly next: DirectoryManifest;
 }
 
-/** Files that this module makes: others are none of its business. */
+/** Names of the files that this module writes; it removes no others. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
-/** A writer that has been silent for longer is gone. */
+/** A writer without a sign of life for this long counts as dead. */
 const STALE_MS = 60_000;
 
 /**
@@ -73,7 +73,7 @@ export const writeDirectory = async (
   const made = await makeDirectory(path);
   try {
     const write = (confirm: () => Promise<void>) => replace(path, manifest, collections, options, confirm);
-    return await withFileLock(join(path, MANIFEST_FILE), (lock) => write(() => lock.confirm()), {
+    return await withFileLock(join(path, MANIFEST_FILE), write, {
       wait: false,
       staleMs: STALE_MS,
     });
@@ -108,7 +108,7 @@ const removeEmpty = async (path: string, made: string): Promise<void> => {
     try {
       await rmdir(folder);
     } catch {
-      // Somebody else has put something in it.
+      // The folder is not empty.
       return;
     }
   }
@@ -180,7 +180,7 @@ const currentManifest = async (
   }
 };
 
-/** A version names its content: readers that have the one do not look for another. */
+/** A version names its content, since readers that have a version do not read it again. */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,
@@ -214,7 +214,7 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
 /** Rows in key order, in batches of any size. */
 export type Batches = Iterable<readonly object[]> | AsyncIterable<readonly object[]>;
 
-/** Rows that are turned into text at once. */
+/** Rows that become one text, and one write. */
 const STEP = 1000;
 
 /** JSON would quietly turn NaN and infinities into null. */
@@ -229,8 +229,8 @@ async function* texts(collection: string, batches: Batches): AsyncGenerator<{ te
     for (let start = 0; start < batch.length; start += STEP) {
       const lines = (batch.slice(start, start + STEP) as readonly Document[]).map((document) => {
         rows++;
-        const field = infiniteField(document);
-        if (field !== undefined) refuseNumber(collection, rows, field);
+        const infinite = nonFinitePath(document);
+        if (infinite) refuseNumber(collection, rows, infinite.join('.'));
         return `${JSON.stringify(document)}\n`;
       });
       yield { text: lines.join(''), rows };
@@ -239,7 +239,7 @@ async function* texts(collection: string, batches: Batches): AsyncGenerator<{ te
 }
 
 interface WrittenFile extends Required<CollectionFile> {
-  /** Whether the directory did not have this very content before. */
+  /** Whether the directory lacked a file of this content before. */
   readonly isNew: boolean;
 }
 
@@ -267,7 +267,7 @@ const writeRows = async (
     const sha256 = hash.digest('hex');
     const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
     const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // Also where it is there: that mends one that was damaged.
+    // An existing file is replaced too, which repairs a damaged one.
     await rename(temporary, join(directory, file));
     return { file, rows, sha256, isNew };
   } catch (error) {

@@ -26,7 +26,7 @@ interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly eventLoop?: EventLoop;
 }
 
-export type Overload = 'in_flight' | 'event_loop_delay';
+type Overload = 'in_flight' | 'event_loop_delay';
 
 /** Up to this number of requests at once is no overload, however long each takes. */
 const FEW = 16;

@@ -1,4 +1,4 @@
-/** The one error body: what was thrown becomes it, and what Node's parser or admission refuses gets it too. What clients must not see goes to the log. */
+/** Error responses, all with the same body: of what was thrown, and of requests that never reach the Koa application. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
@@ -13,8 +13,8 @@ import { newRequestId, type ServiceContext } from './request-state.js';
 const RETRY_AFTER_SECONDS = '2';
 
 /**
- * The error that an http-error of a status becomes, where several of the table have that status. Not `not_in_tier`, which
- * says why: any other 403 is `forbidden`.
+ * The error that an http-error of a status becomes, if several of the table have that status. Not `not_in_tier`, whose
+ * sentence names a cause: any other 403 is `forbidden`.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]

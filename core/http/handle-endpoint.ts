@@ -1,6 +1,6 @@
 /**
- * Handles a request at its endpoint, behind the middleware of every request: a mount calls its handler, a route finds or
- * makes its representation, from the snapshot, the service's state, or the replicas' shared cache.
+ * Handles a request at its endpoint, behind the middleware of every request: a mount calls its handler, a route finds
+ * or makes its representation, from the snapshot, the service's state, or the replicas' shared cache.
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -43,7 +43,7 @@ export const handleRoute = (represent: Represent): ServiceMiddleware => {
   };
 };
 
-export interface MountDependencies {
+interface MountDependencies {
   readonly routes: readonly Route[];
   readonly mounts: readonly Mount[];
   readonly service: ServiceInfo;
@@ -91,7 +91,7 @@ interface RepresentDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-export interface Represented {
+interface Represented {
   /** A promise unless it is cached. */
   readonly representation: Representation | Promise<Representation>;
   /** The version of the snapshot that a data route has read. */

@@ -60,7 +60,10 @@ const EXPOSED: readonly string[] = [
 
 const SENT = 'Authorization, Accept, If-None-Match, If-Modified-Since, Traceparent, X-Request-Id';
 
-/** On every response, unless a mount sets its own `Content-Security-Policy`. These say that no browser should render JSON, frame it, or take it for another type. */
+/**
+ * On every response, unless a mount sets its own `Content-Security-Policy`: no browser should render JSON, frame it, or
+ * take it for another type.
+ */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',
@@ -158,8 +161,8 @@ const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionL
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651) of the IETF draft on rate limit headers. The first names
- * every policy, the second has the one with the least left.
+ * `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651) of the IETF draft on rate limit headers. The first
+ * names every policy, the second has the one with the least left.
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

@@ -1,6 +1,6 @@
 /**
- * What is known of one request: its ids, its endpoint, its caller. Middleware pass it on to each other as `ctx.state`, and
- * the log gets a line of it.
+ * What is known of one request: its ids, its endpoint, its caller. Middleware pass it on to each other as `ctx.state`,
+ * and the log gets a line of it.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

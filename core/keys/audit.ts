@@ -21,11 +21,11 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** Shows that a hash is another, and nothing about it. */
+/** A digest that differs when the hash differs, and reveals nothing of it. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
-/** The fields that differ; of no record, all are null. */
+/** The fields that differ; without a record before, all were null. */
 const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
   const old = new Map<string, unknown>(Object.entries(before ?? {}));
   return Object.fromEntries(

@@ -10,14 +10,14 @@ interface KeyIdentity {
   readonly record: KeyRecord;
 }
 
-export type Identity =
+type Identity =
   | KeyIdentity
   /** The request has no credentials. */
   | { readonly kind: 'none' }
   /** The credentials are not valid; callers are not told why. */
   | { readonly kind: 'invalid' };
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   /** The tiers of keys that are entitled. */
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
@@ -104,7 +104,7 @@ const WRITE_EVERY_MS = 5 * 60_000;
 /** How long the last write may take: a store that is away must not keep the process from ending. */
 const LAST_WRITE_MS = 500;
 
-export interface KeyUseOptions {
+interface KeyUseOptions {
   /** As `KeyStore.noteUse`. */
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;

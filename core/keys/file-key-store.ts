@@ -16,7 +16,7 @@ import type {
   KeyStoreModule,
 } from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
-import { KeyStoreError } from '../errors.js';
+import { firstLines, KeyStoreError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
 import { withFileLock } from '../files/lock.js';
 import { readRegular, unlessMissing } from '../files/regular.js';
@@ -40,12 +40,12 @@ import {
 } from './key-file.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';
 
-export interface FileKeyStoreOptions {
+interface FileKeyStoreOptions {
   readonly path: string;
   readonly pollMs: number;
 }
 
-/** Keys that one line of the log names. */
+/** Keys that one log line names. */
 const MOST_NAMED = 20;
 
 /** Identity of the file that was read last; undefined if there was no file. */
@@ -61,12 +61,12 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** Of the file that was read last, and what was wrong with it. */
+  /** Identity of the file that was read last, and its fault. */
   #stamp: Stamp;
   #fault: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** What looks for edits by hand. */
+  /** The search for edits by hand that runs now. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -127,7 +127,7 @@ export class FileKeyStore implements KeyStore {
         readonly KeyAuditEntry[],
         readonly KeyRecord[],
       ] = [undefined, [], []];
-      // Until no change was made meanwhile.
+      // Reads again if a change was made in between.
       while (verified?.head !== (entries.at(-1)?.hash ?? null)) {
         entries = await file.list();
         records = await this.#read();
@@ -149,7 +149,7 @@ export class FileKeyStore implements KeyStore {
     edit: (records: readonly KeyRecord[]) => { records: readonly KeyRecord[]; changed: KeyRecord },
   ): Promise<KeyRecord> {
     try {
-      return await withFileLock(this.#path, async (lock) => {
+      return await withFileLock(this.#path, async (confirm) => {
         const before = await this.#read();
         const { records, changed } = edit(before);
         await this.#recordEdits(before);
@@ -160,7 +160,7 @@ export class FileKeyStore implements KeyStore {
           beforeCommit: async () => {
             // The audit entry is written first, so that no change is ever without its entry.
             if (entry) await this.#append([entry]);
-            await lock.confirm();
+            await confirm();
           },
         });
         await this.#read({ isOwn: true });
@@ -217,7 +217,7 @@ export class FileKeyStore implements KeyStore {
     try {
       const entries = await this.#audited('read', (file) => file.list());
       if (compareWithAudit(this.#records, entries).unrecorded.length === 0) return;
-      // With the lock nobody is between an entry and its change, so that what differs then was edited.
+      // Under the lock no change is half made, so that any difference is an edit by hand.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
@@ -225,7 +225,7 @@ export class FileKeyStore implements KeyStore {
     }
   }
 
-  /** To be called with the lock. Makes the audit tell of the keys as they are, and names in the log what it did not. */
+  /** Adds entries for edits by hand, and names the edited keys in the log. To be called under the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const entries = await this.#audited('written', (file) => file.list());
     const { unrecorded, pending } = compareWithAudit(records, entries);
@@ -234,8 +234,7 @@ export class FileKeyStore implements KeyStore {
     const added = [...undone, ...entriesOf(unrecorded, now)];
     if (added.length > 0) await this.#append(added);
     if (unrecorded.length === 0) return;
-    const keys = unrecorded.slice(0, MOST_NAMED).map(describeUnrecorded);
-    if (unrecorded.length > MOST_NAMED) keys.push(`and ${unrecorded.length - MOST_NAMED} more`);
+    const keys = firstLines(unrecorded.map(describeUnrecorded), MOST_NAMED);
     this.context.logger.warn(
       { path: this.#path, keys },
       'The key file was changed by hand: its audit had no entry of it',

@@ -1,13 +1,14 @@
 /** The key file: its format, reading it whole or refusing it, and the files beside it. */
 import { realpath, stat } from 'node:fs/promises';
+import { dateTime, nullable, text } from '../contracts/json-schema.js';
 import type { KeyRecord } from '../contracts/keys.js';
-import { KeyStoreError } from '../errors.js';
+import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../files/lock.js';
 import { readRegular } from '../files/regular.js';
 import { writeFileAtomic } from '../files/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeFaults } from '../validation/faults.js';
-import { findJsonFault } from '../validation/json.js';
+import { findJsonFault, formatJsonFault } from '../validation/json.js';
 import { maskKeys } from './key.js';
 
 interface KeyFile {
@@ -15,17 +16,15 @@ interface KeyFile {
   readonly keys: readonly KeyRecord[];
 }
 
-const time = { type: 'string', format: 'date-time', pattern: 'Z$' };
-const text = { type: 'string', minLength: 1 };
 const properties = {
   id: text,
   hash: { type: 'string', pattern: '^[0-9a-f]{64}$' },
   name: text,
   tier: text,
   limit_per_minute: { type: ['integer', 'null'], minimum: 1 },
-  created_at: time,
-  expires_at: { ...time, type: ['string', 'null'] },
-  revoked_at: { ...time, type: ['string', 'null'] },
+  created_at: dateTime,
+  expires_at: nullable(dateTime),
+  revoked_at: nullable(dateTime),
 };
 
 const validate = compileSchema<KeyFile>({
@@ -50,9 +49,8 @@ const validate = compileSchema<KeyFile>({
 const MOST_SHOWN = 20;
 
 const refuse = (path: string, faults: readonly string[]): never => {
-  const more = faults.length > MOST_SHOWN ? [`and ${faults.length - MOST_SHOWN} more`] : [];
   // A fault must not show a key that stands in the file by mistake.
-  const lines = [...faults.slice(0, MOST_SHOWN), ...more].map((fault) => `\n  - ${maskKeys(fault)}`);
+  const lines = firstLines(faults, MOST_SHOWN).map((fault) => `\n  - ${maskKeys(fault)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
 
@@ -74,7 +72,7 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   } catch {
     // The parser's own message is not shown, since it quotes the content.
     const fault = findJsonFault(content);
-    return refuse(path, [`line ${fault?.line}, column ${fault?.column}: ${fault?.problem}`]);
+    return refuse(path, fault ? [formatJsonFault(fault)] : []);
   }
   if (!validate(value)) return refuse(path, describeFaults(validate.errors ?? [], value));
   const repeated = [...repetitions(value.keys, 'id'), ...repetitions(value.keys, 'hash')];
@@ -129,9 +127,9 @@ export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, num
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);
   const mode = await modeOfKeyFile(keyFile);
-  await withFileLock(path, async (lock) => {
+  await withFileLock(path, async (confirm) => {
     const merged = await readTimes(path);
     for (const [id, time] of times) merged.set(id, Math.max(time, merged.get(id) ?? time));
-    await writeFileAtomic(path, formatUsed(merged), { mode, beforeCommit: lock.confirm });
+    await writeFileAtomic(path, formatUsed(merged), { mode, beforeCommit: confirm });
   });
 };

@@ -1,6 +1,9 @@
-/** Counters, gauges and histograms in the Prometheus text format (version 0.0.4), cheap enough for every request; and the merging of several pages. */
+/**
+ * Counters, gauges and histograms in the Prometheus text format (version 0.0.4), cheap enough for every request; and the
+ * merging of several processes' pages.
+ */
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** A metric as it is scraped. */
 export interface Metric {
@@ -23,7 +26,7 @@ const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
 /** One series of a counter. */
-export class Count {
+class Count {
   value = 0;
 
   add(count = 1): void {

@@ -50,11 +50,11 @@ interface ServiceMetricsOptions {
   readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
   /** Of the current snapshot. */
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
-  /** Null where nothing is ever refused for overload. */
+  /** Null if the configuration refuses nothing for overload. */
   readonly admission: Admission | null;
 }
 
-/** Where nothing is ever refused: a sum of it and others needs it all the same. */
+/** The series of a service without admission, which sums of several series need too. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {

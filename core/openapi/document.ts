@@ -15,8 +15,7 @@ import {
   needsKey,
   parquetColumns,
 } from '../registry/route-defaults.js';
-import { ErrorResponses, errorSchema } from './error-responses.js';
-import { type HeaderName, headerComponents, headerReferences } from './headers.js';
+import { ErrorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
 

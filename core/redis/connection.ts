@@ -35,29 +35,29 @@ const common = (config: RedisConfig) =>
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 
-/** A connection on which commands have waited through so many looks without any data is dead. */
-const DEAD_AFTER_LOOKS = 5;
-const LOOK_MS = 200;
+/** A connection on which commands have waited for so many checks without any data is dead. */
+const DEAD_AFTER_CHECKS = 5;
+const CHECK_MS = 200;
 
 /**
- * Ends connections that are dead, so that new ones are made. What counts is looks, not time: a process that was busy for
- * seconds has not read what arrived meanwhile, and looks only once after that.
+ * Ends connections that are dead, so that new ones are made. Checks are counted, not time: a process that was busy for
+ * seconds has not read what arrived meanwhile, and checks only once after that.
  */
 const endDeadConnections = (redis: Redis): void => {
-  let looking: NodeJS.Timeout | undefined;
+  let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {
     const { stream } = redis;
     let read = 0;
-    let looks = 0;
-    clearInterval(looking);
-    looking = setInterval(() => {
+    let checks = 0;
+    clearInterval(checking);
+    checking = setInterval(() => {
       const isWaiting = redis.commandQueue.length > 0 && stream.bytesRead === read;
-      looks = isWaiting ? looks + 1 : 0;
+      checks = isWaiting ? checks + 1 : 0;
       read = stream.bytesRead;
-      if (looks > DEAD_AFTER_LOOKS) stream.destroy(new Error('There was no reply from Redis for a second.'));
-    }, LOOK_MS).unref();
+      if (checks > DEAD_AFTER_CHECKS) stream.destroy(new Error('There was no reply from Redis for a second.'));
+    }, CHECK_MS).unref();
   });
-  redis.on('close', () => clearInterval(looking));
+  redis.on('close', () => clearInterval(checking));
 };
 
 const address = (node: string): { host: string; port: number } => {
@@ -152,7 +152,8 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script over keys of one slot. A server that has forgotten the script has not run it, so sending it again is safe.
+   * Runs the script over keys of one slot. A server that has forgotten the script has not run it, so that sending it
+   * again is safe.
    */
   async run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
     try {

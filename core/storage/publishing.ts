@@ -24,11 +24,11 @@ const copyOf = (value: unknown): unknown => {
 /** A copy of a JSON value that is frozen in depth: it may be handed to everybody who asks. */
 export const frozenCopy = <T>(value: T): T => copyOf(value) as T;
 
-/** Now, or just after what came before where the clock has not moved on from it. */
+/** The present time, or a millisecond after `previous` if the clock has not passed it. */
 export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));
 
-/** The manifest's `created` where that is after `previous`, the newest publication so far; else now, or just after it. */
+/** The manifest's `created` if that is after `previous`, the newest publication so far; otherwise `momentAfter` it. */
 export const publicationTime = (manifest: Manifest, previous: Date | undefined, clock: Clock): Date => {
   const created = Date.parse(manifest.created);
   if (previous === undefined || created > previous.getTime()) return new Date(created);
