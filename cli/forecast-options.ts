@@ -54,7 +54,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
       'a number of percent like 4 or -1.5',
     );
   const quarter = (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter like 2005Q4');
-  /** Hands on what a check finds, as one more of all faults. */
+  /** Runs a check, and adds the faults that it throws to the others. */
   const checked = <T>(check: () => T): T | undefined => {
     try {
       return check();

@@ -46,12 +46,12 @@ const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
     throw new UsageError('--name must have from 1 to 100 characters, none of them control characters.');
   }
-  // It would be listed, and stay in the audit.
+  // Names are listed, and stay in the audit.
   if (holdsKey(name)) throw new UsageError('--name must not have a key in it.');
   return name;
 };
 
-/** @param what it was given as */
+/** @param what the message calls it */
 const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
@@ -63,7 +63,7 @@ const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): str
 /** What every new key of a service has in common. */
 export interface KeyRules {
   readonly prefix: string;
-  /** Those that are entitled; the first is the default. */
+  /** The entitled tiers; the first is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
 }
@@ -147,7 +147,7 @@ export const rotateKey = async (
     );
   }
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
-  // In this order: were it interrupted, there would be a key too many rather than none.
+  // The successor comes first: an interruption leaves one key too many, not one too few.
   await store.insert(created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
   return { old: await change(store, id, { expires_at: ends }), created: { ...shown(created), key } };
@@ -179,7 +179,7 @@ const changeSharing = async (
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 
-/** @param tiers those that are entitled */
+/** @param tiers the entitled ones */
 export const moveKey = (
   store: KeyStore,
   id: string,

@@ -77,7 +77,7 @@ export const scopes: readonly Scope[] = [
       'dist/test/adapters/json-reload.test.js',
       'dist/test/adapters/json-publish.test.js',
       OPTIONS,
-      'dist/test/cli/publish-directory.test.js',
+      'dist/test/cli/commands/publish-directory.test.js',
       'dist/test/conformance/replaced-directory.long.js',
       'dist/test/core/audit/data-audit.test.js',
     ],

@@ -1,15 +1,15 @@
 /** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
 import { type Command, Option } from 'commander';
-import { defaultRules } from '../metro/forecast/default-rules.js';
-import { forecastDirectory } from '../metro/forecast/forecast-directory.js';
-import { defaultForecastOptions } from '../metro/forecast/model.js';
-import { defaultModel, fallbackModel, models } from '../metro/forecast/models/index.js';
-import { defaultSpan } from '../metro/forecast/runs.js';
-import { type ForecastArguments, parseForecastArguments } from './forecast-options.js';
-import { forecastReport, forecastSummary } from './forecast-summary.js';
-import { createdOption } from './options.js';
-import { print, toJson } from './output.js';
-import { createProgress } from './progress.js';
+import { defaultRules } from '../../metro/forecast/default-rules.js';
+import { forecastDirectory } from '../../metro/forecast/forecast-directory.js';
+import { defaultForecastOptions } from '../../metro/forecast/model.js';
+import { defaultModel, fallbackModel, models } from '../../metro/forecast/models/index.js';
+import { defaultSpan } from '../../metro/forecast/runs.js';
+import { type ForecastArguments, parseForecastArguments } from '../forecast-options.js';
+import { forecastReport, forecastSummary } from '../forecast-summary.js';
+import { createdOption } from '../options.js';
+import { print, toJson } from '../output.js';
+import { withProgress } from '../progress.js';
 
 interface Options extends ForecastArguments {
   readonly created?: Date;
@@ -68,18 +68,14 @@ Exit codes: 0 forecast, 1 failure (nothing changed), 2 wrong usage.`,
     )
     .action(async (directory: string, { json, created, recompute, ...given }: Options) => {
       const input = parseForecastArguments(given);
-      const progress = createProgress();
-      try {
-        const report = await forecastDirectory(directory, {
+      const report = await withProgress((progress) =>
+        forecastDirectory(directory, {
           ...input,
           recompute,
           time: created,
           onRead: (rows) => progress.update('reading hpi', rows),
-        });
-        progress.finish();
-        print(json ? toJson(forecastReport(report)) : forecastSummary(directory, report));
-      } finally {
-        progress.finish();
-      }
+        }),
+      );
+      print(json ? toJson(forecastReport(report)) : forecastSummary(directory, report));
     });
 };

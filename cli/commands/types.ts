@@ -1,13 +1,13 @@
 /** `metro-forecast types`: prints the TypeScript types of the API that a configuration makes. */
 import type { Command } from 'commander';
-import { loadConfig } from '../app/load-config.js';
-import { loadModules } from '../app/load-modules.js';
-import { openApiDocument } from '../core/openapi/document.js';
-import { type TypedDocument, typescriptOf } from '../core/openapi/typescript.js';
-import { EXIT_CODES } from './report.js';
+import { loadConfig } from '../../app/load-config.js';
+import { loadModules } from '../../app/load-modules.js';
+import { openApiDocument } from '../../core/openapi/document.js';
+import { type TypedDocument, typescriptOf } from '../../core/openapi/typescript.js';
+import { EXIT_CODES } from '../report.js';
 
 const print = async (path: string | undefined): Promise<void> => {
-  const loaded = await loadConfig({ path, env: process.env });
+  const loaded = await loadConfig({ path });
   const { registry } = await loadModules(loaded);
   const document = openApiDocument(registry, loaded.config.server.basePath);
   process.stdout.write(typescriptOf(document as unknown as TypedDocument));

@@ -1,10 +1,10 @@
 /** `metro-forecast doctor`: checks everything that a service needs, and says how to mend what is wrong. */
 import type { Command } from 'commander';
-import { findings } from './doctor/checks.js';
-import type { Finding } from './doctor/finding.js';
-import type { CommonOptions } from './options.js';
-import { print, printJson } from './output.js';
-import { createProgress } from './progress.js';
+import { findings } from '../doctor/checks.js';
+import type { Finding } from '../doctor/finding.js';
+import type { CommonOptions } from '../options.js';
+import { print, printJson } from '../output.js';
+import { withProgress } from '../progress.js';
 
 const MARKS: Readonly<Record<Finding['state'], string>> = {
   ok: 'ok     ',
@@ -20,19 +20,15 @@ const line = ({ check, state, message, advice }: Finding): string =>
   ].join('\n');
 
 const examine = async ({ config, json }: CommonOptions): Promise<boolean> => {
-  const progress = createProgress();
   const found: Finding[] = [];
-  try {
-    for await (const finding of findings(config, process.env, (rows) =>
-      progress.update('checking the dataset', rows),
-    )) {
+  await withProgress(async (progress) => {
+    const onRows = (rows: number) => progress.update('checking the dataset', rows);
+    for await (const finding of findings(config, process.env, onRows)) {
       progress.finish();
       found.push(finding);
       if (!json) print(line(finding));
     }
-  } finally {
-    progress.finish();
-  }
+  });
   const ok = found.every(({ state }) => state !== 'failed');
   if (json) printJson({ ok, checks: found });
   return ok;

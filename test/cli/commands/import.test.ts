@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { CommanderError } from 'commander';
-import { register } from '../../cli/import.js';
-import { OperatorError } from '../../core/errors.js';
-import { runCommand } from '../support/run-command.js';
+import { register } from '../../../cli/commands/import.js';
+import { OperatorError } from '../../../core/errors.js';
+import { runCommand } from '../../support/run-command.js';
 
 const METRO = '"A, TX",10000,2024,1,100.00,( 1.00)\r\n"B, TX",20000,2024,1,-,-\r\n';
 const BAD = '"C, TX",3,2024,1,100.00,( 1.00)\r\n';

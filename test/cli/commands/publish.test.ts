@@ -4,13 +4,13 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
-import { register as registerPublish } from '../../cli/publish.js';
-import { register as registerSnapshots } from '../../cli/snapshots.js';
-import { type OperatorError, StorageError } from '../../core/errors.js';
-import { packageRoot } from '../../core/files/package.js';
-import { importInto } from '../../metro/import/import.js';
-import { type CommandRun, expecting, runCommand } from '../support/run-command.js';
-import { mongoForTests, uniqueName } from '../support/services.js';
+import { register as registerPublish } from '../../../cli/commands/publish.js';
+import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
+import { type OperatorError, StorageError } from '../../../core/errors.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { importInto } from '../../../metro/import/import.js';
+import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
+import { mongoForTests, uniqueName } from '../../support/services.js';
 
 describe('metro-forecast publish and snapshots', () => {
   let folder: string;

@@ -5,16 +5,16 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { COLUMN_TYPES, type ColumnType, type CsvTable, tableOfCsv } from '../core/dataset/csv-table.js';
-import { DECLARATION } from '../core/dataset/declarations.js';
-import { writeDirectory } from '../core/dataset/write-directory.js';
-import { OperatorError } from '../core/errors.js';
-import { fileErrorReason } from '../core/files/error-reason.js';
-import { writeFileAtomic } from '../core/files/write-atomic.js';
-import { openOld } from '../metro/import/import.js';
-import { contentVersion, inOneBatch, type Rows } from '../metro/rows.js';
-import { createdOption } from './options.js';
-import { count, print, table, toJson } from './output.js';
+import { COLUMN_TYPES, type ColumnType, type CsvTable, tableOfCsv } from '../../core/dataset/csv-table.js';
+import { DECLARATION } from '../../core/dataset/declarations.js';
+import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { OperatorError } from '../../core/errors.js';
+import { fileErrorReason } from '../../core/files/error-reason.js';
+import { writeFileAtomic } from '../../core/files/write-atomic.js';
+import { openOld } from '../../metro/import/import.js';
+import { contentVersion, inOneBatch, type Rows } from '../../metro/rows.js';
+import { createdOption } from '../options.js';
+import { count, print, table, toJson } from '../output.js';
 
 interface Options {
   readonly collection: string;

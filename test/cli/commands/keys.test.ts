@@ -5,14 +5,14 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { register } from '../../cli/keys.js';
-import { OperatorError } from '../../core/errors.js';
-import { createKey, hashKey, isKey } from '../../core/keys/key.js';
-import { RedisLimiter } from '../../core/limiter/redis-limiter.js';
-import { connectRedis, type RedisConnection } from '../../core/redis/connection.js';
-import { keptLogger } from '../support/kept-logger.js';
-import { expecting, runCommand } from '../support/run-command.js';
-import { redisForTests, uniqueName } from '../support/services.js';
+import { register } from '../../../cli/commands/keys.js';
+import { OperatorError } from '../../../core/errors.js';
+import { createKey, hashKey, isKey } from '../../../core/keys/key.js';
+import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
+import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { expecting, runCommand } from '../../support/run-command.js';
+import { redisForTests, uniqueName } from '../../support/services.js';
 
 describe('metro-forecast keys', () => {
   let folder: string;

@@ -4,18 +4,19 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { loadConfig } from '../../app/load-config.js';
-import { register } from '../../cli/config.js';
-import { configSchema } from '../../core/config/schema.js';
-import { writeDirectory } from '../../core/dataset/write-directory.js';
-import { OperatorError } from '../../core/errors.js';
-import { packageRoot } from '../../core/files/package.js';
-import * as fixture from '../support/fixture.js';
-import { runCommand } from '../support/run-command.js';
+import { loadConfig } from '../../../app/load-config.js';
+import { register as registerConfig } from '../../../cli/commands/config.js';
+import { register as registerInit } from '../../../cli/commands/init.js';
+import { configSchema } from '../../../core/config/schema.js';
+import { writeDirectory } from '../../../core/dataset/write-directory.js';
+import { OperatorError } from '../../../core/errors.js';
+import { packageRoot } from '../../../core/files/package.js';
+import * as fixture from '../../support/fixture.js';
+import { runCommand } from '../../support/run-command.js';
 
 describe('metro-forecast config', () => {
   it('shows the embedded configuration as JSON, with every default', async () => {
-    const { stdout, stderr, error } = await runCommand(register, ['config']);
+    const { stdout, stderr, error } = await runCommand(registerConfig, ['config']);
     expect(error).to.equal(undefined);
     expect(stderr).to.equal(`${join(packageRoot, 'config/default.json')} (embedded), secrets masked\n`);
     expect(JSON.parse(stdout)).to.have.nested.property('server.port', 8080);
@@ -24,7 +25,7 @@ describe('metro-forecast config', () => {
 
   it('shows who the service is, and its changes only where the configuration sets them', async () => {
     const serviceOf = async (env: Record<string, string>) =>
-      JSON.parse((await runCommand(register, ['config'], env)).stdout).service;
+      JSON.parse((await runCommand(registerConfig, ['config'], env)).stdout).service;
     expect(await serviceOf({ METRO__SERVICE__VERSION: '7.0.0' }))
       .to.include({ name: 'metro-forecast', version: '7.0.0' })
       .and.to.not.have.property('changes');
@@ -34,11 +35,11 @@ describe('metro-forecast config', () => {
 
   it('shows where values of the environment came from, and masks secrets', async () => {
     const env = { PORT: '9000', REDIS_URL: 'redis://user:s3cret@redis.example:6379', METRO__LIMITS__REPLICAS: '3' };
-    const { stdout, stderr } = await runCommand(register, ['config'], env);
+    const { stdout, stderr } = await runCommand(registerConfig, ['config'], env);
     expect(stderr).to.include('\n  server.port      PORT\n').and.include('\n  redis.url        REDIS_URL\n');
     expect(JSON.parse(stdout)).to.have.nested.property('redis.url', 'redis://***@redis.example:6379');
     expect(`${stdout}${stderr}`).to.not.include('s3cret');
-    const json = JSON.parse((await runCommand(register, ['config', '--json'], env)).stdout);
+    const json = JSON.parse((await runCommand(registerConfig, ['config', '--json'], env)).stdout);
     expect(json).to.have.all.keys('path', 'embedded', 'overrides', 'config');
     expect(json.overrides).to.deep.include({ path: 'limits.replicas', variable: 'METRO__LIMITS__REPLICAS' });
     expect(json.config.limits.replicas).to.equal(3);
@@ -46,9 +47,9 @@ describe('metro-forecast config', () => {
 
   it('fills in the defaults of the modules, whose options it checks', async () => {
     const env = { METRO__AUTH__KEYS: '{"use":"file","options":{"path":"k.json"}}' };
-    const { stdout } = await runCommand(register, ['config'], env);
+    const { stdout } = await runCommand(registerConfig, ['config'], env);
     expect(JSON.parse(stdout).auth.keys.options).to.deep.equal({ path: 'k.json', pollMs: 1000 });
-    const { error } = await runCommand(register, ['config'], {
+    const { error } = await runCommand(registerConfig, ['config'], {
       METRO__AUTH__KEYS: '{"use":"file","options":{"pth":1}}',
     });
     expect(error?.message)
@@ -62,14 +63,14 @@ describe('metro-forecast config', () => {
     const { config } = await loadConfig({ env });
     expect(config.adapter.options).to.deep.equal({ uri });
     expect(config.auth.keys.options).to.deep.equal({ uri });
-    const { stdout, error } = await runCommand(register, ['config'], env);
+    const { stdout, error } = await runCommand(registerConfig, ['config'], env);
     expect(error).to.equal(undefined);
     expect(stdout).to.include('db.example').and.not.include('s3cret');
     expect((await loadConfig({ env: { MONGODB_URI: uri } })).config.adapter.options).to.not.have.property('uri');
   });
 
   it('--schema prints the schema of configuration files', async () => {
-    const { stdout } = await runCommand(register, ['config', '--schema']);
+    const { stdout } = await runCommand(registerConfig, ['config', '--schema']);
     expect(JSON.parse(stdout)).to.deep.equal(JSON.parse(JSON.stringify(configSchema)));
   });
 });
@@ -84,7 +85,7 @@ describe('metro-forecast init', () => {
 
   it('writes a configuration that loads, with a key file and a schema for editors', async () => {
     const path = join(folder, 'own.json');
-    const { stdout, error } = await runCommand(register, ['init', path, '--dataset', 'data/mine']);
+    const { stdout, error } = await runCommand(registerInit, ['init', path, '--dataset', 'data/mine']);
     expect(error).to.equal(undefined);
     expect(stdout)
       .to.include(`It serves the dataset in ${join(folder, 'data/mine')}.`)
@@ -98,7 +99,7 @@ describe('metro-forecast init', () => {
 
   describe('$schema', () => {
     const init = async (path: string) => {
-      const { stdout, error } = await runCommand(register, ['init', path]);
+      const { stdout, error } = await runCommand(registerInit, ['init', path]);
       expect(error).to.equal(undefined);
       return { stdout, written: JSON.parse(await readFile(path, 'utf8')) };
     };
@@ -142,7 +143,7 @@ describe('metro-forecast init', () => {
     const written = Object.entries(rows).map(([each, documents]) => [each, [documents]]);
     await writeDirectory(directory, fixture.manifest, Object.fromEntries(written));
     const path = join(folder, `${name}.json`);
-    const { stdout, error } = await runCommand(register, ['init', path, '--dataset', name]);
+    const { stdout, error } = await runCommand(registerInit, ['init', path, '--dataset', name]);
     expect(error).to.equal(undefined);
     const { config } = await loadConfig({ path, env: {} });
     return { plugins: config.plugins.map(({ use }) => use), stdout };
@@ -184,7 +185,7 @@ describe('metro-forecast init', () => {
     await mkdir(join(folder, 'broken'));
     await writeFile(join(folder, 'broken/manifest.json'), '{');
     const path = join(folder, 'broken.json');
-    const { error } = await runCommand(register, ['init', path, '--dataset', 'broken']);
+    const { error } = await runCommand(registerInit, ['init', path, '--dataset', 'broken']);
     expect(error?.message).to.include('is not a manifest');
     expect(existsSync(path)).to.equal(false);
   });
@@ -192,14 +193,14 @@ describe('metro-forecast init', () => {
   it('never writes over a file', async () => {
     const path = join(folder, 'mine.json');
     await writeFile(path, 'mine');
-    const { error } = await runCommand(register, ['init', path]);
+    const { error } = await runCommand(registerInit, ['init', path]);
     expect(error).to.be.instanceOf(OperatorError);
     expect(error?.message).to.equal(`${path} cannot be written: it exists already.`);
     expect(await readFile(path, 'utf8')).to.equal('mine');
   });
 
   it('says that the folder is not there', async () => {
-    const { error } = await runCommand(register, ['init', join(folder, 'missing/own.json')]);
+    const { error } = await runCommand(registerInit, ['init', join(folder, 'missing/own.json')]);
     expect(error?.message).to.include('it does not exist, or its folder does not');
   });
 });

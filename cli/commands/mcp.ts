@@ -1,12 +1,12 @@
 /** `metro-forecast mcp`: the endpoints as tools for an assistant that starts this command by itself. */
 import type { Command } from 'commander';
-import { createApp } from '../app/create-app.js';
-import { loadConfig } from '../app/load-config.js';
-import { OperatorError } from '../core/errors.js';
+import { createApp } from '../../app/create-app.js';
+import { loadConfig } from '../../app/load-config.js';
+import { OperatorError } from '../../core/errors.js';
 
 /** The SDK behind it need not be installed, and no other command needs it. */
 const loadPlugin = () =>
-  import('../plugins/mcp/server.js').catch((error: unknown) => {
+  import('../../plugins/mcp/server.js').catch((error: unknown) => {
     if (!(error instanceof OperatorError)) throw error;
     throw new OperatorError(`This command cannot run: ${error.message}`, [], { cause: error });
   });
@@ -14,7 +14,7 @@ const loadPlugin = () =>
 /** Until the input ends, or a signal comes. The log goes to standard error. */
 const serve = async (config: string | undefined): Promise<void> => {
   const { serveOverStdio } = await loadPlugin();
-  const app = await createApp(await loadConfig({ path: config, env: process.env }));
+  const app = await createApp(await loadConfig({ path: config }));
   const ended = new Promise<void>((resolve) => {
     const end = () => resolve();
     process.stdin.once('end', end).once('close', end);

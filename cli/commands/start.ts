@@ -2,25 +2,26 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { resolve as resolvePart } from '../app/container.js';
-import { type App, type AppOverrides, createApp } from '../app/create-app.js';
-import { loadConfig } from '../app/load-config.js';
-import { loadModules } from '../app/load-modules.js';
-import { createLogger } from '../app/logger.js';
-import { RELOADED } from '../app/running-settings.js';
-import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../app/worker-link.js';
-import { Workers } from '../app/workers.js';
-import type { LoadedConfig } from '../core/config/load.js';
-import type { Config } from '../core/config/schema.js';
-import { tierNames } from '../core/config/tiers.js';
-import type { Logger } from '../core/contracts/runtime.js';
-import { OperatorError } from '../core/errors.js';
-import { newKey } from '../core/keys/key.js';
-import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
-import { type MetricsServer, serveMetrics } from '../core/metrics/server.js';
-import { collectGently, keepTicksFast, yieldToEventLoop } from './engine.js';
-import { type ListenError, listenFault } from './listen-fault.js';
-import { print } from './output.js';
+import { resolve as resolvePart } from '../../app/container.js';
+import { type App, type AppOverrides, createApp } from '../../app/create-app.js';
+import { loadConfig } from '../../app/load-config.js';
+import { loadModules } from '../../app/load-modules.js';
+import { createLogger } from '../../app/logger.js';
+import { RELOADED } from '../../app/running-settings.js';
+import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../../app/worker-link.js';
+import { Workers } from '../../app/workers.js';
+import type { LoadedConfig } from '../../core/config/load.js';
+import type { Config } from '../../core/config/schema.js';
+import { tierNames } from '../../core/config/tiers.js';
+import type { Logger } from '../../core/contracts/runtime.js';
+import { OperatorError } from '../../core/errors.js';
+import { newKey } from '../../core/keys/key.js';
+import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
+import { type MetricsServer, serveMetrics } from '../../core/metrics/server.js';
+import type { Registry } from '../../core/registry/register-plugins.js';
+import { collectGently, keepTicksFast, yieldToEventLoop } from '../engine.js';
+import { type ListenError, listenFault } from '../listen-fault.js';
+import { print } from '../output.js';
 
 export const register = (program: Command): void => {
   program
@@ -51,12 +52,12 @@ const start = async (path: string | undefined): Promise<void> => {
   keepTicksFast();
   collectGently();
   if (isWorker()) return work(linkToPrimary());
-  const loaded = await loadConfig({ path, env: process.env });
-  // Here, so that faults of modules are told as those of the configuration are: as text, before the log begins.
+  const loaded = await loadConfig({ path });
+  // Loaded before the log begins, so that faults of modules are printed as text, like those of the configuration.
   const { registry } = await loadModules(loaded);
   const logger = createLogger(loaded.config.log);
   try {
-    await serve({ path, loaded, logger, keyPrefix: registry.service.keyPrefix });
+    await serve({ path, loaded, logger, registry });
   } catch (error) {
     logFailure(error, logger);
   }
@@ -67,16 +68,16 @@ interface Serving {
   readonly path: string | undefined;
   readonly loaded: LoadedConfig;
   readonly logger: Logger;
-  readonly keyPrefix: string;
+  readonly registry: Registry;
 }
 
-const serve = async ({ path, loaded, logger, keyPrefix }: Serving): Promise<void> => {
+const serve = async ({ path, loaded, logger, registry }: Serving): Promise<void> => {
   const { config } = loaded;
   const { auth, server } = config;
   // Only the embedded configuration has a demo key: one that lives as long as this process.
   const isDemo = loaded.embedded && auth.keys.use === 'memory';
   const demo = isDemo
-    ? newKey({ name: 'demo', tier: tierNames(auth)[0]! }, Date.now(), { prefix: keyPrefix })
+    ? newKey({ name: 'demo', tier: tierNames(auth)[0]! }, Date.now(), { prefix: registry.service.keyPrefix })
     : undefined;
   const assignment: Assignment = { loaded, demo: demo?.record ?? null };
   const count = server.workers || availableParallelism();
@@ -103,8 +104,11 @@ const serve = async ({ path, loaded, logger, keyPrefix }: Serving): Promise<void
     reloadOnHangup(path, logger, (read) => app.reload(read));
     ({ url } = await listen(app, loaded));
   }
-  const pages = (await pagesOf(loaded)).map(({ path, summary }) => `${summary}: ${new URL(path, url)}`);
-  // In one piece: who waits for the first line may stop reading after it.
+  // Only a mount with a policy of its own shows a page: others speak protocols.
+  const pages = registry.mounts
+    .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
+    .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
+  // Printed in one piece, since a program that waits for the first line may stop reading after it.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (demo) {
     print(
@@ -123,13 +127,7 @@ const logFailure = (error: unknown, logger: Logger): void => {
   process.exitCode = 1;
 };
 
-/** Only a mount with a policy of its own shows a page: others speak protocols. */
-const pagesOf = async (loaded: LoadedConfig) =>
-  (await loadModules(loaded)).registry.mounts
-    .map(({ mount }) => mount)
-    .filter(({ contentSecurityPolicy }) => contentSecurityPolicy !== undefined);
-
-/** Serves as the primary process says, until it says otherwise. */
+/** Serves as a worker, until the primary process stops it. */
 const work = async (primary: PrimaryLink): Promise<void> => {
   const assignment = await primary.assignment;
   const { config } = assignment.loaded;
@@ -153,7 +151,7 @@ const open = async ({ loaded, demo }: Assignment, overrides: AppOverrides): Prom
   return createApp(loaded, { ...overrides, ...(keyStore && { keyStore }) });
 };
 
-/** Of all workers: the port is this process's, since one of them would answer for itself alone. */
+/** Serves the metrics of all workers from this process, since a worker has its own alone. */
 const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer> => {
   try {
     return await serveMetrics(config.metrics!, () => workers.metrics());
@@ -222,7 +220,7 @@ const reloadOnHangup = (path: string | undefined, logger: Logger, reload: (loade
   if (process.stdout.isTTY) return;
   process.on('SIGHUP', async () => {
     try {
-      const loaded = await loadConfig({ path, env: process.env });
+      const loaded = await loadConfig({ path });
       await loadModules(loaded);
       reload(loaded);
     } catch (error) {

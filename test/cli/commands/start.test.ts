@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/files/package.js';
-import { commandArgs } from '../support/command-process.js';
-import { request } from '../support/http-client.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { commandArgs } from '../../support/command-process.js';
+import { request } from '../../support/http-client.js';
 
 interface Started {
   readonly process: ChildProcess;

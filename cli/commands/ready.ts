@@ -1,15 +1,15 @@
 /** `metro-forecast ready`: asks the running service of a configuration whether it may get requests. */
 import type { Command } from 'commander';
-import { loadConfig } from '../app/load-config.js';
-import { OperatorError } from '../core/errors.js';
-import { originOf } from '../core/http/listen.js';
-import { print } from './output.js';
-import { EXIT_CODES } from './report.js';
+import { loadConfig } from '../../app/load-config.js';
+import { OperatorError } from '../../core/errors.js';
+import { originOf } from '../../core/http/listen.js';
+import { print } from '../output.js';
+import { EXIT_CODES } from '../report.js';
 
 const TIMEOUT_MS = 2000;
 
 const ask = async (path: string | undefined): Promise<void> => {
-  const { config } = await loadConfig({ path, env: process.env });
+  const { config } = await loadConfig({ path });
   const { host, port, basePath } = config.server;
   const url = `${originOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port)}${basePath}/ready`;
   const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: Error) => {

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { openDirectory } from '../../core/dataset/directory.js';
-import { packageRoot } from '../../core/files/package.js';
-import { modelVersion } from '../../metro/forecast/model.js';
-import { findModel, models } from '../../metro/forecast/models/index.js';
+import { openDirectory } from '../../../core/dataset/directory.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { modelVersion } from '../../../metro/forecast/model.js';
+import { findModel, models } from '../../../metro/forecast/models/index.js';
 
 /** The command in a process of its own, from the build that this test is in. */
 const program = `
-  import { main } from ${JSON.stringify(new URL('../../cli/main.js', import.meta.url).href)};
+  import { main } from ${JSON.stringify(new URL('../../../cli/main.js', import.meta.url).href)};
   await main(process.argv);
 `;
 const run = async (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> => {

@@ -2,18 +2,18 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { OpenedStorage } from '../app/open-stores.js';
-import type { Dataset, Snapshot, StorageAdapter } from '../core/contracts/storage.js';
-import { type OpenedDirectory, openDirectory } from '../core/dataset/directory.js';
-import { isDamagedManifest, MANIFEST_FILE } from '../core/dataset/manifest.js';
-import { checkDataset } from '../core/dataset/validate.js';
-import { OperatorError, StorageError } from '../core/errors.js';
-import { packageRoot } from '../core/files/package.js';
-import { differingCollection } from '../core/storage/differing-collection.js';
-import { type CommonOptions, commandLine } from './options.js';
-import { count, note, print, printJson } from './output.js';
-import { createProgress } from './progress.js';
-import { whatServicesDo, withPublishedStorage } from './published-storage.js';
+import type { OpenedStorage } from '../../app/open-stores.js';
+import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
+import { type OpenedDirectory, openDirectory } from '../../core/dataset/directory.js';
+import { isDamagedManifest, MANIFEST_FILE } from '../../core/dataset/manifest.js';
+import { checkDataset } from '../../core/dataset/validate.js';
+import { OperatorError, StorageError } from '../../core/errors.js';
+import { packageRoot } from '../../core/files/package.js';
+import { differingCollection } from '../../core/storage/differing-collection.js';
+import { type CommonOptions, commandLine } from '../options.js';
+import { count, note, print, printJson } from '../output.js';
+import { withProgress } from '../progress.js';
+import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
 
 const MOST_FAULTS = 20;
 
@@ -99,8 +99,8 @@ const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageE
   error instanceof StorageError && error.code === code;
 
 /**
- * What to do about a conflict of versions. A version that was published before and is not current is for the operator to
- * activate: perhaps somebody went back from it on purpose.
+ * What to do about a conflict of versions. A version that was published before and is not current is left to the operator
+ * to activate: perhaps somebody went back from it on purpose.
  */
 const explainConflict = async (
   error: StorageError,
@@ -160,9 +160,8 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
   const rows: Record<string, number> = {};
   const services = await withPublishedStorage(options.config, 'publish', async (publishTo, storage) => {
     refuseSample(storage);
-    const progress = createProgress();
     const { signal, end } = interruption();
-    try {
+    const isPublished = await withProgress(async (progress) => {
       const faults = await checkDataset(dataset, storage.collections, {
         maxFaults: MOST_FAULTS,
         onProgress: ({ collection, rows: done, total }) => progress.update(`checking ${collection}`, done, total),
@@ -176,7 +175,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       }
       const { adapter, collections } = storage;
       const current = await compare(dataset, version, collections, () => adapter.snapshot());
-      if (current && current.differs === undefined) return undefined;
+      if (current && current.differs === undefined) return false;
       await publishTo(dataset, {
         signal,
         onWait: note,
@@ -190,11 +189,9 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       }).catch(async (error: unknown) => {
         throw await explain(error, storage, source, command);
       });
-    } finally {
-      progress.finish();
-      end();
-    }
-    return whatServicesDo(storage);
+      return true;
+    }).finally(end);
+    return isPublished ? whatServicesDo(storage) : undefined;
   });
   if (repaired !== undefined) note(`What was published before could not be served, and is replaced: ${repaired}`);
   if (options.json) {

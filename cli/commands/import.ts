@@ -1,11 +1,11 @@
 /** `metro-forecast import`: brings FHFA's and FRED's files into a dataset directory. */
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type ImportReport, importInto } from '../metro/import/import.js';
-import { isDay } from '../metro/periods.js';
-import { commandLine, createdOption } from './options.js';
-import { count, print, toJson } from './output.js';
-import { createProgress } from './progress.js';
+import { type ImportReport, importInto } from '../../metro/import/import.js';
+import { isDay } from '../../metro/periods.js';
+import { commandLine, createdOption } from '../options.js';
+import { count, print, toJson } from '../output.js';
+import { withProgress } from '../progress.js';
 
 interface Options {
   readonly to: string;
@@ -73,19 +73,15 @@ Examples:
 Exit codes: 0 imported, 1 bad rows or another failure (nothing changed), 2 wrong usage.`,
     )
     .action(async (sources: string[], { created, ...options }: Options) => {
-      const progress = createProgress();
-      try {
-        const report = await importInto({
+      const report = await withProgress((progress) =>
+        importInto({
           ...options,
           sources,
           time: created,
           onRead: ({ input, done, total }) => progress.update(`reading ${basename(input)}`, done, total, 'bytes'),
           onWrite: ({ collection, written }) => progress.update(`writing ${collection}`, written),
-        });
-        progress.finish();
-        print(options.json ? toJson(report) : summary(report));
-      } finally {
-        progress.finish();
-      }
+        }),
+      );
+      print(options.json ? toJson(report) : summary(report));
     });
 };

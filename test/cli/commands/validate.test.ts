@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { register } from '../../cli/validate.js';
-import { StorageError } from '../../core/errors.js';
-import { importInto } from '../../metro/import/import.js';
-import { runCommand } from '../support/run-command.js';
+import { register } from '../../../cli/commands/validate.js';
+import { StorageError } from '../../../core/errors.js';
+import { importInto } from '../../../metro/import/import.js';
+import { runCommand } from '../../support/run-command.js';
 
 describe('metro-forecast validate', () => {
   let folder: string;

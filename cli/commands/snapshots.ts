@@ -1,15 +1,15 @@
 /** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
 import type { Command } from 'commander';
-import type { OpenedStorage } from '../app/open-stores.js';
-import type { DataAuditEntry } from '../core/contracts/audit.js';
-import type { Versions } from '../core/contracts/storage.js';
-import { OperatorError, StorageError } from '../core/errors.js';
-import { nearest } from '../core/validation/nearest.js';
-import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from './audit-report.js';
-import { type CommonOptions, jsonOption, parseCount } from './options.js';
-import { note, print, printJson, table } from './output.js';
-import { whatServicesDo, withPublishedStorage } from './published-storage.js';
-import { EXIT_CODES } from './report.js';
+import type { OpenedStorage } from '../../app/open-stores.js';
+import type { DataAuditEntry } from '../../core/contracts/audit.js';
+import type { Versions } from '../../core/contracts/storage.js';
+import { OperatorError, StorageError } from '../../core/errors.js';
+import { nearest } from '../../core/validation/nearest.js';
+import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
+import { type CommonOptions, jsonOption, parseCount } from '../options.js';
+import { note, print, printJson, table } from '../output.js';
+import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
+import { EXIT_CODES } from '../report.js';
 
 type Listed = Awaited<ReturnType<Versions['list']>>[number];
 

@@ -1,12 +1,12 @@
 /** `metro-forecast validate`: checks a dataset directory by every rule of the format. */
 import type { Command } from 'commander';
-import { loadConfig } from '../app/load-config.js';
-import { loadModules } from '../app/load-modules.js';
-import { openDirectory } from '../core/dataset/directory.js';
-import { checkDataset } from '../core/dataset/validate.js';
-import { type CommonOptions, parseCount } from './options.js';
-import { count, print, printJson } from './output.js';
-import { createProgress } from './progress.js';
+import { loadConfig } from '../../app/load-config.js';
+import { loadModules } from '../../app/load-modules.js';
+import { openDirectory } from '../../core/dataset/directory.js';
+import { checkDataset } from '../../core/dataset/validate.js';
+import { type CommonOptions, parseCount } from '../options.js';
+import { count, print, printJson } from '../output.js';
+import { withProgress } from '../progress.js';
 
 interface Options extends CommonOptions {
   readonly maxFaults: number;
@@ -14,17 +14,18 @@ interface Options extends CommonOptions {
 
 /** Checks the collections that the config's plugins read: another config may need others. */
 const validate = async (directory: string, options: Options): Promise<boolean> => {
-  const { registry } = await loadModules(await loadConfig({ path: options.config, env: process.env }));
+  const { registry } = await loadModules(await loadConfig({ path: options.config }));
   const { dataset, manifest } = await openDirectory(directory);
   const rows: Record<string, number> = {};
-  const progress = createProgress();
-  const faults = await checkDataset(dataset, registry.collections, {
-    maxFaults: options.maxFaults,
-    onProgress({ collection, rows: done, total }) {
-      rows[collection] = done;
-      progress.update(`checking ${collection}`, done, total);
-    },
-  }).finally(() => progress.finish());
+  const faults = await withProgress((progress) =>
+    checkDataset(dataset, registry.collections, {
+      maxFaults: options.maxFaults,
+      onProgress({ collection, rows: done, total }) {
+        rows[collection] = done;
+        progress.update(`checking ${collection}`, done, total);
+      },
+    }),
+  );
 
   const ok = faults.total === 0;
   if (options.json) {

@@ -1,13 +1,13 @@
-/** `metro-forecast keys`: creates, lists, rotates, revokes and limits API keys, moves them to other tiers, and shows what was changed. */
+/** `metro-forecast keys`: creates, lists, changes, rotates and revokes API keys, and shows their usage and their audit. */
 import type { Command } from 'commander';
-import { loadConfig } from '../app/load-config.js';
-import { type OpenedKeyStore, openKeyStore } from '../app/open-stores.js';
-import type { LoadedConfig } from '../core/config/load.js';
-import { tierNames } from '../core/config/tiers.js';
-import type { KeyStore } from '../core/contracts/keys.js';
-import { KeyStoreError, LimiterUnavailable, OperatorError } from '../core/errors.js';
-import { missingPeppers, Peppers } from '../core/keys/key.js';
-import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from './audit-report.js';
+import { loadConfig } from '../../app/load-config.js';
+import { type OpenedKeyStore, openKeyStore } from '../../app/open-stores.js';
+import type { LoadedConfig } from '../../core/config/load.js';
+import { tierNames } from '../../core/config/tiers.js';
+import type { KeyStore } from '../../core/contracts/keys.js';
+import { OperatorError } from '../../core/errors.js';
+import { missingPeppers, Peppers } from '../../core/keys/key.js';
+import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
 import {
   auditOf,
   createKeyRecord,
@@ -21,11 +21,11 @@ import {
   type ShownKey,
   usageOf,
   verifyAudit,
-} from './key-actions.js';
-import { formatAudit, formatDays, formatKeys, formatUsage } from './key-report.js';
-import { type CommonOptions, commandLine, jsonOption, UsageError } from './options.js';
-import { commandLogger, note, print, printJson } from './output.js';
-import { EXIT_CODES } from './report.js';
+} from '../key-actions.js';
+import { formatAudit, formatDays, formatKeys, formatUsage } from '../key-report.js';
+import { type CommonOptions, commandLine, jsonOption, UsageError } from '../options.js';
+import { commandLogger, note, print, printJson } from '../output.js';
+import { EXIT_CODES } from '../report.js';
 
 /** Keys of a store in memory would be lost at the end of the command. */
 const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
@@ -51,21 +51,15 @@ const withStore = async <T>(
   task: (store: KeyStore, rules: KeyRules, options: CommonOptions, usage: OpenedKeyStore['usage']) => Promise<T>,
 ): Promise<T> => {
   const options = command.optsWithGlobals<CommonOptions>();
-  const loaded = await loadConfig({ path: options.config, env: process.env });
+  const loaded = await loadConfig({ path: options.config });
   refuseMemory(loaded);
-  let opened: OpenedKeyStore | undefined;
+  const { auth } = loaded.config;
+  const { store, service, usage, close } = await openKeyStore(loaded, commandLogger());
   try {
-    opened = await openKeyStore(loaded, commandLogger());
-    const { auth } = loaded.config;
-    const { peppers } = auth;
-    const rules = { prefix: opened.service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(peppers) };
-    return await task(opened.store, rules, options, opened.usage);
-  } catch (error) {
-    throw error instanceof KeyStoreError || error instanceof LimiterUnavailable
-      ? new OperatorError(error.message, [], { cause: error })
-      : error;
+    const rules = { prefix: service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(auth.peppers) };
+    return await task(store, rules, options, usage);
   } finally {
-    await opened?.close();
+    await close();
   }
 };
 

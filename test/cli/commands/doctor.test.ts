@@ -6,14 +6,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { checkNode } from '../../cli/doctor/checks.js';
-import { register } from '../../cli/doctor.js';
-import { register as registerKeys } from '../../cli/keys.js';
-import { packageRoot } from '../../core/files/package.js';
-import { runCommand } from '../support/run-command.js';
-import { freePort } from '../support/server-process.js';
-import { redisForTests } from '../support/services.js';
-import { startTestApp } from '../support/test-app.js';
+import { register } from '../../../cli/commands/doctor.js';
+import { register as registerKeys } from '../../../cli/commands/keys.js';
+import { checkNode } from '../../../cli/doctor/checks.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { runCommand } from '../../support/run-command.js';
+import { freePort } from '../../support/server-process.js';
+import { redisForTests } from '../../support/services.js';
+import { startTestApp } from '../../support/test-app.js';
 
 interface Finding {
   readonly check: string;

@@ -4,11 +4,11 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { register as registerPublish } from '../../cli/publish.js';
-import { register as registerSnapshots } from '../../cli/snapshots.js';
-import { importInto } from '../../metro/import/import.js';
-import { type CommandRun, expecting, runCommand } from '../support/run-command.js';
-import { skip } from '../support/skip.js';
+import { register as registerPublish } from '../../../cli/commands/publish.js';
+import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
+import { importInto } from '../../../metro/import/import.js';
+import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
+import { skip } from '../../support/skip.js';
 
 describe('metro-forecast publish into a directory', () => {
   let folder: string;
