@@ -36,7 +36,9 @@ export interface App {
   listen(options?: {
     readonly metrics?: boolean;
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
-  /** Applies what a running service can change of a configuration; the log names what changed, and what needs a restart. */
+  /**
+   * Applies what a running service can change of a configuration; the log names what changed, and what needs a restart.
+   */
   reload(config: LoadedConfig): void;
   /** From now on `/ready` and `/health` fail and connections close after their response. */
   drain(): void;

@@ -8,7 +8,7 @@ import { type Ask, type Grant, WorkerLimiter } from '../core/limiter/worker-limi
 /** Set by `Workers` only: `cluster.isWorker` is also true under a process manager. */
 export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 
-/** All workers run the configuration that the primary has read, also those that start when the file has changed. */
+/** All workers run the configuration that the primary has read, also if the file has changed before a worker starts. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /** The demo key's record: its hash is all that workers need. */
@@ -35,7 +35,7 @@ export type ToPrimary =
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
-  /** Answered with `used`. */
+  /** The primary replies with `used`. */
   | { readonly kind: 'usage'; readonly call: number; readonly subject: string };
 
 export interface PrimaryLink {

@@ -70,7 +70,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
   if (from !== undefined && to !== undefined && from > to) {
     faults.push(`--from: ${quarterName(from)} is after --to ${quarterName(to)}`);
   }
-  // A first quarter says how many runs there are.
+  // With a first quarter, the number of runs follows from it.
   const last = count('--runs', given.runs, 1) ?? (from === undefined ? defaultSpan.last : undefined);
   const span: Span = {
     ...(from !== undefined && { from }),

@@ -113,11 +113,11 @@ const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<
 
 export const revokeKey = async (store: KeyStore, id: string, now: number): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
-  // The time of the first revocation is the one that counts.
+  // A second revocation does not change the time of the first.
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
-/** Whether a key was made by rotating the other, or one that came after it. */
+/** Whether a key was made by rotating the other one, or one of its successors. */
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
@@ -156,7 +156,7 @@ export const rotateKey = async (
 /**
  * Changes a key, and its predecessors and successors, since all of them share one limit; otherwise the owner could use
  * the other key with the old one.
- * @throws OperatorError for one that is no longer in force
+ * @throws OperatorError if the key is no longer in force
  */
 const changeSharing = async (
   store: KeyStore,
@@ -188,7 +188,7 @@ export const moveKey = (
   now: number,
 ): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
-/** What a key has used, with those that it shares its limit with. */
+/** The usage of a key, together with the keys that share its limit. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   /** Ids of keys whose requests are among these: predecessors and successors by rotation. */
   readonly shares_with: readonly string[];

@@ -27,7 +27,9 @@ type CommandName = keyof typeof COMMANDS;
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/** The commands that the arguments may mean: the named ones, all without a name or for completion, none for the version. */
+/**
+ * The commands that the arguments may mean: the named ones, all without a name or for completion, none for the version.
+ */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   if (argv.length === 3 && /^(-V|--version)$/.test(argv[2]!)) return [];
   const named = NAMES.filter((name) => argv.includes(name));

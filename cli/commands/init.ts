@@ -15,7 +15,7 @@ import { commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** In an order in which each comes after those that it needs. Others want an optional package, or options. */
+/** Each plugin after the plugins that it needs. Plugins that need an optional package, or options, are not proposed. */
 const CANDIDATES = [
   'markets',
   'forecasts',
@@ -33,7 +33,10 @@ interface FittingPlugins {
   readonly unserved: readonly string[];
 }
 
-/** A plugin fits where the dataset has its collections, the first row of each is one that it can read, and its needs fit. */
+/**
+ * A plugin fits if the dataset has its collections, it can read the first row of each, and the plugins that it needs
+ * fit.
+ */
 export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
   const read = new Set<string>();
@@ -60,9 +63,9 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
 const SCHEMA = 'config/schema.json';
 
 /**
- * The value of `$schema`, so that editors find it: a path that stays right with the project that the folder is in, which
- * has the package installed or is its checkout. Undefined elsewhere: a path into a global installation or a cache of
- * packages breaks when the file is copied, or the package updated.
+ * The value of `$schema`, so that editors find it: a path that stays right with the project that the folder is in,
+ * which has the package installed or is its checkout. Undefined elsewhere: a path into a global installation or a cache
+ * of packages breaks when the file is copied, or the package updated.
  */
 const schemaReference = async (folder: string): Promise<string | undefined> => {
   // Editors resolve `..` by the real folder.

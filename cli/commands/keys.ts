@@ -1,4 +1,6 @@
-/** `metro-forecast keys`: creates, lists, changes, rotates and revokes API keys, and shows their usage and their audit. */
+/**
+ * `metro-forecast keys`: creates, lists, changes, rotates and revokes API keys, and shows their usage and their audit.
+ */
 import type { Command } from 'commander';
 import { loadConfig } from '../../app/load-config.js';
 import { type OpenedKeyStore, openKeyStore } from '../../app/open-stores.js';

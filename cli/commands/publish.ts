@@ -99,8 +99,8 @@ const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageE
   error instanceof StorageError && error.code === code;
 
 /**
- * What to do about a conflict of versions. A version that was published before and is not current is left to the operator
- * to activate: perhaps somebody went back from it on purpose.
+ * What to do about a conflict of versions. A version that was published before and is not current is left to the
+ * operator to activate: perhaps somebody went back from it on purpose.
  */
 const explainConflict = async (
   error: StorageError,

@@ -74,7 +74,7 @@ interface Serving {
 const serve = async ({ path, loaded, logger, registry }: Serving): Promise<void> => {
   const { config } = loaded;
   const { auth, server } = config;
-  // Only the embedded configuration has a demo key: one that lives as long as this process.
+  // Only the embedded configuration has a demo key, which lives as long as this process.
   const isDemo = loaded.embedded && auth.keys.use === 'memory';
   const demo = isDemo
     ? newKey({ name: 'demo', tier: tierNames(auth)[0]! }, Date.now(), { prefix: registry.service.keyPrefix })
@@ -207,7 +207,7 @@ const stopOnSignals = (
     if (stopping) process.exit(1);
     stopping = true;
     logger.info({ signal }, 'shutting down');
-    // Whoever interrupts at a terminal has no load balancer to wait for.
+    // A service that is interrupted at a terminal has no load balancer to wait for.
     exitAfter(stop(signal === 'SIGTERM' ? drainDelayMs : 0), logger);
   };
   // At a terminal SIGHUP says that it was closed; elsewhere the configuration is read again.
@@ -215,7 +215,7 @@ const stopOnSignals = (
   for (const signal of signals) process.on(signal, onSignal);
 };
 
-/** Reads the configuration again at SIGHUP. One that has faults changes nothing. */
+/** Reads the configuration again at SIGHUP. A configuration with faults changes nothing. */
 const reloadOnHangup = (path: string | undefined, logger: Logger, reload: (loaded: LoadedConfig) => void): void => {
   if (process.stdout.isTTY) return;
   process.on('SIGHUP', async () => {

@@ -12,7 +12,7 @@ import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
 import { checkDatasetRows, checkStorage } from './storage.js';
 
-/** Whether this Node is one that the package supports. @param version as in `process.versions.node` */
+/** Whether the package supports this version of Node. @param version as in `process.versions.node` */
 export const checkNode = (version: string): Finding => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);

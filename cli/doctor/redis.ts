@@ -1,4 +1,4 @@
-/** Whether Redis answers, where the configuration names one. */
+/** Checks that Redis responds, if the configuration names one. */
 import { resolve } from '../../app/container.js';
 import { type CheckContext, type Finding, failed, ok, warning } from './finding.js';
 

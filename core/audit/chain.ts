@@ -1,4 +1,4 @@
-/** Audit entries: who makes them, and their chain of hashes, by which one that is changed or removed later shows. */
+/** Audit entries: who makes them, and their chain of hashes, which shows entries that were changed or removed later. */
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
@@ -52,7 +52,7 @@ export const chain = <E extends AuditEntry>(entry: E, previous: string | null): 
 export const startOf = (unchained: readonly AuditEntry[]): string | null =>
   unchained.length === 0 ? null : digest(unchained);
 
-/** The hash that the next entry has as `previous`, unless a head is kept apart. */
+/** The hash that the next entry has as `previous`, unless the store keeps a head apart from the entries. */
 export const endOf = (entries: readonly AuditEntry[]): string | null =>
   entries.findLast(({ hash }) => hash !== undefined)?.hash ?? startOf(entries);
 

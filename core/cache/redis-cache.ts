@@ -14,7 +14,7 @@ const storeScript = new RedisScript('core/cache/store.lua');
 
 /** A builder that has not renewed its lock for this long counts as dead or failed. */
 export const LOCK_MS = 2000;
-/** An entry that nobody has asked for in this time expires. */
+/** An entry without a request in this time expires. */
 const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
@@ -34,7 +34,7 @@ export class BuildLock {
     readonly ttlMs: number,
   ) {}
 
-  /** Reads the entry; takes the lock if it is due and free, and renews one that is held. */
+  /** Reads the entry. Takes the lock if the entry is due and the lock free; renews the lock if this process has it. */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
     const reply = claimScript.run<[number, string | null, number]>(this.redis.client, [this.key], args);

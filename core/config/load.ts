@@ -39,7 +39,7 @@ export interface LoadedConfig {
   readonly path: string;
   /** Where relative paths in it start. */
   readonly folder: string;
-  /** Whether it is the one that comes with the product. */
+  /** Whether it is the product's own configuration. */
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
 }

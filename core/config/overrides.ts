@@ -14,7 +14,7 @@ interface Setting {
   readonly schema: JsonSchema | undefined;
 }
 
-export const typesOf = (schema: JsonSchema | undefined): readonly unknown[] => [schema?.['type'] ?? []].flat();
+const typesOf = (schema: JsonSchema | undefined): readonly unknown[] => [schema?.['type'] ?? []].flat();
 
 const propertiesOf = (schema: JsonSchema | undefined) =>
   schema?.['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
@@ -51,7 +51,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // The names inside `options` are the module's to know, which checks them later.
+  // The module knows the names inside `options`, and checks them later.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };

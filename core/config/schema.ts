@@ -3,7 +3,7 @@ import { type JsonSchema, nullable, type WithDefaults } from '../contracts/json-
 import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
 
-/** An adapter, plugin or key store, and what it is told. Its own module says which options there are. */
+/** An adapter, plugin or key store, and its options, which the module itself declares. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;

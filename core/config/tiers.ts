@@ -16,7 +16,7 @@ export interface Tier {
   readonly limit: number;
   /** Undefined: its callers' usage is not counted. */
   readonly quotas: Quotas | undefined;
-  /** Names of plugins, and paths of routes and mounts, of those that need a key; null: all. */
+  /** The included plugins, by name, and routes and mounts, by path, among those with a key; null: all. */
   readonly endpoints: ReadonlySet<string> | null;
 }
 

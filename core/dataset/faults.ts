@@ -1,4 +1,4 @@
-/** Faults of a dataset: where each is, and what is wrong; and those that a schema finds in a document. */
+/** Faults of a dataset, each with its place; and the faults that a schema finds in a document. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-schema.js';
@@ -32,7 +32,7 @@ export class FaultList {
     if (this.kept.length < this.most) this.kept.push(fault);
   }
 
-  /** A line each, and one that says how many more there are. */
+  /** The kept faults, one a line, and how many more there are. */
   lines(): string[] {
     const more = this.total - this.kept.length;
     return [...this.kept.map(formatFault), ...(more > 0 ? [`and ${more} more`] : [])];

@@ -110,7 +110,9 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
   }
 }
 
-/** Batches of whole lines: each with the byte before it, and the ends of its lines. @param from where to look for ends */
+/**
+ * Batches of whole lines: each with the byte before it, and the ends of its lines. @param from where to look for ends
+ */
 function* batchesOf(buffer: Buffer, from: number, end: number): Generator<{ bytes: Buffer; ends: number[] }> {
   let begin = 0;
   let ends: number[] = [];

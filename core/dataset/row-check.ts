@@ -59,7 +59,7 @@ class ReferenceCheck {
   readonly #target: Target;
   /** Neighbouring rows mostly refer to the same document. */
   #last: string | undefined;
-  /** Of rows that refer to what may come yet: in the same collection, or in one that refers back. */
+  /** References to rows that may still come: in the same collection, or in a collection that refers back. */
   readonly #waiting: { readonly row: number; readonly value: string }[] = [];
 
   constructor(fields: readonly string[], to: string, target: Target) {

@@ -19,7 +19,7 @@ interface CheckOptions {
 }
 
 /**
- * Reads everything once, and never stops at a fault. Collections that nobody declares are not looked at.
+ * Reads all declared collections once, and never stops at a fault.
  * @throws StorageError `unavailable` when reading failed for a reason that may pass; what `dataset.read` throws
  */
 export const checkDataset = async (

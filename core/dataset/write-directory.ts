@@ -26,7 +26,7 @@ interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * Runs when all rows are written, with the manifest that is to be replaced and the new one. If it throws, nothing has
-   * changed. Nobody else writes meanwhile.
+   * changed. No other process writes meanwhile.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**

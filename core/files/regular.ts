@@ -1,6 +1,6 @@
 /**
- * Reads files that somebody else has named or made, if they are regular ones: opening a pipe waits for its other end, on
- * a thread that stays blocked, and devices have no end.
+ * Reads files that somebody else has named or made, if they are regular ones: opening a pipe waits for its other end,
+ * on a thread that stays blocked, and devices have no end.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';

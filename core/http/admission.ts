@@ -172,7 +172,7 @@ const RETRY_AFTER_SECONDS = '1';
 const REFUSED = Promise.resolve();
 
 /**
- * @param always request targets that are answered however busy the service is: readiness must not fail with load, or
+ * @param always request targets that are admitted however busy the service is: readiness must not fail with load, or
  * a load balancer would move it to the other replicas until none is left
  */
 export const admitting = (

@@ -1,4 +1,6 @@
-/** Error responses, all with the same body: of what was thrown, and of requests that never reach the Koa application. */
+/**
+ * Error responses, all with the same body: of what was thrown, and of requests that never reach the Koa application.
+ */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';

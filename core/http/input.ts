@@ -34,8 +34,8 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Our own parse, which is exact and makes no objects with a prototype. Splits the target at its first `?`; in a query, `+`
- * is a space, as in HTML forms.
+ * Our own parse, which is exact and makes no objects with a prototype. Splits the target at its first `?`; in a query,
+ * `+` is a space, as in HTML forms.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {

@@ -196,7 +196,9 @@ export const sendBody = (response: ServerResponse, payload: Payload | undefined)
   else response.end(payload, 'latin1');
 };
 
-/** Methods that read or change headers, so that Node must have them first. Node calls `writeHead` at the first write. */
+/**
+ * Methods that read or change headers, so that Node must have them first. Node calls `writeHead` at the first write.
+ */
 const ABOUT_HEADERS = [
   'setHeader',
   'setHeaders',

@@ -23,7 +23,9 @@ export interface DataRequest {
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
-/** The request with some parameters changed. It names the format, since the caller may have asked for it by `Accept`. */
+/**
+ * The request with some parameters changed. It names the format, since the caller may have asked for it by `Accept`.
+ */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
   const query = new URLSearchParams();

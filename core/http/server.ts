@@ -244,8 +244,8 @@ const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
  * Turns a target in absolute form, such as `http://example.com/path`, which every server must accept (RFC 9112 3.2.2),
- * into the origin form that everything else reads; its host replaces the Host header. Any other target stays as it is, and
- * is refused as malformed later.
+ * into the origin form that everything else reads; its host replaces the Host header. Any other target stays as it is,
+ * and is refused as malformed later.
  */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];

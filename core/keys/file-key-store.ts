@@ -77,7 +77,7 @@ export class FileKeyStore implements KeyStore {
     this.#path = context.resolvePath(options.path);
   }
 
-  /** A file that is not there holds no keys. @throws KeyStoreError when there is one that cannot be read */
+  /** A missing file counts as one without keys. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
     await this.#read();
     this.#poll();

@@ -1,6 +1,6 @@
 /**
- * Counters, gauges and histograms in the Prometheus text format (version 0.0.4), cheap enough for every request; and the
- * merging of several processes' pages.
+ * Counters, gauges and histograms in the Prometheus text format (version 0.0.4), cheap enough for every request; and
+ * the merging of several processes' pages.
  */
 
 type Labels = Readonly<Record<string, string>>;

@@ -246,7 +246,7 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/** Runtime expressions by name of the parameter; undefined where there are none, or a required one is missing. */
+/** Runtime expressions by name of the parameter; undefined if there are none, or if a required one is missing. */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

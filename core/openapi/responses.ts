@@ -1,4 +1,6 @@
-/** What the document says of responses: their headers, and each route's errors by status, with an example of each code. */
+/**
+ * What the document says of responses: their headers, and each route's errors by status, with an example of each code.
+ */
 import { type Tiers, USAGE_PATH } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
@@ -65,7 +67,7 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** The kinds of error that a route can answer with: the framework's that apply to it, and its own. */
+/** The errors that a route can respond with: the framework's that apply to it, and its own. */
 const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   const query = Object.values(route.parameters?.query ?? {});
   return [

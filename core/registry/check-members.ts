@@ -1,4 +1,4 @@
-/** Whether an object has the members that a contract names, of their kinds, and none that looks like a misspelt one. */
+/** Checks that an object has the members of a contract, of the right kinds, and no misspelt ones. */
 import { isJsonObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 

@@ -1,4 +1,6 @@
-/** Stands between handlers and an adapter's snapshot: every read is checked here, and all reads of a response are timed. */
+/**
+ * Stands between handlers and an adapter's snapshot: every read is checked here, and all reads of a response are timed.
+ */
 
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
@@ -44,7 +46,7 @@ const get = async <T extends object>(reads: Reads, target: Collection<T>, key: r
   }
 };
 
-/** Outside of the readers, of which there are many: see `batchesOf` in `indexed-collection.ts`. */
+/** Declared once, not in each reader: see `batchesOf` in `indexed-collection.ts`. */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);

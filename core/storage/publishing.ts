@@ -21,7 +21,7 @@ const copyOf = (value: unknown): unknown => {
   return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyOf(inner)])));
 };
 
-/** A copy of a JSON value that is frozen in depth: it may be handed to everybody who asks. */
+/** A copy of a JSON value, frozen in depth, so that all callers may share it. */
 export const frozenCopy = <T>(value: T): T => copyOf(value) as T;
 
 /** The present time, or a millisecond after `previous` if the clock has not passed it. */

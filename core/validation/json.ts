@@ -12,8 +12,8 @@ export const isJsonObject = (value: unknown): value is Record<string, unknown> =
   isObject(value) && !Array.isArray(value);
 
 /**
- * The path of the first NaN or infinite number in a value, or undefined. JSON has neither: they are written as null, and
- * 1e999 is read as infinite.
+ * The path of the first NaN or infinite number in a value, or undefined. JSON has neither: they are written as null,
+ * and 1e999 is read as infinite.
  */
 export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
