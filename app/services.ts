@@ -23,7 +23,7 @@ import { RouteTable } from '../core/http/route-table.js';
 import { CurrentSnapshot } from '../core/http/served-snapshot.js';
 import { HttpServer } from '../core/http/server.js';
 import type { Handle, ServiceKoa } from '../core/http/service-koa.js';
-import { Vintages } from '../core/http/vintages.js';
+import { createVintages, type Vintages } from '../core/http/vintages.js';
 import { MemoryLimiter } from '../core/limiter/in-memory.js';
 import { RedisLimiter } from '../core/limiter/redis-limiter.js';
 import { createMetrics, type Metrics } from '../core/metrics/metrics.js';
@@ -182,7 +182,7 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
   ),
   vintages: service(['config', 'modules', 'adapter'], ({ config: { config }, modules: { registry }, adapter }) => {
     const { cacheBytes, answerMs } = config.http;
-    return new Vintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
+    return createVintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
   }),
   authenticator: service(
     ['config', 'keyStore', 'clock', 'logger'],

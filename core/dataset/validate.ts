@@ -6,7 +6,7 @@ import { DirectoryDataset } from './directory.js';
 import { type Fault, FaultList } from './faults.js';
 import { MANIFEST_FILE } from './manifest.js';
 import type { Rows } from './ndjson.js';
-import { RowCheck, type Target } from './row-check.js';
+import { type RowCheck, rowCheck, type Target } from './row-check.js';
 
 interface CheckOptions {
   /** How many faults to keep; all are counted. Default 100. */
@@ -103,7 +103,7 @@ export class DatasetCheck {
     this.order = referencedFirst(collections);
     const targets = targetsOf(collections);
     const check = (collection: Collection) =>
-      new RowCheck(collection, manifest, fileOf(collection.name), targets, (fault) => this.report(fault));
+      rowCheck(collection, manifest, fileOf(collection.name), targets, (fault) => this.report(fault));
     this.#targets = targets;
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }

@@ -121,11 +121,62 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
     return this;
   }
 
-  /** Makes the response an ordinary one, whose headers Node has. */
-  giveLinesToNode(): void {
+  #giveLinesToNode(): void {
     if (this.#isOrdinary) return;
     this.#isOrdinary = true;
     setLines(this, this.#common + this.#head);
+  }
+
+  override setHeader(name: string, value: number | string | readonly string[]): this {
+    this.#giveLinesToNode();
+    return super.setHeader(name, value);
+  }
+
+  override setHeaders(headers: Headers | Map<string, number | string | readonly string[]>): this {
+    this.#giveLinesToNode();
+    return super.setHeaders(headers);
+  }
+
+  override appendHeader(name: string, value: string | readonly string[]): this {
+    this.#giveLinesToNode();
+    return super.appendHeader(name, value);
+  }
+
+  override getHeader(name: string): number | string | string[] | undefined {
+    this.#giveLinesToNode();
+    return super.getHeader(name);
+  }
+
+  override getHeaders(): ReturnType<ServerResponse['getHeaders']> {
+    this.#giveLinesToNode();
+    return super.getHeaders();
+  }
+
+  override getHeaderNames(): string[] {
+    this.#giveLinesToNode();
+    return super.getHeaderNames();
+  }
+
+  override hasHeader(name: string): boolean {
+    this.#giveLinesToNode();
+    return super.hasHeader(name);
+  }
+
+  override removeHeader(name: string): void {
+    this.#giveLinesToNode();
+    super.removeHeader(name);
+  }
+
+  override flushHeaders(): void {
+    this.#giveLinesToNode();
+    super.flushHeaders();
+  }
+
+  /** Node calls it as well, before the first write. */
+  // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
+  override writeHead(...given: any[]): this {
+    this.#giveLinesToNode();
+    return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 }
 
@@ -195,31 +246,6 @@ export const sendBody = (response: ServerResponse, payload: Payload | undefined)
   if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload);
   else response.end(payload, 'latin1');
 };
-
-/**
- * Methods that read or change headers, so that Node must have them first. Node calls `writeHead` at the first write.
- */
-const ABOUT_HEADERS = [
-  'setHeader',
-  'setHeaders',
-  'appendHeader',
-  'getHeader',
-  'getHeaders',
-  'getHeaderNames',
-  'hasHeader',
-  'removeHeader',
-  'flushHeaders',
-  'writeHead',
-] as const;
-
-for (const name of ABOUT_HEADERS) {
-  const byNode = ServerResponse.prototype[name] as (...given: unknown[]) => unknown;
-  const value = function (this: PreparedResponse, ...given: unknown[]): unknown {
-    this.giveLinesToNode();
-    return byNode.apply(this, given);
-  };
-  Object.defineProperty(PreparedResponse.prototype, name, { value, configurable: true, writable: true });
-}
 
 /** Node's types call these fields; they are accessors, which see nothing of what `#sendAtOnce` does. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;

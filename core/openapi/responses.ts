@@ -89,38 +89,14 @@ const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   ];
 };
 
-/** Collects what the operations refer to. */
-export class ErrorResponses {
-  readonly #components = new Map<string, object>();
-  readonly #tiers: Tiers | undefined;
-
-  constructor(tiers?: Tiers) {
-    this.#tiers = tiers;
-  }
-
-  /** The responses of one operation, by status. */
-  of(route: Route): Record<string, object> {
-    const byStatus = new Map<number, ErrorKind[]>();
-    for (const kind of kindsOf(route, this.#tiers))
-      byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
-    // A faulty request counts against the limit, whatever the route.
-    const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
-    return Object.fromEntries(
-      [...byStatus]
-        .sort(([a], [b]) => a - b)
-        .map(([status, kinds]) => [status, this.#reference(status, kinds, limited(status))]),
-    );
-  }
-
-  all(): Record<string, object> {
-    return Object.fromEntries(this.#components);
-  }
-
-  #reference(status: number, kinds: readonly ErrorKind[], limited: boolean): object {
+/** The errors of the operations, and the components that these refer to, which it collects. */
+export const errorResponses = (tiers?: Tiers) => {
+  const components: Record<string, object> = {};
+  const reference = (status: number, kinds: readonly ErrorKind[], limited: boolean): object => {
     const name = [...kinds.map(({ code }) => code), ...(limited ? [] : ['unlimited'])].join('.');
     const names: HeaderName[] = [...(HEADERS[status] ?? []), 'Cache-Control', 'X-Request-Id'];
     if (limited) names.push('RateLimit-Policy', 'RateLimit');
-    this.#components.set(name, {
+    components[name] = {
       description: kinds.map(({ code, when }) => `\`${code}\`: ${when}`).join('\n\n'),
       headers: headerReferences(status === 431 ? ['X-Request-Id'] : names),
       content: {
@@ -131,7 +107,24 @@ export class ErrorResponses {
           ),
         },
       },
-    });
+    };
     return { $ref: `#/components/responses/${name}` };
-  }
-}
+  };
+  return {
+    components,
+    /** The responses of one operation, by status. */
+    of(route: Route): Record<string, object> {
+      const byStatus = new Map<number, ErrorKind[]>();
+      for (const kind of kindsOf(route, tiers)) {
+        byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
+      }
+      // A faulty request counts against the limit, whatever the route.
+      const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
+      return Object.fromEntries(
+        [...byStatus]
+          .sort(([a], [b]) => a - b)
+          .map(([status, kinds]) => [status, reference(status, kinds, limited(status))]),
+      );
+    },
+  };
+};
