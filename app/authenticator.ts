@@ -3,10 +3,10 @@ import type { AuthConfig } from '../core/config/schema.js';
 import { tierNames } from '../core/config/tiers.js';
 import type { KeyStore } from '../core/contracts/keys.js';
 import type { Clock, Logger } from '../core/contracts/runtime.js';
-import { Authenticator, KeyUse } from '../core/keys/authenticator.js';
+import { Authenticator, keyUse } from '../core/keys/authenticator.js';
 import { isInForce, missingPeppers, Peppers } from '../core/keys/key.js';
 
-export interface AuthenticatorDependencies {
+interface AuthenticatorDependencies {
   readonly auth: AuthConfig;
   readonly keyStore: KeyStore;
   readonly clock: Clock;
@@ -30,12 +30,12 @@ export const createAuthenticator = ({
   const peppers = new Peppers(auth.peppers);
   const report = keyReporter({ auth, keyStore, clock, logger }, peppers);
   keyStore.onChange(() => void report());
-  const use = keyStore.noteUse && new KeyUse({ write: keyStore.noteUse.bind(keyStore), logger });
+  const use = keyStore.noteUse && keyUse({ write: keyStore.noteUse.bind(keyStore), logger });
   const authenticator = new Authenticator(keyStore, {
     tiers: tierNames(auth),
     clock,
     peppers,
-    ...(use && { onUse: use.note.bind(use) }),
+    ...(use && { onUse: use.note }),
   });
   return { authenticator, open: report, close: async () => use?.close() };
 };

@@ -44,12 +44,8 @@ export const createContainer = (
   const values: Partial<Services> = { ...overrides, ...given };
   for (const name of Object.keys(services) as ServiceName[]) {
     const registration = services[name] as Registration<unknown>;
-    const make = (): unknown => {
-      const value = values[name] ?? registration.make(dependenciesOf(own, registration));
-      lifecycle.add(name, registration, value);
-      return value;
-    };
-    own.register(tokens[name], { useFactory: once(make) });
+    const make = () => values[name] ?? registration.make(dependenciesOf(own, registration));
+    own.register(tokens[name], { useFactory: () => lifecycle.made(name, registration, make) });
   }
   own.register(LIFECYCLE, { useValue: lifecycle });
   return own;
@@ -68,15 +64,6 @@ const checkNames = (overrides: Overrides): void => {
 /** What a registration says that it needs, and nothing else: so the graph of needs is the graph of uses. */
 const dependenciesOf = (from: DependencyContainer, { needs }: Registration<unknown>): Services =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Services;
-
-/** Without it, tsyringe calls a factory anew at each resolve: each would open a connection. */
-const once = (make: () => unknown): (() => unknown) => {
-  let made: { readonly value: unknown } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-};
 
 /**
  * Opens every service that was made, after the services that it needs. Rejects with the first failure; the caller
@@ -98,8 +85,15 @@ class Lifecycle {
   readonly #made = new Map<ServiceName, Made>();
   #closing: Promise<void> | undefined;
 
-  add(name: ServiceName, registration: Registration<unknown>, value: unknown): void {
+  /**
+   * The service, made at the first call: tsyringe calls a factory at each resolve, which would open more connections.
+   */
+  made(name: ServiceName, registration: Registration<unknown>, make: () => unknown): unknown {
+    const known = this.#made.get(name);
+    if (known) return known.value;
+    const value = make();
     this.#made.set(name, { registration, value });
+    return value;
   }
 
   async open(): Promise<void> {

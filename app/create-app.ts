@@ -36,7 +36,9 @@ export interface App {
   listen(options?: {
     readonly metrics?: boolean;
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
-  /** Applies a configuration that was read again, as far as a running service can; the log names what changed and what waits. */
+  /**
+   * Applies what a running service can change of a configuration; the log names what changed, and what needs a restart.
+   */
   reload(config: LoadedConfig): void;
   /** From now on `/ready` and `/health` fail and connections close after their response. */
   drain(): void;
@@ -76,7 +78,7 @@ const load = async (
   config: GivenConfig | LoadedConfig | string,
   extra: readonly LoadedPlugin[],
 ): Promise<LoadedConfig> => {
-  if (typeof config === 'string') return loadConfig({ path: config, env: process.env }, extra);
+  if (typeof config === 'string') return loadConfig({ path: config }, extra);
   return isLoaded(config) ? config : loadConfig({ given: config, env: {} }, extra);
 };
 

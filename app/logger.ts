@@ -1,13 +1,13 @@
 /** The log on standard error: one JSON object a line, or text for people. */
 import cluster from 'node:cluster';
 import { type Logger as PinoLogger, pino } from 'pino';
-import type { LogConfig } from '../core/config/schema.js';
+import type { Config } from '../core/config/schema.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { loadPackage } from '../core/files/package.js';
 
 const STDERR = 2;
 
-export const createLogger = ({ level, format }: LogConfig): Logger => {
+export const createLogger = ({ level, format }: Config['log']): Logger => {
   const pretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
   const lines = pretty ? undefined : new GatheredLines();
   const destination = lines ?? forPeople();
@@ -34,7 +34,7 @@ export const createLogger = ({ level, format }: LogConfig): Logger => {
   return Object.assign(logger, { infoJson, setLevel });
 };
 
-/** As pino describes errors, but for causes that the message quotes: pino would repeat them after it. */
+/** As pino describes errors, but without repeating causes that the message quotes already. */
 const describeError = (error: unknown): unknown =>
   error instanceof Error ? { ...pino.stdSerializers.err(error), message: messageOf(error) } : error;
 
@@ -59,7 +59,7 @@ const forPeople = () => {
 const WRITTEN_AT_ONCE = cluster.isWorker ? 4096 : 32 * 1024;
 const WRITTEN_AFTER_MS = 250;
 
-/** Those whose lines may still wait when the process ends. One listener serves all applications of the process. */
+/** Logs with lines that may still wait when the process ends. One listener serves all applications of the process. */
 const waiting = new Set<GatheredLines>();
 const flushAll = (): void => {
   for (const lines of waiting) lines.flush();

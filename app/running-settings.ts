@@ -6,7 +6,7 @@ import { Tiers } from '../core/config/tiers.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { isObject } from '../core/validation/json.js';
 
-/** What SIGHUP changes; TIER stands for any name. Keys need no entry: their stores are followed anyway. */
+/** Settings that a reload changes; TIER stands for any name. Keys need no reload, since services follow their store. */
 export const RELOADED = [
   'log.level',
   'limits.requestsPerMinute',
@@ -43,7 +43,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** How much callers may send. Another object as soon as that has changed. */
+  /** How much callers may send. Each reload puts a new object here. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {

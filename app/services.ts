@@ -23,16 +23,16 @@ import { RouteTable } from '../core/http/route-table.js';
 import { CurrentSnapshot } from '../core/http/served-snapshot.js';
 import { HttpServer } from '../core/http/server.js';
 import type { Handle, ServiceKoa } from '../core/http/service-koa.js';
-import { Vintages } from '../core/http/vintages.js';
+import { createVintages, type Vintages } from '../core/http/vintages.js';
 import { MemoryLimiter } from '../core/limiter/in-memory.js';
 import { RedisLimiter } from '../core/limiter/redis-limiter.js';
+import { createMetrics, type Metrics } from '../core/metrics/metrics.js';
 import { connectRedis, type RedisConnection } from '../core/redis/connection.js';
 import { declaredHeaders } from '../core/registry/route-defaults.js';
 import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
 import type { Registration } from './container.js';
 import { type Modules, pathResolver } from './load-modules.js';
 import { createLogger, releaseLogger } from './logger.js';
-import { createMetrics, type Metrics } from './metrics.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 
@@ -40,7 +40,7 @@ import { RunningState } from './running-state.js';
 const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 /** Events of the adapter for the other services. */
-export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
+class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
 
 /** Every service, by the name of its token. Null: the configuration wants none. */
 export interface Services {
@@ -182,7 +182,7 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
   ),
   vintages: service(['config', 'modules', 'adapter'], ({ config: { config }, modules: { registry }, adapter }) => {
     const { cacheBytes, answerMs } = config.http;
-    return new Vintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
+    return createVintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
   }),
   authenticator: service(
     ['config', 'keyStore', 'clock', 'logger'],
@@ -249,34 +249,20 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
       'authenticator',
       'limiter',
     ],
-    ({
-      config: { config },
-      modules,
-      logger,
-      settings,
-      headers,
-      metrics,
-      observers,
-      routes,
-      authenticator,
-      limiter,
-    }) => {
-      const addressOf = callerAddress(config.server.trustProxy);
+    ({ config: { config }, modules, authenticator, metrics, observers, ...others }) => {
+      const { trustProxy } = config.server;
+      const addressOf = callerAddress(trustProxy);
       return createKoa({
-        logger,
-        headers,
+        ...others,
         observers: [
-          requestLog(logger, config.log.addresses, addressOf),
+          requestLog(others.logger, config.log.addresses, addressOf),
           metrics?.observeRequest,
           observers?.observe,
         ].filter((each) => each != null),
         serviceMiddleware: modules.registry.serviceMiddleware,
-        routes,
         keys: authenticator.authenticator,
         addressOf,
-        trustProxy: config.server.trustProxy,
-        settings,
-        limiter,
+        trustProxy,
         realm: config.auth.realm ?? realmOf(modules.registry.service),
         compression: config.http.compression,
       });

@@ -8,7 +8,7 @@ import { type Ask, type Grant, WorkerLimiter } from '../core/limiter/worker-limi
 /** Set by `Workers` only: `cluster.isWorker` is also true under a process manager. */
 export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 
-/** All workers run the configuration that the primary has read, also those that start when the file has changed. */
+/** All workers run the configuration that the primary has read, also if the file has changed before a worker starts. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /** The demo key's record: its hash is all that workers need. */
@@ -35,7 +35,7 @@ export type ToPrimary =
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
-  /** Answered with `used`. */
+  /** The primary replies with `used`. */
   | { readonly kind: 'usage'; readonly call: number; readonly subject: string };
 
 export interface PrimaryLink {
@@ -55,28 +55,14 @@ export interface PrimaryLink {
 
 export const isWorker = (): boolean => process.env[WORKER_VARIABLE] !== undefined;
 
-/** To be called once, by a worker. Signals are ignored: a terminal sends them to all processes, and the primary acts. */
+/** To be called once, by a worker. It ignores signals: a terminal sends them to all processes, and the primary acts. */
 export const linkToPrimary = (): PrimaryLink => {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
-  const messages = new EventEmitter<{
-    start: [Assignment];
-    granted: [readonly Grant[]];
-    used: [call: number, days: readonly DayUsage[]];
-    measure: [scrape: number];
-    reload: [LoadedConfig];
-    stop: [delayMs: number];
-  }>();
-  process.on('message', (message: ToWorker) => {
-    if (message.kind === 'start') messages.emit('start', message.assignment);
-    else if (message.kind === 'granted') messages.emit('granted', message.grants);
-    else if (message.kind === 'used') messages.emit('used', message.call, message.days);
-    else if (message.kind === 'measure') messages.emit('measure', message.scrape);
-    else if (message.kind === 'reload') messages.emit('reload', message.loaded);
-    else messages.emit('stop', message.delayMs);
-  });
+  const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
+  process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
   const openCalls = new Map<number, (days: readonly DayUsage[]) => void>();
   let calls = 0;
-  messages.on('used', (call, days) => {
+  messages.on('used', ({ call, days }) => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
@@ -92,13 +78,13 @@ export const linkToPrimary = (): PrimaryLink => {
   };
   const limiter = new WorkerLimiter((asks) => {
     tell({ kind: 'ask', asks });
-    return new Promise((resolve) => messages.once('granted', resolve));
+    return new Promise((resolve) => messages.once('granted', ({ grants }) => resolve(grants)));
   }, askUsage);
   return {
-    assignment: once(messages, 'start').then(([assignment]) => assignment as Assignment),
-    stopped: once(messages, 'stop').then(([delayMs]) => delayMs as number),
-    onMeasure: (read) => void messages.on('measure', (scrape) => tell({ kind: 'metrics', scrape, page: read() })),
-    onReload: (listener) => void messages.on('reload', listener),
+    assignment: once(messages, 'start').then(([{ assignment }]) => assignment),
+    stopped: once(messages, 'stop').then(([{ delayMs }]) => delayMs),
+    onMeasure: (read) => void messages.on('measure', ({ scrape }) => tell({ kind: 'metrics', scrape, page: read() })),
+    onReload: (listener) => void messages.on('reload', ({ loaded }) => listener(loaded)),
     limiter,
     listening: (at) => void tell({ kind: 'listening', listening: at }),
     release: () => process.channel?.unref(),

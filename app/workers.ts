@@ -7,8 +7,8 @@ import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
 import { MemoryLimiter } from '../core/limiter/in-memory.js';
 import { grantAll } from '../core/limiter/worker-limiter.js';
+import { mergePages } from '../core/metrics/metric.js';
 import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_VARIABLE } from './worker-link.js';
-import { mergePages } from './worker-metrics.js';
 
 /** A worker that ends sooner has a fault that the next one may share. */
 const STEADY_MS = 10_000;
@@ -42,7 +42,7 @@ export class Workers {
   readonly #count: number;
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
-  /** With the number of each, from 1: the least that is free. */
+  /** Each worker with its number: the least free one, from 1. */
   readonly #running = new Map<Worker, number>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;

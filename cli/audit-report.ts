@@ -10,7 +10,7 @@ export interface AuditOptions {
   readonly expect?: string;
 }
 
-/** @param what that the audit is of */
+/** @param what the audit is about: `keys` or `data` */
 export const addAuditOptions = (command: Command, what: string): Command =>
   command
     .option(
@@ -20,11 +20,11 @@ export const addAuditOptions = (command: Command, what: string): Command =>
     .option('--expect <hash>', 'with --verify: the hash of the newest entry that an earlier check told')
     .option(...jsonOption);
 
-/** `--expect` is of a verification alone. */
+/** `--expect` without `--verify` asks for a verification too. */
 export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
 /**
- * @param what that the audit is of
+ * @param what the audit is about: `keys` or `data`
  * @throws OperatorError with every fault
  */
 export const reportVerification = (verified: AuditVerification, what: string, json: boolean | undefined): void => {

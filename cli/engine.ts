@@ -1,7 +1,6 @@
 /**
- * What the serving process asks of V8 and of the system, so that its code stays fast and requests wait less for the
- * collection of garbage. Left alone, at 12,000 requests a second on one core, there is a collection of the whole heap
- * every six seconds, and tens of milliseconds in which hardly anybody is answered.
+ * Settings of V8 and of the system that keep a serving process fast. With V8's own, 12,000 requests a second on one
+ * core bring a collection of the whole heap every six seconds, and tens of milliseconds with hardly any response.
  */
 import { executionAsyncResource } from 'node:async_hooks';
 import { readdirSync } from 'node:fs';
@@ -10,21 +9,16 @@ import { setFlagsFromString } from 'node:v8';
 import { nodeEventLoop } from '../core/scheduling/event-loop.js';
 
 /**
- * To be called before the first request.
+ * Changes how V8 collects garbage. To be called before the first request.
  *
- * V8 watches where objects are made that outlive a collection, and makes those of the same line of code among the old
- * ones from then on. A few dozen requests that wait while the service warms up are enough: then part of every answer,
- * garbage a moment later, fills the old space instead.
- *
- * And it collects the whole heap when that, with the bytes that belong to its objects, has grown by half of the heap:
- * most of a dataset are such bytes, so that this is twice for every new version of the data. The requests that come
- * meanwhile wait for 5 to 10 ms, and two of those in a second are more than one request in a hundred. To four times,
- * the most that V8 would choose itself, it is once for three versions; that costs memory meanwhile: a sixth to a third
- * more.
- *
- * For the young generation it wakes as many as four threads to help, each time, twenty times a second. What is alive
- * there while requests are answered is a few dozen kilobytes: that is gone through sooner than a thread is woken, and
- * one that is woken may keep the core for milliseconds where there is one for all.
+ * - No pretenuring: V8 allocates objects of a line of code in the old generation once a few of them have outlived a
+ *   collection. A few dozen requests that wait while the service warms up suffice, and part of every later response
+ *   would fill the old generation.
+ * - The whole heap is collected when it has grown to four times its size instead of by half: once in three publications
+ *   instead of twice in each. A collection delays requests by 5 to 10 ms, and two of those in a second are felt by more
+ *   than one request in a hundred. Meanwhile the process takes a sixth to a third more memory.
+ * - One thread collects the young generation: a few dozen kilobytes are alive there, which takes less time than waking
+ *   another thread, and a woken thread may take the only core for milliseconds.
  */
 export const collectGently = (): void => {
   setFlagsFromString('--no-parallel-scavenge');
@@ -36,41 +30,39 @@ export const collectGently = (): void => {
 const alive: object[] = [];
 
 /**
- * To be called early, before the heap has been collected a few times.
+ * Keeps the compiled code of `process.nextTick` valid. To be called before the heap has been collected a few times.
  *
- * Node makes an object for each `process.nextTick`, of which a request has a dozen, and V8 compiles fast code for the
- * hidden class of these objects. A collection of the whole heap drops a hidden class without live objects, as in most
- * moments. The next object has a new hidden class, and V8 then uses slow general code: a tick takes five times as long,
- * and a request a quarter longer, until the process ends. One object that stays alive prevents that.
+ * Node makes an object for each tick, of which a request has a dozen, and V8 compiles fast code for their hidden class.
+ * A collection of the whole heap drops a hidden class without live objects; from then on a tick takes five times as
+ * long, and a request a quarter longer, until the process ends. One object that stays alive prevents that.
  */
 export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
 /**
- * At first the loop waits for the compiler more than the other way round: code that is not compiled yet is slow, and as
- * long as the loop wants the whole core, a thread of low priority gets to nearly nothing. In processor time, since who
- * warms a service up are those whom it answers, and they may come late.
+ * Until the process has worked this long, the compiler is as important as the event loop: code that is not compiled yet
+ * is slow. Counted in processor time, since requests warm a service up and may come late.
  */
 export const WARM_UP_MS = 15_000;
-const LOOK_MS = 1000;
+const CHECK_MS = 1000;
 
 /**
- * To be called when the process has begun to serve: its other threads let the event loop go first, where both want the
- * same core, once the process has worked for so long. V8 marks the heap and compiles on up to four threads, Node reads
- * files and compresses on four more; on a machine or in a container with one core each of them would get as much of it
- * as the loop does. What they do can wait for time to spare, and where the loop waits for them, at the end of a
- * collection, it leaves them the core.
+ * Gives the process's other threads a low priority once it has worked for `workedMs`. To be called when it serves.
+ *
+ * V8 marks the heap and compiles on up to four threads; Node reads files and compresses on four more. With one core,
+ * each of them would get as much of it as the event loop. Their work can wait for spare time, and where the loop waits
+ * for them, at the end of a collection, the core is theirs.
  */
 export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
   const timer = setInterval(() => {
     if (nodeEventLoop.worked() < workedMs) return;
     clearInterval(timer);
     for (const thread of threads()) if (thread !== process.pid) yieldOne(thread);
-  }, LOOK_MS).unref();
+  }, CHECK_MS).unref();
 };
 
-/** Linux has priorities by thread, and says which ones there are; elsewhere all stays as it is. */
+/** The threads of this process; none outside Linux, where priorities are not by thread. */
 const threads = (): readonly number[] => {
   try {
     return readdirSync('/proc/self/task').map(Number);
@@ -83,6 +75,6 @@ const yieldOne = (thread: number): void => {
   try {
     setPriority(thread, constants.priority.PRIORITY_LOW);
   } catch {
-    // The thread has ended, or the system does not allow it: then its priority stays.
+    // The thread has ended, or the system does not allow a change of its priority.
   }
 };

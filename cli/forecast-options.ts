@@ -54,7 +54,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
       'a number of percent like 4 or -1.5',
     );
   const quarter = (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter like 2005Q4');
-  /** Hands on what a check finds, as one more of all faults. */
+  /** Runs a check, and adds the faults that it throws to the others. */
   const checked = <T>(check: () => T): T | undefined => {
     try {
       return check();
@@ -70,7 +70,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
   if (from !== undefined && to !== undefined && from > to) {
     faults.push(`--from: ${quarterName(from)} is after --to ${quarterName(to)}`);
   }
-  // A first quarter says how many runs there are.
+  // With a first quarter, the number of runs follows from it.
   const last = count('--runs', given.runs, 1) ?? (from === undefined ? defaultSpan.last : undefined);
   const span: Span = {
     ...(from !== undefined && { from }),

@@ -46,12 +46,12 @@ const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
     throw new UsageError('--name must have from 1 to 100 characters, none of them control characters.');
   }
-  // It would be listed, and stay in the audit.
+  // Names are listed, and stay in the audit.
   if (holdsKey(name)) throw new UsageError('--name must not have a key in it.');
   return name;
 };
 
-/** @param what it was given as */
+/** @param what the message calls it */
 const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
@@ -63,7 +63,7 @@ const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): str
 /** What every new key of a service has in common. */
 export interface KeyRules {
   readonly prefix: string;
-  /** Those that are entitled; the first is the default. */
+  /** The entitled tiers; the first is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
 }
@@ -113,11 +113,11 @@ const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<
 
 export const revokeKey = async (store: KeyStore, id: string, now: number): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
-  // The time of the first revocation is the one that counts.
+  // A second revocation does not change the time of the first.
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
-/** Whether a key was made by rotating the other, or one that came after it. */
+/** Whether a key was made by rotating the other one, or one of its successors. */
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
@@ -147,7 +147,7 @@ export const rotateKey = async (
     );
   }
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
-  // In this order: were it interrupted, there would be a key too many rather than none.
+  // The successor comes first: an interruption leaves one key too many, not one too few.
   await store.insert(created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
   return { old: await change(store, id, { expires_at: ends }), created: { ...shown(created), key } };
@@ -156,7 +156,7 @@ export const rotateKey = async (
 /**
  * Changes a key, and its predecessors and successors, since all of them share one limit; otherwise the owner could use
  * the other key with the old one.
- * @throws OperatorError for one that is no longer in force
+ * @throws OperatorError if the key is no longer in force
  */
 const changeSharing = async (
   store: KeyStore,
@@ -179,7 +179,7 @@ const changeSharing = async (
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 
-/** @param tiers those that are entitled */
+/** @param tiers the entitled ones */
 export const moveKey = (
   store: KeyStore,
   id: string,
@@ -188,7 +188,7 @@ export const moveKey = (
   now: number,
 ): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
-/** What a key has used, with those that it shares its limit with. */
+/** The usage of a key, together with the keys that share its limit. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
   /** Ids of keys whose requests are among these: predecessors and successors by rotation. */
   readonly shares_with: readonly string[];

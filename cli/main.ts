@@ -5,28 +5,31 @@ import { EXIT_CODES, errorText, report } from './report.js';
 
 /** A command is loaded when it is run, so that `start` does not have the others in memory. */
 const COMMANDS = {
-  start: () => import('./start.js'),
-  ready: () => import('./ready.js'),
-  config: () => import('./config.js'),
-  keys: () => import('./keys.js'),
-  import: () => import('./import.js'),
-  'import-csv': () => import('./import-csv.js'),
-  forecast: () => import('./forecast.js'),
-  validate: () => import('./validate.js'),
-  publish: () => import('./publish.js'),
-  snapshots: () => import('./snapshots.js'),
-  doctor: () => import('./doctor.js'),
-  new: () => import('./new.js'),
-  types: () => import('./types.js'),
-  mcp: () => import('./mcp.js'),
-  completion: () => import('./completion.js'),
+  start: () => import('./commands/start.js'),
+  ready: () => import('./commands/ready.js'),
+  config: () => import('./commands/config.js'),
+  init: () => import('./commands/init.js'),
+  keys: () => import('./commands/keys.js'),
+  import: () => import('./commands/import.js'),
+  'import-csv': () => import('./commands/import-csv.js'),
+  forecast: () => import('./commands/forecast.js'),
+  validate: () => import('./commands/validate.js'),
+  publish: () => import('./commands/publish.js'),
+  snapshots: () => import('./commands/snapshots.js'),
+  doctor: () => import('./commands/doctor.js'),
+  new: () => import('./commands/new.js'),
+  types: () => import('./commands/types.js'),
+  mcp: () => import('./commands/mcp.js'),
+  completion: () => import('./commands/completion.js'),
 } satisfies Record<string, () => Promise<{ register(program: Command): void }>>;
 
 type CommandName = keyof typeof COMMANDS;
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/** All that may be meant. Without a name there are all, but for the version alone; completion takes all, too. */
+/**
+ * The commands that the arguments may mean: the named ones, all without a name or for completion, none for the version.
+ */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   if (argv.length === 3 && /^(-V|--version)$/.test(argv[2]!)) return [];
   const named = NAMES.filter((name) => argv.includes(name));

@@ -12,7 +12,10 @@ const parseTime = (text: string): Date => {
   return time;
 };
 
-/** `--created`: the time that a dataset bears, which becomes its snapshot's publication time. @param what of which it is the time: `the import` */
+/**
+ * `--created`: the time that a dataset bears, which becomes its snapshot's publication time. @param what of which it is
+ * the time: `the import`
+ */
 export const createdOption = (what: string): Option =>
   new Option(
     '--created <time>',

@@ -4,9 +4,9 @@ import type { SingleBar } from 'cli-progress';
 import { loadPackage } from '../core/files/package.js';
 import { count } from './output.js';
 
-export type Unit = 'rows' | 'bytes';
+type Unit = 'rows' | 'bytes';
 
-export interface Progress {
+interface Progress {
   /** Says how far a task is; another task's name ends the one before. `total` is left out where it is not known. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
   /** Ends the last task. Safe to call at any time. */
@@ -60,6 +60,16 @@ const bar = (stream: WriteStream): Progress => {
       current.bar.update(done, { amount: amount(done, unit) });
     },
   };
+};
+
+/** Shows progress during a task, and ends with it, also when it fails. */
+export const withProgress = async <T>(task: (progress: Progress) => Promise<T>): Promise<T> => {
+  const progress = createProgress();
+  try {
+    return await task(progress);
+  } finally {
+    progress.finish();
+  }
 };
 
 /**

@@ -11,14 +11,14 @@ const WHAT = { publish: 'cannot publish', versions: 'keeps no versions', audit: 
 /**
  * Runs `task` on the opened storage of a config, and closes it.
  * @param capability what the adapter must have; `task` is given it
- * @throws OperatorError naming an adapter that has it not, or forgets what is published when the command ends
+ * @throws OperatorError naming an adapter that lacks it, or that forgets what is published when the command ends
  */
 export const withPublishedStorage = async <C extends keyof Able, T>(
   config: string | undefined,
   capability: C,
   task: (able: NonNullable<StorageAdapter[C]>, storage: OpenedStorage) => Promise<T>,
 ): Promise<T> => {
-  const loaded = await loadConfig({ path: config, env: process.env });
+  const loaded = await loadConfig({ path: config });
   const storage = await openStorage(loaded, commandLogger());
   try {
     const { adapter, module } = storage;

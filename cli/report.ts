@@ -12,14 +12,14 @@ const WRONG_USAGE = 2;
 /** Errors whose message was written for the operator. */
 const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, FileLockError];
 
-export interface ReportOptions {
+interface ReportOptions {
   /** One JSON object instead of text: `{"error": "...", "faults": ["..."]}`. */
   readonly json: boolean;
   /** Shows where an unexpected error came from. */
   readonly debug: boolean;
 }
 
-export interface Report {
+interface Report {
   /** For standard error. Empty where it has been said already. */
   readonly text: string;
   readonly exitCode: number;

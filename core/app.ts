@@ -3,43 +3,20 @@
  * A refusal is thrown and becomes a response in `catchErrors`, so the middleware above it see refusals as responses.
  * The limit comes before the key and the key before faults of the request, so that every request is counted.
  */
-import type { Middleware } from 'koa';
-import type { TrustProxy } from './http/caller-address.js';
 import { handle } from './http/handle-endpoint.js';
-import type { CommonHeaders } from './http/headers.js';
 import { ServiceKoa } from './http/service-koa.js';
 import {
   addCommonHeaders,
   authorize,
   catchErrors,
   checkRequest,
-  type FindEndpointDependencies,
   findEndpoint,
-  type IdentifyDependencies,
   identify,
-  type LimitDependencies,
+  type KoaDependencies,
   limit,
-  type ObserveDependencies,
   observe,
   respond,
 } from './middleware.js';
-
-export interface KoaDependencies
-  extends ObserveDependencies,
-    FindEndpointDependencies,
-    IdentifyDependencies,
-    LimitDependencies {
-  /** The headers that every response has. */
-  readonly headers: CommonHeaders;
-  /** Of all plugins: runs for every request, unlike a plugin's `middleware`, which runs for its own endpoints. */
-  readonly serviceMiddleware: readonly Middleware[];
-  /** Named in the `WWW-Authenticate` header of a 401. */
-  readonly realm: string;
-  /** Whether responses are compressed. */
-  readonly compression: boolean;
-  /** How many proxies stand before the service, or the networks that they are in. */
-  readonly trustProxy: TrustProxy;
-}
 
 export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   const app = new ServiceKoa(deps);

@@ -10,107 +10,97 @@ export interface ErrorKind {
   readonly when: string;
 }
 
+/** Gives each kind of error the code that it is listed by. */
+const withCodes = <Code extends string>(kinds: Readonly<Record<Code, Omit<ErrorKind, 'code'>>>) =>
+  Object.fromEntries(
+    Object.entries<Omit<ErrorKind, 'code'>>(kinds).map(([code, kind]) => [code, { code, ...kind }]),
+  ) as { readonly [C in Code]: ErrorKind & { readonly code: C } };
+
 /** The framework's own errors. Plugins add theirs with `defineError`. */
-export const errors = {
+export const errors = withCodes({
   missing_parameter: {
-    code: 'missing_parameter',
     status: 400,
     sentence: 'A required parameter is missing.',
     when: 'A required parameter is absent.',
   },
   invalid_parameter: {
-    code: 'invalid_parameter',
     status: 400,
     sentence: 'A part of the request is not valid.',
     when: 'A parameter has the wrong type, range, pattern or calendar date, or is given twice; or the request itself is malformed.',
   },
   unknown_parameter: {
-    code: 'unknown_parameter',
     status: 400,
     sentence: 'This endpoint has no such query parameter.',
     when: 'A query parameter that the endpoint does not have.',
   },
   missing_api_key: {
-    code: 'missing_api_key',
     status: 401,
     sentence: 'Send an API key in the header "Authorization: Bearer <API_KEY>".',
     when: 'The request carries no credentials.',
   },
   invalid_api_key: {
-    code: 'invalid_api_key',
     status: 401,
     sentence:
       'The API key is not valid. Check that it is complete, current and sent as "Authorization: Bearer <API_KEY>".',
     when: 'The key is malformed, unknown, expired, revoked or not entitled.',
   },
   not_in_tier: {
-    code: 'not_in_tier',
     status: 403,
     sentence: 'The tier of this API key does not include this endpoint. GET /usage says which tier it is.',
     when: 'The key is valid, and its tier does not include the endpoint.',
   },
   route_not_found: {
-    code: 'route_not_found',
     status: 404,
     sentence: 'There is nothing at this address. The list of endpoints is in openapi.json.',
     when: 'The path is not one of the service.',
   },
   snapshot_not_found: {
-    code: 'snapshot_not_found',
     status: 404,
     sentence: 'There is no snapshot of this date. Leave "as_of" out for the current one.',
     when: 'The store keeps no snapshot that was current at the date `as_of`, or keeps the current snapshot only.',
   },
   method_not_allowed: {
-    code: 'method_not_allowed',
     status: 405,
     sentence: 'This API is read-only: use GET, HEAD or OPTIONS.',
     when: 'Any method but GET, HEAD and OPTIONS.',
   },
   not_acceptable: {
-    code: 'not_acceptable',
     status: 406,
     sentence: 'The Accept header excludes everything that this endpoint offers. Send "Accept: application/json".',
     when: 'The `Accept` header excludes everything that the endpoint offers.',
   },
   uri_too_long: {
-    code: 'uri_too_long',
     status: 414,
     sentence: 'The request target is too long.',
     when: 'The request target is too long.',
   },
   headers_too_large: {
-    code: 'headers_too_large',
     status: 431,
     sentence: 'The request headers are too large.',
     when: 'The request headers are too large.',
   },
   rate_limited: {
-    code: 'rate_limited',
     status: 429,
     sentence: 'Too many requests. Try again after the seconds in Retry-After.',
     when: 'The limit of requests per minute is used up.',
   },
   quota_exceeded: {
-    code: 'quota_exceeded',
     status: 429,
     sentence:
       'The quota of requests is used up. Try again after the seconds in Retry-After; GET /usage says what was used.',
     when: 'The quota of requests of the UTC day or month is used up.',
   },
   internal_error: {
-    code: 'internal_error',
     status: 500,
     sentence: 'Something went wrong on our side. Report it with the X-Request-Id of this response.',
     when: 'An unexpected fault; its cause is in the log under the request id.',
   },
   service_unavailable: {
-    code: 'service_unavailable',
     status: 503,
     sentence: 'The service cannot answer right now. Try again after the seconds in Retry-After.',
     when: 'Overload, shutdown, or storage that cannot be read.',
   },
-} as const satisfies Record<string, ErrorKind>;
+});
 
 /** Declares an error of a plugin. Statuses are 4xx. */
 export const defineError = (definition: ErrorKind): ErrorKind => definition;
@@ -214,6 +204,10 @@ export class KeyStoreError extends BoundaryError {
     super(message, options);
   }
 }
+
+/** The first lines, and how many more there are. */
+export const firstLines = (lines: readonly string[], most: number): readonly string[] =>
+  lines.length <= most ? lines : [...lines.slice(0, most), `and ${lines.length - most} more`];
 
 /** A mistake of the operator: shown without a stack trace, one line a fault. */
 export class OperatorError extends Error {

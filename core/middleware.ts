@@ -1,13 +1,13 @@
 /** The middleware that every request runs through, in the order in which `createKoa` adds them. */
 
 import type { IncomingMessage } from 'node:http';
-import Koa from 'koa';
+import Koa, { type Middleware } from 'koa';
 import { includes, type Tier, type Tiers, USAGE_PATH } from './config/tiers.js';
 import type { KeyRecord } from './contracts/keys.js';
 import type { Decision, Limiter } from './contracts/limiter.js';
 import type { Logger } from './contracts/runtime.js';
 import { ApiError, errors } from './errors.js';
-import type { CallerAddress } from './http/caller-address.js';
+import type { CallerAddress, TrustProxy } from './http/caller-address.js';
 import { errorResponse, setError, statusResponse } from './http/error-response.js';
 import { allowOf, type CommonHeaders, limitLines } from './http/headers.js';
 import { PreparedResponse, sendBody } from './http/prepared-response.js';
@@ -18,15 +18,34 @@ import { addLines, type PreparedBody, wasChanged } from './http/service-koa.js';
 import type { Authenticator } from './keys/authenticator.js';
 import { familyOf } from './keys/key.js';
 
-export interface ObserveDependencies {
+/** What the middleware are made with; `createKoa` gives each of them all of it. */
+export interface KoaDependencies {
+  readonly logger: Logger;
+  /** The headers that every response has. */
+  readonly headers: CommonHeaders;
+  /** Log, metrics and plugins' observers. */
   readonly observers: readonly ((ctx: ServiceContext) => void)[];
+  /** Of all plugins: runs for every request, unlike a plugin's `middleware`, which runs for its own endpoints. */
+  readonly serviceMiddleware: readonly Middleware[];
+  readonly routes: RouteTable;
+  readonly keys: Authenticator;
+  readonly addressOf: CallerAddress;
+  /** How many proxies stand before the service, or the networks that they are in. */
+  readonly trustProxy: TrustProxy;
+  /** Limits and quotas of callers; each reload of the configuration replaces `tiers` by a new object. */
+  readonly settings: { readonly tiers: Tiers };
+  readonly limiter: Limiter;
+  /** Named in the `WWW-Authenticate` header of a 401. */
+  readonly realm: string;
+  /** Whether responses are compressed. */
+  readonly compression: boolean;
 }
 
 /**
  * Calls the observers (log, metrics, plugins) once a response has been handed to Node; inner requests are not observed.
  */
 export const observe =
-  ({ observers }: ObserveDependencies): ServiceMiddleware =>
+  ({ observers }: Pick<KoaDependencies, 'observers'>): ServiceMiddleware =>
   (ctx, next) =>
     next().then(() => {
       const { state } = ctx;
@@ -35,16 +54,13 @@ export const observe =
       for (const tell of observers) tell(ctx);
     });
 
-export interface RespondDependencies {
-  /** Whether the service compresses. */
-  readonly compression: boolean;
-  readonly headers: CommonHeaders;
-}
-
 type Response = ServiceContext['response'] & PreparedBody;
 
 /** Writes the response, as a 304 or compressed if the request allows it. */
-export const respond = ({ compression, headers }: RespondDependencies): ServiceMiddleware => {
+export const respond = ({
+  compression,
+  headers,
+}: Pick<KoaDependencies, 'compression' | 'headers'>): ServiceMiddleware => {
   /**
    * Sends a prepared body with its prepared header lines or, if middleware have read or changed headers or the status,
    * with those that Node now has.
@@ -129,7 +145,7 @@ type HandleRequest = (ctx: ServiceContext, run: () => Promise<void>) => Promise<
 
 /** Adds the headers that every response has: request id, security, CORS. */
 export const addCommonHeaders =
-  ({ headers }: { readonly headers: CommonHeaders }): ServiceMiddleware =>
+  ({ headers }: Pick<KoaDependencies, 'headers'>): ServiceMiddleware =>
   (ctx, next) => {
     addLines(ctx.res, headers.always(ctx.state.id, ctx.req.headers.origin));
     return next();
@@ -140,7 +156,7 @@ export const addCommonHeaders =
  * Where an error was thrown, the headers that describe the replaced body are removed; all others stay.
  */
 export const catchErrors =
-  ({ logger }: { readonly logger: Logger }): ServiceMiddleware =>
+  ({ logger }: Pick<KoaDependencies, 'logger'>): ServiceMiddleware =>
   async (ctx, next) => {
     try {
       await next();
@@ -158,30 +174,23 @@ const lacksErrorBody = ({ res, response, respond }: ServiceContext): boolean => 
   return response.body === undefined && !isExplicitNull && !res.headersSent && respond !== false;
 };
 
-export interface FindEndpointDependencies {
-  readonly routes: RouteTable;
-}
-
 /**
- * Finds the endpoint and parses the input. A fault in the URL is left to `checkRequest`, since the limit and the key are
- * checked first.
+ * Finds the endpoint and parses the input. A fault in the URL is left to `checkRequest`, since the limit and the key
+ * are checked first.
  */
 export const findEndpoint =
-  ({ routes }: FindEndpointDependencies): ServiceMiddleware =>
+  ({ routes }: Pick<KoaDependencies, 'routes'>): ServiceMiddleware =>
   (ctx, next) => {
     ctx.state.match = routes.resolve(ctx.req.url ?? '/');
     return next();
   };
 
-export interface IdentifyDependencies {
-  readonly keys: Authenticator;
-  readonly addressOf: CallerAddress;
-  /** Limits and quotas of callers; each reload of the configuration replaces `tiers` by a new object. */
-  readonly settings: { readonly tiers: Tiers };
-}
-
 /** Finds the caller: the owner of a valid key, otherwise the address that the request came from. */
-export const identify = ({ keys, addressOf, settings }: IdentifyDependencies): ServiceMiddleware => {
+export const identify = ({
+  keys,
+  addressOf,
+  settings,
+}: Pick<KoaDependencies, 'keys' | 'addressOf' | 'settings'>): ServiceMiddleware => {
   let callers = new WeakMap<KeyRecord, Caller>();
   let known = settings.tiers;
   const callerOf = (key: KeyRecord): Caller => {
@@ -215,7 +224,7 @@ export const identify = ({ keys, addressOf, settings }: IdentifyDependencies): S
   };
 };
 
-/** A repeated Authorization header is refused: the proxy before us may have used either one, and Node keeps the first. */
+/** A repeated Authorization header is refused: the proxy before us may have used either one; Node keeps the first. */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -223,12 +232,6 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   }
   return count > 1 ? 'more than one' : headers.authorization;
 };
-
-export interface LimitDependencies {
-  readonly limiter: Limiter;
-  readonly logger: Logger;
-  readonly headers: CommonHeaders;
-}
 
 /**
  * Whether a caller asks for its own usage: such requests have a window of their own, and neither use up a quota nor are
@@ -241,7 +244,11 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 };
 
 /** Counts the request, and refuses it past the caller's limit or a quota. */
-export const limit = ({ limiter, logger, headers }: LimitDependencies): ServiceMiddleware => {
+export const limit = ({
+  limiter,
+  logger,
+  headers,
+}: Pick<KoaDependencies, 'limiter' | 'logger' | 'headers'>): ServiceMiddleware => {
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
   const settle = (
@@ -279,7 +286,7 @@ export const limit = ({ limiter, logger, headers }: LimitDependencies): ServiceM
  * For endpoints that need a key: 401 without a valid key, unless the tier of callers without a key includes the
  * endpoint; 403 if the key's tier does not include it. OPTIONS and methods that the endpoint lacks pass.
  */
-export const authorize = ({ realm }: { readonly realm: string }): ServiceMiddleware => {
+export const authorize = ({ realm }: Pick<KoaDependencies, 'realm'>): ServiceMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
   return (ctx, next) => {
@@ -336,7 +343,7 @@ const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiErr
  * responds to OPTIONS. It reads no data.
  */
 export const checkRequest =
-  ({ headers }: { readonly headers: CommonHeaders }): ServiceMiddleware =>
+  ({ headers }: Pick<KoaDependencies, 'headers'>): ServiceMiddleware =>
   (ctx, next) => {
     const { req, res, state } = ctx;
     const { endpoint } = state.match!;

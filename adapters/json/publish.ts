@@ -2,8 +2,8 @@
 import { readdir } from 'node:fs/promises';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { AdapterContext, Dataset, PublishOptions } from '../../core/contracts/storage.js';
-import { DatasetCheck } from '../../core/dataset/dataset-check.js';
 import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
+import { DatasetCheck } from '../../core/dataset/validate.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { readable } from '../../core/storage/publishing.js';

@@ -19,8 +19,7 @@ import type {
 } from '../../core/contracts/keys.js';
 import type { Health } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';
-import { auditEntry } from '../../core/keys/audit-entry.js';
-import { withComparison } from '../../core/keys/unrecorded.js';
+import { auditEntry, withComparison } from '../../core/keys/audit.js';
 import { MongoAudit } from './audit.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection, checkConnection } from './connection.js';

@@ -6,21 +6,19 @@ import { loadModules } from '../../app/load-modules.js';
 import type { Environment } from '../../core/config/overrides.js';
 import { engines } from '../../core/files/package.js';
 import { commandLine } from '../options.js';
-import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
+import { type CheckContext, type Finding, failed, failure, type OnRows, ok } from './finding.js';
 import { checkKeys } from './keys.js';
 import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
 import { checkDatasetRows, checkStorage } from './storage.js';
 
-/** Whether this Node is one that the package supports. @param version as in `process.versions.node` */
+/** Whether the package supports this version of Node. @param version as in `process.versions.node` */
 export const checkNode = (version: string): Finding => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);
   const supported = major > leastMajor || (major === leastMajor && minor >= leastMinor);
   const message = `${version}, and ${engines.node} is needed`;
-  return supported
-    ? { check: 'node', state: 'ok', message }
-    : { check: 'node', state: 'failed', message, advice: ['install a current LTS release of Node.js'] };
+  return supported ? ok('node', message) : failed('node', message, 'install a current LTS release of Node.js');
 };
 
 /** @param path of the configuration, as given on the command line */
@@ -37,7 +35,7 @@ export async function* findings(path: string | undefined, env: Environment, onRo
     service = { loaded, modules, container, command };
     const { config } = loaded;
     const parts = `adapter "${config.adapter.use}", plugins ${config.plugins.map(({ use }) => use).join(', ')}`;
-    yield { check: 'configuration', state: 'ok', message: `${loaded.path}: ${parts}` };
+    yield ok('configuration', `${loaded.path}: ${parts}`);
   } catch (error) {
     yield failure('configuration', error, ['metro-forecast init FILE writes one to begin with']);
     for (const check of ['storage', 'dataset', 'keys', 'redis', 'port']) {

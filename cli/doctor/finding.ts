@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../../core/config/load.js';
 import { OperatorError } from '../../core/errors.js';
 
 /** `skipped`: something that it needs has failed. */
-export type State = 'ok' | 'warning' | 'failed' | 'skipped';
+type State = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Finding {
   readonly check: string;
@@ -27,10 +27,24 @@ export interface CheckContext {
 /** Called with the number of rows that have been checked so far. */
 export type OnRows = (rows: number) => void;
 
+export const ok = (check: string, message: string): Finding => ({ check, state: 'ok', message });
+
+export const warning = (check: string, message: string, ...advice: readonly string[]): Finding => ({
+  check,
+  state: 'warning',
+  message,
+  advice,
+});
+
+export const failed = (check: string, message: string, ...advice: readonly string[]): Finding => ({
+  check,
+  state: 'failed',
+  message,
+  advice,
+});
+
 /** The finding for a thrown error. */
 export const failure = (check: string, error: unknown, advice: readonly string[] = []): Finding => {
-  if (error instanceof OperatorError) {
-    return { check, state: 'failed', message: error.heading, advice: [...error.faults, ...advice] };
-  }
-  return { check, state: 'failed', message: error instanceof Error ? error.message : String(error), advice };
+  if (error instanceof OperatorError) return failed(check, error.heading, ...error.faults, ...advice);
+  return failed(check, error instanceof Error ? error.message : String(error), ...advice);
 };

@@ -3,7 +3,7 @@ import { resolve } from '../../app/container.js';
 import { tierNames } from '../../core/config/tiers.js';
 import { isInForce, missingPeppers, Peppers } from '../../core/keys/key.js';
 import { succeeds } from '../key-actions.js';
-import { type CheckContext, type Finding, failure } from './finding.js';
+import { type CheckContext, type Finding, failure, ok, warning } from './finding.js';
 
 const SOON_MS = 14 * 86_400_000;
 
@@ -11,19 +11,12 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
   const { keys, anonymous } = loaded.config.auth;
   const tiers = tierNames(loaded.config.auth);
   const peppers = new Peppers(loaded.config.auth.peppers);
-  const ok = (message: string): Finding => ({ check: 'keys', state: 'ok', message });
-  const warning = (message: string, ...advice: string[]): Finding => ({
-    check: 'keys',
-    state: 'warning',
-    message,
-    advice,
-  });
   const withoutKey = anonymous === null ? '' : `callers without a key have the tier "${anonymous}"`;
   if (keys.use === 'memory') {
-    if (withoutKey) return ok(`no keys are stored; ${withoutKey}`);
+    if (withoutKey) return ok('keys', `no keys are stored; ${withoutKey}`);
     return loaded.embedded
-      ? ok('each start makes a demo key and prints it')
-      : warning('keys in memory are gone at each end', 'name a key store in auth.keys: "file", or "mongo"');
+      ? ok('keys', 'each start makes a demo key and prints it')
+      : warning('keys', 'keys in memory are gone at each end', 'name a key store in auth.keys: "file", or "mongo"');
   }
   const store = resolve(container, 'keyStore');
   try {
@@ -35,7 +28,7 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
     const usable = entitled.filter(({ pepper }) => pepper === undefined || peppers.has(pepper));
     const missing = missingPeppers(entitled, peppers, now);
     if (usable.length === 0) {
-      if (withoutKey && active.length === 0) return ok(`${keys.use}: no active key; ${withoutKey}`);
+      if (withoutKey && active.length === 0) return ok('keys', `${keys.use}: no active key; ${withoutKey}`);
       const of = `none of ${active.length} active keys`;
       const which =
         entitled.length > 0
@@ -45,19 +38,19 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
             : 'no active key';
       const advice = missing.length > 0 ? missing : [command('keys', 'create', '--name', 'NAME')];
       const whom = withoutKey ? `every caller with one would get 401; ${withoutKey}` : 'every caller would get 401';
-      return warning(`${keys.use}: ${which}; ${whom}`, ...advice);
+      return warning('keys', `${keys.use}: ${which}; ${whom}`, ...advice);
     }
     const message = `${keys.use}: ${usable.length} of ${all.length} can be used`;
     // A rotated key is to end: its successor has an end of its own.
     const last = usable.filter((key) => !usable.some((other) => succeeds(other, key)));
     const ending = last.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - now < SOON_MS);
-    if (ending.length === 0 && missing.length === 0) return ok(message);
+    if (ending.length === 0 && missing.length === 0) return ok('keys', message);
     // Not by `keys rotate`: a successor ends when its predecessor was to.
     const soon = ending.map(({ id, name, tier, expires_at }) => {
       const create = command('keys', 'create', '--name', name, '--tier', tier);
       return `${id} ("${name}") ends at ${expires_at}; a new one for its holder: ${create}`;
     });
-    return warning(message, ...missing, ...soon);
+    return warning('keys', message, ...missing, ...soon);
   } catch (error) {
     return failure('keys', error, ['look at auth.keys of the configuration']);
   } finally {

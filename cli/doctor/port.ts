@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { listen, originOf } from '../../core/http/listen.js';
 import { type ListenError, listenFault } from '../listen-fault.js';
-import { type CheckContext, type Finding, failure } from './finding.js';
+import { type CheckContext, type Finding, failure, ok } from './finding.js';
 
 const ANSWER_MS = 2000;
 
@@ -21,16 +21,12 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
   const server = createServer();
   try {
     await listen(server, port, host);
-    return {
-      check,
-      state: 'ok',
-      message: port === 0 ? `a free port of ${host} at each start` : `${host}:${port} is free`,
-    };
+    return ok(check, port === 0 ? `a free port of ${host} at each start` : `${host}:${port} is free`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const origin = originOf(host === '0.0.0.0' || host === '::' ? 'localhost' : host, port);
     if (code === 'EADDRINUSE' && (await isOurs(origin).catch(() => false))) {
-      return { check, state: 'ok', message: `${host}:${port} is taken by this service, which answers` };
+      return ok(check, `${host}:${port} is taken by this service, which answers`);
     }
     return failure(check, listenFault(error as ListenError, loaded.config));
   } finally {

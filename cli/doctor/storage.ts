@@ -6,13 +6,13 @@ import { pathResolver } from '../../app/load-modules.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
 import { checkDataset } from '../../core/dataset/validate.js';
-import { StorageError } from '../../core/errors.js';
+import { firstLines, StorageError } from '../../core/errors.js';
 import { count } from '../output.js';
-import { type CheckContext, type Finding, failure, type OnRows } from './finding.js';
+import { type CheckContext, type Finding, failed, failure, type OnRows, ok } from './finding.js';
 
 const MOST_FAULTS = 10;
 
-export interface StorageFinding {
+interface StorageFinding {
   readonly finding: Finding;
   /** Whether there is a snapshot to look into. */
   readonly readable: boolean;
@@ -41,11 +41,10 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
     return failure('storage', error, 'uri' in options ? ['look at adapter.options.uri of the configuration'] : []);
   }
   const [heading = '', ...faults] = error.message.split('\n').map((line) => line.replace(/^ *- /, ''));
-  const more = faults.length - MOST_FAULTS;
   const all = directory && faults.length > 0 ? [`all faults: ${service.command('validate', directory)}`] : [];
   const repair = `to replace the damaged dataset: ${service.command('publish', 'DIR')}`;
-  const advice = [...faults.slice(0, MOST_FAULTS), ...(more > 0 ? [`and ${more} more`] : []), repair, ...all];
-  return { check: 'storage', state: 'failed', message: heading, advice };
+  const advice = [...firstLines(faults, MOST_FAULTS), repair, ...all];
+  return failed('storage', heading, ...advice);
 };
 
 /** Opens the adapter, which stays open until `close`. */
@@ -66,9 +65,7 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
     const { version, publishedAt, manifest } = snapshot;
     snapshot.release();
     const message = `${use} serves version ${version}, vintage ${manifest.vintage}, published ${publishedAt.toISOString()}`;
-    const finding: Finding = manifest.synthetic
-      ? { check: 'storage', state: 'ok', message: `${message}; its numbers are made up` }
-      : { check: 'storage', state: 'ok', message };
+    const finding = ok('storage', manifest.synthetic ? `${message}; its numbers are made up` : message);
     return { finding, readable: true, close };
   } catch (error) {
     return { finding: failure('storage', error, [command('publish', 'DIR')]), readable: false, close };
@@ -96,9 +93,9 @@ export const checkDatasetRows = async (service: CheckContext, onRows: OnRows): P
       },
     });
     const message = `${collections.size} collections, ${count.format(total())} rows`;
-    if (faults.total === 0) return { check: 'dataset', state: 'ok', message };
-    const advice = [...faults.lines(), `publish a dataset that is valid: ${service.command('validate', 'DIR')}`];
-    return { check: 'dataset', state: 'failed', message: `${message}; faults: ${faults.total}`, advice };
+    if (faults.total === 0) return ok('dataset', message);
+    const advice = `publish a dataset that is valid: ${service.command('validate', 'DIR')}`;
+    return failed('dataset', `${message}; faults: ${faults.total}`, ...faults.lines(), advice);
   } catch (error) {
     return failure('dataset', error);
   } finally {

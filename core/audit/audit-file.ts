@@ -1,17 +1,17 @@
 /**
- * An audit in a file: one entry a line, appended and never rewritten. Beside it, `<file>.head` has the hash of the newest
- * entry, so that the removal of the last line shows too.
+ * An audit in a file: one entry a line, appended and never rewritten. Beside it, `<file>.head` has the hash of the
+ * newest entry, so that the removal of the last line shows too.
  */
 import { constants } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 import type { Logger } from '../contracts/runtime.js';
-import { openRegular, readRegular } from '../files/regular.js';
+import { openRegular, readRegular, unlessMissing } from '../files/regular.js';
 import { writeFileAtomic } from '../files/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
 const NEWLINE = 0x0a;
-/** With reading, as `a+`. */
+/** For reading too, as `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 
 const appendLines = async (path: string, lines: string, mode: number): Promise<void> => {
@@ -38,11 +38,6 @@ const parse = (line: string): unknown => {
   }
 };
 
-const unlessMissing = (cause: NodeJS.ErrnoException): undefined => {
-  if (cause.code === 'ENOENT') return undefined;
-  throw cause;
-};
-
 export class AuditFile<E extends AuditEntry> {
   readonly #path: string;
   readonly #isEntry: (value: unknown) => value is E;
@@ -54,7 +49,7 @@ export class AuditFile<E extends AuditEntry> {
 
   /**
    * Resolves with the entries as they were chained when they are on the disk. One process at a time may call it.
-   * @param added not none
+   * @param added one entry at least
    * @param mode permissions of a new file
    */
   async append(added: readonly E[], mode: number): Promise<readonly E[]> {
@@ -75,7 +70,7 @@ export class AuditFile<E extends AuditEntry> {
     return linked;
   }
 
-  /** The oldest first; none where there is no file. Lines that are no entries are passed over, and named in the log. */
+  /** All entries, the oldest first. Lines that are no entries are left out, and named in the log. */
   async list(logger?: Logger): Promise<readonly E[]> {
     const { placed, unreadable } = await this.#read();
     if (unreadable.length > 0)
@@ -88,7 +83,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // Otherwise somebody has appended meanwhile, and lines and head are of two times.
+      // Another process has appended meanwhile, so that lines and head do not belong together: both are read again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is no entry: a process was stopped while it wrote it`);
       return { ...verifyChain(placed, head, expected), notes };

@@ -1,6 +1,28 @@
-/** Chains audit entries by hash, so that one that is changed or removed later shows. */
+/** Audit entries: who makes them, and their chain of hashes, which shows entries that were changed or removed later. */
 import { createHash } from 'node:crypto';
+import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
+
+/** The user's name; a user of a container may have none. */
+const userName = (): string => {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
+};
+
+/** A variable of the environment: a hint and no proof, since the user may have changed it. */
+const said = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
+
+export const actor = (): { readonly by: string; readonly host: string } => {
+  const behind = said('SUDO_USER');
+  const login = said('SSH_CONNECTION');
+  return {
+    by: behind === undefined ? userName() : `${userName()} (sudo by ${behind})`,
+    host: login === undefined ? hostname() : `${hostname()} (ssh from ${login})`,
+  };
+};
 
 /** An entry and where it stands, for messages: `line 7`. */
 export interface Placed<E extends AuditEntry> {
@@ -30,7 +52,7 @@ export const chain = <E extends AuditEntry>(entry: E, previous: string | null): 
 export const startOf = (unchained: readonly AuditEntry[]): string | null =>
   unchained.length === 0 ? null : digest(unchained);
 
-/** The hash that the next entry has as `previous`, unless a head is kept apart. */
+/** The hash that the next entry has as `previous`, unless the store keeps a head apart from the entries. */
 export const endOf = (entries: readonly AuditEntry[]): string | null =>
   entries.findLast(({ hash }) => hash !== undefined)?.hash ?? startOf(entries);
 
@@ -87,7 +109,7 @@ export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly 
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** The entry that says that the change of another was not made. */
+/** The entry that says that the change of an earlier entry was not made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

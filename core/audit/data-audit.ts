@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { actor } from './actor.js';
+import { actor } from './chain.js';
 
 const text = { type: 'string' };
 export const isDataAuditEntry = compileSchema<DataAuditEntry>({
@@ -54,10 +54,10 @@ export interface PublishedNow {
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
-/** An entry whose change was not made is passed over by the next one, which replaces the same version. */
+/** Whether a change was made: otherwise the next move replaces the same version again. */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
-/** Those of them that were made. @param current the version of the store's pointer */
+/** The moves that were made. @param current the version of the store's pointer */
 const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
   moves.filter((entry, i) => {
     const next = moves[i + 1];
@@ -104,7 +104,7 @@ const faultsOfVersions = (
   const kept = new Set(versions);
   const gone = [...last.values()].filter(({ action, version }) => action === 'publish' && !kept.has(version));
   const back = [...last.values()].filter(({ action, version }) => action === 'prune' && kept.has(version));
-  // Those before the first one that the audit has were published before there was one.
+  // Versions older than the first one in the audit were published before the store kept an audit.
   const first = versions.findIndex((version) => last.has(version));
   const told = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
   const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !told.has(version));

@@ -1,4 +1,4 @@
--- Reads an entry; gives the caller the build lock if the entry is due and no other process has the lock. See build-lock.ts.
+-- Reads an entry; gives the caller the build lock if the entry is due and no other process has the lock. See redis-cache.ts.
 local key, token = KEYS[1], ARGV[1]
 local ttl, lock_ms, expire_ms = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 

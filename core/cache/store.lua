@@ -1,4 +1,4 @@
--- Stores the built value and ends the builder's lock, unless the builder was too slow and has lost the lock. See build-lock.ts.
+-- Stores the built value and ends the builder's lock, unless the builder was too slow and has lost the lock. See redis-cache.ts.
 local key, token, keep, value = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 if redis.call('HGET', key, 'holder') ~= token then

@@ -6,7 +6,7 @@ import { fileErrorReason } from '../files/error-reason.js';
 import { readRegular } from '../files/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeFaults, type Override, placeOf, suggest } from '../validation/faults.js';
-import { findJsonFault } from '../validation/json.js';
+import { findJsonFault, formatJsonFault, isJsonObject, withoutMark } from '../validation/json.js';
 import { networkFault } from '../validation/network.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { ENCODE_CREDENTIALS } from '../validation/secrets.js';
@@ -16,15 +16,15 @@ import {
   type Environment,
   expandModules,
   type NamedVariable,
+  schemaAt,
   strayVariables,
   withFiles,
 } from './overrides.js';
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
-import { schemaAt } from './variable.js';
 
 /** What a product built on the framework calls things. */
-export interface ConfigNames {
+interface ConfigNames {
   /** Begins its environment variables: `PREFIX_CONFIG` names the file, `PREFIX__SECTION__NAME` a setting. */
   readonly prefix: string;
   /** The configuration used when no other is named: an absolute path. */
@@ -35,11 +35,11 @@ export interface ConfigNames {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Of the file, absolute; for messages alone where the configuration was given in code. */
+  /** The absolute path of the file; a text for messages if the configuration was given in code. */
   readonly path: string;
   /** Where relative paths in it start. */
   readonly folder: string;
-  /** Whether it is the one that comes with the product. */
+  /** Whether it is the product's own configuration. */
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
 }
@@ -49,7 +49,8 @@ export interface LoadOptions {
   readonly path?: string | undefined;
   /** In the place of a file. */
   readonly given?: GivenConfig | undefined;
-  readonly env: Environment;
+  /** Default: that of this process. */
+  readonly env?: Environment;
   /** Finds the faults of the modules that a draft with other faults names, so that all are told at once. */
   readonly moduleFaults?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
@@ -57,7 +58,7 @@ export interface LoadOptions {
 const readDraft = async (path: string, named: string): Promise<Draft> => {
   let text: string;
   try {
-    text = (await readRegular(path)).replace(/^\uFEFF/, '');
+    text = withoutMark(await readRegular(path));
   } catch (cause) {
     throw new OperatorError(`The configuration ${path} (${named}) cannot be read: ${fileErrorReason(cause)}.`, [], {
       cause,
@@ -65,15 +66,13 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
   }
   const fault = findJsonFault(text);
   if (fault) {
-    throw new OperatorError(`The configuration ${path} is not JSON.`, [
-      `line ${fault.line}, column ${fault.column}: ${fault.problem}`,
-    ]);
+    throw new OperatorError(`The configuration ${path} is not JSON.`, [formatJsonFault(fault)]);
   }
   const draft: unknown = JSON.parse(text);
-  if (typeof draft !== 'object' || draft === null || Array.isArray(draft)) {
+  if (!isJsonObject(draft)) {
     throw new OperatorError(`The configuration ${path} must be an object: {"adapter": ..., "plugins": [...]}.`);
   }
-  return draft as Draft;
+  return draft;
 };
 
 const IN_CODE = 'given in code';
@@ -137,7 +136,7 @@ export const configLoader =
    * The file of `path`, else of `PREFIX_CONFIG`, else the embedded one, with the environment's values over it.
    * @throws OperatorError with all faults, each with its path, what is allowed and the nearest right name
    */
-  async ({ path: option, given, env, moduleFaults }: LoadOptions): Promise<LoadedConfig> => {
+  async ({ path: option, given, env = process.env, moduleFaults }: LoadOptions): Promise<LoadedConfig> => {
     const variable = `${prefix}_CONFIG`;
     const path = given ? IN_CODE : resolve(option ?? (env[variable] || embedded));
     const folder = given ? process.cwd() : dirname(path);
@@ -155,7 +154,7 @@ export const configLoader =
     if (!isValid) faults.push(...describeFaults(validate.errors!, draft, '', overrides));
     faults.push(...contradictions(draft, overrides, isValid));
     if (faults.length > 0) {
-      // Where there are none here, loading the modules tells theirs.
+      // A configuration without faults of its own gets those of its modules when they are loaded.
       faults.push(...((await moduleFaults?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`,

@@ -1,4 +1,4 @@
-/** Single values of a configuration, given by environment variables. */
+/** Single values of a configuration, given by environment variables: `PREFIX__SECTION__NAME`, and well-known names. */
 import { readFile } from 'node:fs/promises';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../files/error-reason.js';
@@ -6,7 +6,79 @@ import type { Override } from '../validation/faults.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
-import { findSetting, schemaAt, typesOf } from './variable.js';
+import { configSchema } from './schema.js';
+
+/** A setting, with its schema where it is not inside a module's options. */
+interface Setting {
+  readonly path: Path;
+  readonly schema: JsonSchema | undefined;
+}
+
+const typesOf = (schema: JsonSchema | undefined): readonly unknown[] => [schema?.['type'] ?? []].flat();
+
+const propertiesOf = (schema: JsonSchema | undefined) =>
+  schema?.['properties'] as Readonly<Record<string, JsonSchema>> | undefined;
+
+export const schemaAt = (path: Path): JsonSchema | undefined =>
+  path.reduce<JsonSchema | undefined>((schema, segment) => propertiesOf(schema)?.[segment], configSchema);
+
+const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
+
+/** `POLL_MS` is `pollMs`; a name with a small letter in it stays as it is. */
+const camelCase = (name: string): string =>
+  /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
+
+/** As the documentation writes it: `limits.requestsPerMinute` is `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
+const variableOf = (prefix: string, path: Path): string =>
+  [
+    prefix,
+    ...path.map((name) =>
+      String(name)
+        .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+        .toUpperCase(),
+    ),
+  ].join('__');
+
+const item = (segment: string, { path, schema }: Setting, list: unknown): Setting | string => {
+  const length = Array.isArray(list) ? list.length : 0;
+  return /^\d{1,4}$/.test(segment) && Number(segment) <= length
+    ? { path: [...path, Number(segment)], schema: schema?.['items'] as JsonSchema | undefined }
+    : `"${segment}" is no place in the list ${formatPath(path)}; it must be a number from 0 to ${length}`;
+};
+
+const property = (segment: string, { path, schema }: Setting, current: unknown, prefix: string): Setting | string => {
+  const properties = propertiesOf(schema);
+  const names = Object.keys(properties ?? current ?? {});
+  const name = names.find((each) => plain(each) === plain(segment));
+  if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
+  // The module knows the names inside `options`, and checks them later.
+  const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
+  const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
+  if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
+  const place = formatPath(path);
+  const near = nearest(segment, names);
+  const help =
+    near !== undefined
+      ? `did you mean ${variableOf(prefix, [...path, near])}?`
+      : `${place || 'the configuration'} has ${names.length > 0 ? names.join(', ') : 'nothing inside it'}`;
+  return `there is no setting "${formatPath([...path, segment])}"; ${help}`;
+};
+
+/**
+ * @param root the configuration so far: its lists and options have places that the schema does not name
+ * @returns the setting, or what is wrong with the variable's name
+ */
+export const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
+  let setting: Setting = { path: [], schema: configSchema };
+  for (const segment of variable.slice(prefix.length + 2).split('__')) {
+    const current = valueAt(root, setting.path);
+    const list = Array.isArray(current) || (current === undefined && typesOf(setting.schema).includes('array'));
+    const next = list ? item(segment, setting, current) : property(segment, setting, current, prefix);
+    if (typeof next === 'string') return next;
+    setting = next;
+  }
+  return setting;
+};
 
 /** A variable with a well-known name, for one place in the configuration. */
 export interface NamedVariable {
@@ -36,7 +108,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Sets a value, making the objects and lists on the way. Answers with what stands in the way, or undefined. */
+/** Sets a value, and makes the objects and lists around it. @returns what stands in the way, or undefined */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -60,8 +132,8 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** What files named by the environment hold, by the variable whose value it is. */
-export type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly fault?: string }>;
+/** The values of variables that were given by files, or why they could not be read. */
+type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly fault?: string }>;
 
 /**
  * Reads the files that variables name: `<variable>_FILE` holds the value of `<variable>`, for secrets that are mounted.
@@ -80,7 +152,7 @@ export const withFiles = async (
     if (!path || !(general || named.some((each) => each.secret && each.variable === variable))) continue;
     delete rest[name];
     files.set(variable, await readValue(name, path, Boolean(env[variable]) && variable));
-    // Where it stands among the variables is as if it had the value itself.
+    // The variable counts as set.
     rest[variable] ||= path;
   }
   return { env: rest, files };

@@ -1,9 +1,9 @@
 /** The configuration file: its JSON Schema, and the type of a checked one. */
-import type { JsonSchema } from '../contracts/json-schema.js';
+import { type JsonSchema, nullable, type WithDefaults } from '../contracts/json-schema.js';
 import type { ServiceInfo } from '../contracts/service.js';
-import { type RedisConfig, redisSchema } from '../redis/config.js';
+import { redisSchema } from '../redis/config.js';
 
-/** An adapter, plugin or key store, and what it is told. Its own module says which options there are. */
+/** An adapter, plugin or key store, and its options, which the module itself declares. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;
@@ -16,66 +16,16 @@ type Given<T> = T extends ModuleConfig
   ? GivenModule
   : T extends readonly ModuleConfig[]
     ? readonly GivenModule[]
-    : T extends readonly unknown[] | Readonly<Record<string, string>>
+    : T extends readonly unknown[]
       ? T
       : T extends object
-        ? { readonly [K in keyof T]?: Given<T[K]> }
+        ? string extends keyof T
+          ? T
+          : { readonly [K in keyof T]?: Given<T[K]> }
         : T;
 
 /** A configuration as a file has it: what is left out has its default. */
 export type GivenConfig = Given<Config>;
-
-/**
- * What becomes of an answer that its schema does not describe. `sample` logs it of one in a hundred answers, `report` of
- * all; `cut` takes undeclared properties out and logs the rest; `refuse` makes it an error, as in tests.
- */
-export const RESPONSE_CHECKS = ['off', 'sample', 'report', 'cut', 'refuse'] as const;
-export type ResponseCheck = (typeof RESPONSE_CHECKS)[number];
-
-export interface ServerConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly basePath: string;
-  readonly trustProxy: number | readonly string[];
-  readonly workers: number;
-  readonly drainDelayMs: number;
-  readonly drainMs: number;
-  readonly maxUrlBytes: number;
-  readonly maxHeaderBytes: number;
-  readonly maxHeaders: number;
-  readonly maxConnections: number;
-  readonly maxConnectionsPerAddress: number;
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  readonly stallTimeoutMs: number;
-  readonly keepAliveTimeoutMs: number;
-  readonly overload: OverloadConfig | null;
-}
-
-export interface OverloadConfig {
-  readonly maxInFlight: number;
-  readonly maxEventLoopDelayMs: number;
-}
-
-export interface MetricsConfig {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface CorsConfig {
-  readonly origin: string | readonly string[];
-  readonly maxAgeSeconds: number;
-}
-
-export interface HttpConfig {
-  readonly unknownParameters: 'reject' | 'ignore';
-  readonly cors: CorsConfig | null;
-  readonly compression: boolean;
-  readonly cacheBytes: number;
-  readonly answerMs: number;
-  readonly csvFormulaGuard: boolean;
-  readonly responseCheck: ResponseCheck;
-}
 
 export interface AuthConfig {
   /** Absent: the service's title. */
@@ -96,53 +46,15 @@ export interface TierConfig {
   readonly endpoints?: readonly string[];
 }
 
-export interface LimitsConfig {
-  readonly requestsPerMinute: number;
-  readonly replicas: number;
-  readonly whenRedisIsAway: 'local' | 'closed' | 'open';
-}
+const section = <const P extends Readonly<Record<string, JsonSchema>>>(description: string, properties: P) =>
+  ({ type: 'object', description, properties, additionalProperties: false, default: {} }) as const;
 
-export interface LogConfig {
-  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
-  readonly format: 'auto' | 'json' | 'pretty';
-  readonly addresses: 'none' | 'network' | 'full';
-}
-
-/** A configuration as the service reads it: checked, with every default filled in. */
-export interface Config {
-  /** Laid over what the plugins and the framework say. */
-  readonly service: Partial<ServiceInfo>;
-  readonly server: ServerConfig;
-  readonly http: HttpConfig;
-  readonly adapter: ModuleConfig;
-  readonly plugins: readonly ModuleConfig[];
-  readonly auth: AuthConfig;
-  readonly limits: LimitsConfig;
-  readonly redis: RedisConfig | null;
-  readonly log: LogConfig;
-  readonly metrics: MetricsConfig | null;
-}
-
-const section = (description: string, properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
-  type: 'object',
-  description,
-  properties,
-  additionalProperties: false,
-  default: {},
-  ...more,
-});
-
-const count = (description: string, minimum: number, maximum: number, value: number): JsonSchema => ({
-  type: 'integer',
-  description,
-  minimum,
-  maximum,
-  default: value,
-});
+const count = (description: string, minimum: number, maximum: number, value: number) =>
+  ({ type: 'integer', description, minimum, maximum, default: value }) as const;
 
 const atLeastOne = { type: 'integer', minimum: 1, maximum: 1e12 } as const;
 
-const milliseconds = (description: string, value: number): JsonSchema =>
+const milliseconds = (description: string, value: number) =>
   count(`${description} In milliseconds.`, 1, 3_600_000, value);
 
 /** A module: `"name"`, or `{"use": "name", "options": {...}}`. */
@@ -303,17 +215,15 @@ export const configSchema = {
         'How long an idle connection is kept; longer than the load balancer before it keeps one (often 60 s).',
         75_000,
       ),
-      overload: section(
-        'When requests are refused with 503 so that the others keep their latency; null: never.',
-        {
+      overload: nullable(
+        section('When requests are refused with 503 so that the others keep their latency; null: never.', {
           maxInFlight: count('Most requests in flight at once.', 1, 1_000_000, 2000),
           maxEventLoopDelayMs: milliseconds(
             'How long the event loop may work on requests that came together, where more come the longer it takes; and ' +
               'how long a long list may wait for its turn.',
             50,
           ),
-        },
-        { type: ['object', 'null'] },
+        }),
       ),
     }),
     http: section('Limits on requests, and how responses are sent.', {
@@ -323,9 +233,8 @@ export const configSchema = {
         enum: ['reject', 'ignore'],
         default: 'reject',
       },
-      cors: section(
-        'Which pages in browsers may call; null: only those of the same origin.',
-        {
+      cors: nullable(
+        section('Which pages in browsers may call; null: only those of the same origin.', {
           origin: {
             type: ['string', 'array'],
             description: '"*" for every origin, or the allowed ones.',
@@ -337,8 +246,7 @@ export const configSchema = {
             default: '*',
           },
           maxAgeSeconds: count('How long browsers may keep the permission.', 0, 86_400, 86_400),
-        },
-        { type: ['object', 'null'] },
+        }),
       ),
       compression: { type: 'boolean', description: 'Whether responses are compressed, as br or gzip.', default: true },
       cacheBytes: count(
@@ -352,7 +260,7 @@ export const configSchema = {
         4000,
       ),
       responseCheck: {
-        enum: RESPONSE_CHECKS,
+        enum: ['off', 'sample', 'report', 'cut', 'refuse'],
         description:
           'Answers that the schemas of their routes do not describe: sample logs them of one answer in a hundred, report of all, cut takes undeclared properties out and logs the rest, refuse makes them a 500. Cached responses are not checked again.',
         default: 'off',
@@ -461,13 +369,40 @@ export const configSchema = {
         default: 'none',
       },
     }),
-    metrics: section(
-      'Prometheus metrics at /metrics of a socket of their own; null: none. They are for operators: keep the port private.',
-      {
-        host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
-        port: count('Port to listen on; 0 takes a free one.', 0, 65_535, 9464),
-      },
-      { type: ['object', 'null'], default: null },
-    ),
+    metrics: {
+      ...nullable(
+        section(
+          'Prometheus metrics at /metrics of a socket of their own; null: none. They are for operators: keep the port private.',
+          {
+            host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
+            port: count('Port to listen on; 0 takes a free one.', 0, 65_535, 9464),
+          },
+        ),
+      ),
+      default: null,
+    },
   },
 } as const satisfies JsonSchema;
+
+type Sections = WithDefaults<typeof configSchema>;
+
+/** Written out, since the type inferred of `origin`, a text or a list, lacks the text. */
+interface CorsConfig {
+  readonly origin: string | readonly string[];
+  readonly maxAgeSeconds: number;
+}
+
+/** A configuration as the service reads it: checked, with every default filled in. */
+export interface Config {
+  /** Laid over what the plugins and the framework say. */
+  readonly service: Partial<ServiceInfo>;
+  readonly server: Sections['server'];
+  readonly http: Omit<Sections['http'], 'cors'> & { readonly cors: CorsConfig | null };
+  readonly adapter: ModuleConfig;
+  readonly plugins: readonly ModuleConfig[];
+  readonly auth: AuthConfig;
+  readonly limits: Sections['limits'];
+  readonly redis: Sections['redis'];
+  readonly log: Sections['log'];
+  readonly metrics: Sections['metrics'];
+}

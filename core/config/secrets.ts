@@ -4,7 +4,7 @@ import { maskBySchema } from '../validation/secrets.js';
 import { type Config, configSchema, type ModuleConfig } from './schema.js';
 
 /** The schemas that the modules of a configuration declare of their options. */
-export interface OptionSchemas {
+interface OptionSchemas {
   readonly adapter?: JsonSchema | undefined;
   readonly keys?: JsonSchema | undefined;
   /** In the configuration's order. */

@@ -16,7 +16,7 @@ export interface Tier {
   readonly limit: number;
   /** Undefined: its callers' usage is not counted. */
   readonly quotas: Quotas | undefined;
-  /** Names of plugins, and paths of routes and mounts, of those that need a key; null: all. */
+  /** The included plugins, by name, and routes and mounts, by path, among those with a key; null: all. */
   readonly endpoints: ReadonlySet<string> | null;
 }
 
@@ -28,14 +28,14 @@ const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array
 const termsOf = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_TERMS]) : Object.entries(tiers));
 
-/** Of keys that are entitled; the first is that of new keys. @param auth of a draft, too, which may be anything */
+/** Names of the tiers; new keys get the first. @param auth of a configuration, or of a draft with any content */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Whether what callers use is counted: where tiers have terms. @param auth of a draft, too, which may be anything */
+/** Whether callers' usage is counted: if tiers have terms. @param auth as for `tierNames` */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
@@ -84,7 +84,7 @@ export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean
 
 /**
  * What tiers name that the service does not have.
- * @param auth of a draft, too, which may be anything
+ * @param auth as for `tierNames`
  * @param names of all its endpoints that need a key
  * @param isComplete false: a plugin with faults may have others, so that a name counts as wrong only if it is nearly a
  *   known one

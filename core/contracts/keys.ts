@@ -27,8 +27,8 @@ export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_min
 /** The audit's entry for one change of a key. It has neither the key nor its hash, which are secret. */
 export interface KeyAuditEntry extends AuditEntry {
   /**
-   * `rotate`: made as another key's successor. `change`: of anything that has no word of its own. `edit` and `remove`:
-   * by hand, found by the process that `by` and `host` name; who did it is not known.
+   * `rotate`: made as another key's successor. `change`: of several fields, or of one without an action of its own.
+   * `edit` and `remove`: by hand, found by the process that `by` and `host` name; who did it is not known.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
   /** The key's id. */
@@ -82,7 +82,7 @@ export interface KeyStoreModule<Options = unknown> {
   readonly name: string;
   readonly options: JsonSchema;
   /**
-   * As that of an adapter: what is wrong with options that fit the schema, by the option's name.
+   * As an adapter's: what is wrong with options that fit the schema, by the option's name.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: KeyStoreContext): KeyStore;

@@ -238,7 +238,7 @@ export interface KeyHolder {
 
 /** What the usage of a caller is counted under, and how much it may send. */
 export interface CallerAccount {
-  /** As `Limiter.take` has it: shared by a key and those that it was rotated to. */
+  /** As `Limiter.take` has it: a key and its successors by rotation share it. */
   readonly subject: string;
   readonly tier: string;
   /** Requests a minute. */

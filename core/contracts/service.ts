@@ -30,7 +30,7 @@ export interface ServiceInfo {
   readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string } | null;
   /** What AI assistants are told of the data before they call tools. */
   readonly instructions: string;
-  /** Begins every new API key, so that people and secret scanners recognise one that leaked. */
+  /** Begins every new API key, so that people and secret scanners recognise a key that leaked. */
   readonly keyPrefix: string;
 }
 

@@ -1,7 +1,7 @@
 /** A table in CSV (RFC 4180) as a collection: its rows, and what its columns turn out to hold. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { OperatorError } from '../errors.js';
+import { firstLines, OperatorError } from '../errors.js';
 import { compareBy } from '../storage/scalars.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
@@ -52,22 +52,17 @@ const KINDS: Readonly<Record<ColumnType, Kind>> = {
 /** Narrowest first. A code with leading zeros is no number, and so its column is text. */
 const GUESSES: readonly ColumnType[] = ['integer', 'number', 'date', 'boolean', 'text'];
 
-export interface CsvRecord {
+interface CsvRecord {
   /** 1 for the first line of the file. */
   readonly line: number;
   readonly cells: readonly string[];
 }
 
-/** Ends with the table: what is listed is enough to find the cause. */
+/** Faults that an error lists, which is enough to find the cause. */
 const MOST_FAULTS = 20;
 
 const refuse = (file: string, faults: readonly string[]): never => {
-  const shown = faults.slice(0, MOST_FAULTS);
-  const more = faults.length - shown.length;
-  throw new OperatorError(
-    `${file} was not imported, and nothing was changed:`,
-    more > 0 ? [...shown, `and ${more} more`] : shown,
-  );
+  throw new OperatorError(`${file} was not imported, and nothing was changed:`, firstLines(faults, MOST_FAULTS));
 };
 
 /**
@@ -136,13 +131,13 @@ const fieldName = (heading: string): string => {
   return /^[a-z]/.test(name) ? name : `c_${name}`;
 };
 
-export interface Column {
+interface Column {
   readonly name: string;
   /** As it stands in the file. */
   readonly heading: string;
   readonly type: ColumnType;
   readonly guessed: boolean;
-  /** Rows whose cell is empty: they have null. */
+  /** How many cells are empty; they become null. */
   readonly empty: number;
   readonly why?: string;
 }

@@ -5,7 +5,7 @@ import type { Collection } from '../contracts/dataset.js';
 import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { findJsonFault } from '../validation/json.js';
+import { findJsonFault, formatJsonFault, withoutMark } from '../validation/json.js';
 
 export const DECLARATION = '.collection.json';
 
@@ -25,7 +25,7 @@ const validate = compileSchema({
 
 /**
  * Every declaration of a directory, by name.
- * @throws OperatorError where there is none, or one is none
+ * @throws OperatorError if there is no declaration, or a file does not hold one
  */
 export const readDeclarations = (directory: string): Collection[] => {
   const files = reading(directory, () => readdirSync(directory)).filter((name) => name.endsWith(DECLARATION));
@@ -38,9 +38,9 @@ export const readDeclarations = (directory: string): Collection[] => {
 };
 
 const declarationIn = (path: string): Collection => {
-  const text = reading(path, () => readFileSync(path, 'utf8')).replace(/^\uFEFF/, '');
+  const text = withoutMark(reading(path, () => readFileSync(path, 'utf8')));
   const fault = findJsonFault(text);
-  if (fault) throw new OperatorError(`${path}, line ${fault.line}, column ${fault.column}: ${fault.problem}`);
+  if (fault) throw new OperatorError(`${path}, ${formatJsonFault(fault)}`);
   const declared = JSON.parse(text) as Collection & { readonly $schema?: string };
   if (!validate(declared)) {
     const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = validate.errors ?? [];

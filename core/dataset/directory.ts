@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Document } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
-import { type Fault, formatFault } from './fault.js';
+import { type Fault, formatFault } from './faults.js';
 import { type CollectionFile, type DirectoryManifest, readManifest } from './manifest.js';
 import { type Rows, readRows } from './ndjson.js';
 

@@ -1,15 +1,14 @@
-/** The manifest of a dataset directory: the dataset's description and the file of each collection. Its schema, and reading it. */
+/** The manifest of a dataset directory, which describes the dataset and names the file of each collection. */
 
 import { join } from 'node:path';
 import { CADENCES, type Manifest } from '../contracts/dataset.js';
-import { date, dateTime, type JsonSchema } from '../contracts/json-schema.js';
+import { date, dateTime, type JsonSchema, nullable } from '../contracts/json-schema.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../files/error-reason.js';
 import { readRegular } from '../files/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { findJsonFault } from '../validation/json.js';
-import { type Fault, formatFault } from './fault.js';
-import { schemaFaults } from './schema-faults.js';
+import { findJsonFault, withoutMark } from '../validation/json.js';
+import { type Fault, formatFault, schemaFaults } from './faults.js';
 
 export const MANIFEST_FILE = 'manifest.json';
 
@@ -61,8 +60,8 @@ export const manifestSchema = {
           id: { type: 'string', minLength: 1 },
           title: { type: 'string', minLength: 1 },
           cadence: { enum: CADENCES },
-          latest_period: { ...date, type: ['string', 'null'], description: 'First day of the newest period.' },
-          last_loaded_at: { ...dateTime, type: ['string', 'null'] },
+          latest_period: { ...nullable(date), description: 'First day of the newest period.' },
+          last_loaded_at: nullable(dateTime),
           late_after_seconds: {
             type: 'integer',
             minimum: 0,
@@ -110,7 +109,7 @@ export const manifestFaults = (manifest: unknown): Fault[] => {
 
 /** The manifest, or what is wrong with it. */
 const parseManifest = (text: string): DirectoryManifest | Fault[] => {
-  const json = text.replace(/^\uFEFF/, '');
+  const json = withoutMark(text);
   const broken = findJsonFault(json);
   if (broken) return [fault(`is not JSON, column ${broken.column}: ${broken.problem}`, null, broken.line)];
   const manifest: unknown = JSON.parse(json);
@@ -133,7 +132,7 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
-/** Whether `readManifest` read the file and found no manifest in it: another one would take its place at no loss. */
+/** Whether `readManifest` has read the file and found no manifest in it, so that replacing it loses nothing. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 

@@ -9,9 +9,9 @@ import { openRegular } from '../files/regular.js';
 import type { JsonLines } from '../storage/indexed-collection.js';
 import { findJsonFault, isJsonObject } from '../validation/json.js';
 
-/** Read at once. */
+/** Bytes of one read. */
 const CHUNK_BYTES = 64 * 1024;
-/** Parsed at once: whoever waits meanwhile waits for a tenth of a millisecond or two only. */
+/** Bytes parsed in one go: other work waits for them for one or two tenths of a millisecond. */
 const BATCH_BYTES = 8 * 1024;
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
@@ -27,7 +27,7 @@ export interface Rows {
   readonly firstRow: number;
   /** Rows that could not be read are undefined, and have been reported. */
   readonly documents: readonly (Document | undefined)[];
-  /** What they were read from, until the next batch is; absent where a row is faulty or is in no file. */
+  /** The bytes of the rows, valid until the next batch; absent if a row is faulty, or the rows are in no file. */
   readonly lines?: JsonLines;
 }
 
@@ -63,7 +63,7 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
   const { onFault, expected = {}, onDigest } = options;
   const hash = createHash('sha256');
   let row = 1;
-  // Its first byte is kept for the opening bracket. What is held over from a chunk follows it.
+  // The first byte is reserved for the opening bracket; the incomplete line of the chunk before follows it.
   let buffer = Buffer.allocUnsafe(1 + CHUNK_BYTES);
   let held = 0;
 
@@ -110,7 +110,9 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
   }
 }
 
-/** Whole lines: the byte before each batch, and where each of its lines ends in it. @param from where to look for ends */
+/**
+ * Batches of whole lines: each with the byte before it, and the ends of its lines. @param from where to look for ends
+ */
 function* batchesOf(buffer: Buffer, from: number, end: number): Generator<{ bytes: Buffer; ends: number[] }> {
   let begin = 0;
   let ends: number[] = [];

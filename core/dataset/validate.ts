@@ -1,32 +1,25 @@
 /** Whether a dataset keeps every rule: schemas, keys, order, references, and what collections check themselves. */
-import type { Collection, Document } from '../contracts/dataset.js';
+import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
-import { DatasetCheck } from './dataset-check.js';
 import { DirectoryDataset } from './directory.js';
-import type { Fault, FaultList } from './fault.js';
+import { type Fault, FaultList } from './faults.js';
 import { MANIFEST_FILE } from './manifest.js';
 import type { Rows } from './ndjson.js';
+import { type RowCheck, rowCheck, type Target } from './row-check.js';
 
-export interface CheckOptions {
+interface CheckOptions {
   /** How many faults to keep; all are counted. Default 100. */
   readonly maxFaults?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Given each sound batch of rows, in key order: what is checked need not be read again. `lines`: as in `Rows`. */
+  /** Gets each valid batch, in key order, so that it need not be read again. `lines`: as in `Rows`. */
   readonly onRows?: (collection: Collection, documents: readonly Document[], lines: Rows['lines']) => void;
-  /** Awaited after each batch, for whoever else is to run meanwhile. */
+  /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
 }
 
-/** @returns the kept faults; empty when the dataset is sound */
-export const validateDataset = async (
-  dataset: Dataset,
-  collections: ReadonlyMap<string, Collection>,
-  options: CheckOptions = {},
-): Promise<readonly Fault[]> => (await checkDataset(dataset, collections, options)).kept;
-
 /**
- * Reads everything once, and never stops at a fault. Collections that nobody declares are not looked at.
+ * Reads all declared collections once, and never stops at a fault.
  * @throws StorageError `unavailable` when reading failed for a reason that may pass; what `dataset.read` throws
  */
 export const checkDataset = async (
@@ -72,7 +65,7 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (fault: Fau
   }
 }
 
-/** Every declared collection must be there; others are nobody's, unless they look like a mistyped one. */
+/** Reports declared collections that the manifest lacks, with the undeclared one that looks like a misspelling. */
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
@@ -86,4 +79,76 @@ const checkNames = (
     const rule = `is missing${guess ? `; there is "${guess}"` : ': add it, with an empty file if it has no rows'}`;
     report({ file: MANIFEST_FILE, row: null, field: `collections.${name}`, rule });
   }
+};
+
+export class DatasetCheck {
+  /** Collections in the order to read them: so that keys are known before they are referred to, where possible. */
+  readonly order: readonly Collection[];
+  readonly faults: FaultList;
+  readonly #targets: ReadonlyMap<string, Target>;
+  readonly #checks: ReadonlyMap<string, RowCheck>;
+
+  /**
+   * @param manifest of the dataset
+   * @param maxFaults how many faults to keep; all are counted
+   * @param fileOf the name that faults call a collection by
+   */
+  constructor(
+    collections: ReadonlyMap<string, Collection>,
+    manifest: Pick<Manifest, 'created'>,
+    maxFaults = 100,
+    fileOf: (collection: string) => string = (name) => name,
+  ) {
+    this.faults = new FaultList(maxFaults);
+    this.order = referencedFirst(collections);
+    const targets = targetsOf(collections);
+    const check = (collection: Collection) =>
+      rowCheck(collection, manifest, fileOf(collection.name), targets, (fault) => this.report(fault));
+    this.#targets = targets;
+    this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
+  }
+
+  report(fault: Fault): void {
+    this.faults.add(fault);
+  }
+
+  /** Checks the next rows of a declared collection. Undefined rows are faults that their reader has reported. */
+  add(collection: string, { firstRow, documents }: Rows): void {
+    const check = this.#checks.get(collection) as RowCheck;
+    for (let i = 0; i < documents.length; i++) {
+      const document = documents[i];
+      if (document) check.add(document, firstRow + i);
+    }
+  }
+
+  /** To be called after the last row of a collection. */
+  complete(collection: string): void {
+    const target = this.#targets.get(collection);
+    if (target) target.complete = true;
+  }
+
+  /** To be called after the last collection. */
+  finish(): FaultList {
+    for (const check of this.#checks.values()) check.finish();
+    return this.faults;
+  }
+}
+
+const targetsOf = (collections: ReadonlyMap<string, Collection>): ReadonlyMap<string, Target> =>
+  new Map(
+    [...collections.values()]
+      .flatMap(({ references = [] }) => references)
+      // An undeclared collection has no documents.
+      .map(({ to }) => [to, { keys: new Set<string>(), complete: !collections.has(to) }]),
+  );
+
+const referencedFirst = (collections: ReadonlyMap<string, Collection>): Collection[] => {
+  const ordered = new Set<Collection>();
+  const visit = (collection: Collection | undefined, path: readonly Collection[]): void => {
+    if (!collection || ordered.has(collection) || path.includes(collection)) return;
+    for (const { to } of collection.references ?? []) visit(collections.get(to), [...path, collection]);
+    ordered.add(collection);
+  };
+  for (const collection of collections.values()) visit(collection, []);
+  return [...ordered];
 };

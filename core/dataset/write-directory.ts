@@ -1,12 +1,15 @@
 /** Writes a dataset directory so that readers, and a crash at any moment, find one whole version. */
-import { access, mkdir, readdir, rmdir, unlink } from 'node:fs/promises';
+
+import { createHash, randomUUID } from 'node:crypto';
+import { access, type FileHandle, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Manifest } from '../contracts/dataset.js';
+import type { Document, Manifest } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
 import { FileLockError, withFileLock } from '../files/lock.js';
 import { writeFileAtomic } from '../files/write-atomic.js';
-import { formatFault } from './fault.js';
+import { nonFinitePath } from '../validation/json.js';
+import { formatFault } from './faults.js';
 import {
   type CollectionFile,
   type DirectoryManifest,
@@ -16,17 +19,14 @@ import {
   manifestFaults,
   readManifest,
 } from './manifest.js';
-import { type Batches, type WrittenFile, writeRows } from './write-rows.js';
 
-export type { Batches } from './write-rows.js';
-
-export interface WriteOptions {
+interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
   /** Once aborted, nothing is changed any more, unless the manifest has been replaced already. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Runs when all rows are written, with the manifest that is to be replaced and the new one. If it throws, nothing has
-   * changed. Nobody else writes meanwhile.
+   * changed. No other process writes meanwhile.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**
@@ -43,11 +43,11 @@ export interface ManifestChange {
   readonly next: DirectoryManifest;
 }
 
-/** Files that this module makes: others are none of its business. */
+/** Names of the files that this module writes; it removes no others. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
-/** A writer that has been silent for longer is gone. */
+/** A writer without a sign of life for this long counts as dead. */
 const STALE_MS = 60_000;
 
 /**
@@ -73,7 +73,7 @@ export const writeDirectory = async (
   const made = await makeDirectory(path);
   try {
     const write = (confirm: () => Promise<void>) => replace(path, manifest, collections, options, confirm);
-    return await withFileLock(join(path, MANIFEST_FILE), (lock) => write(() => lock.confirm()), {
+    return await withFileLock(join(path, MANIFEST_FILE), write, {
       wait: false,
       staleMs: STALE_MS,
     });
@@ -108,7 +108,7 @@ const removeEmpty = async (path: string, made: string): Promise<void> => {
     try {
       await rmdir(folder);
     } catch {
-      // Somebody else has put something in it.
+      // The folder is not empty.
       return;
     }
   }
@@ -180,7 +180,7 @@ const currentManifest = async (
   }
 };
 
-/** A version names its content: readers that have the one do not look for another. */
+/** A version names its content, since readers that have a version do not read it again. */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,
@@ -208,5 +208,71 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
     if ((FILE.test(name) && !used.has(name)) || TEMPORARY.test(name)) {
       await unlink(join(path, name)).catch(() => undefined);
     }
+  }
+};
+
+/** Rows in key order, in batches of any size. */
+export type Batches = Iterable<readonly object[]> | AsyncIterable<readonly object[]>;
+
+/** Rows that become one text, and one write. */
+const STEP = 1000;
+
+/** JSON would quietly turn NaN and infinities into null. */
+const refuseNumber = (collection: string, row: number, field: string): never => {
+  const fault = formatFault({ file: collection, row, field, rule: 'must be a finite number' });
+  throw new StorageError('invalid_dataset', fault);
+};
+
+async function* texts(collection: string, batches: Batches): AsyncGenerator<{ text: string; rows: number }> {
+  let rows = 0;
+  for await (const batch of batches) {
+    for (let start = 0; start < batch.length; start += STEP) {
+      const lines = (batch.slice(start, start + STEP) as readonly Document[]).map((document) => {
+        rows++;
+        const infinite = nonFinitePath(document);
+        if (infinite) refuseNumber(collection, rows, infinite.join('.'));
+        return `${JSON.stringify(document)}\n`;
+      });
+      yield { text: lines.join(''), rows };
+    }
+  }
+}
+
+interface WrittenFile extends Required<CollectionFile> {
+  /** Whether the directory lacked a file of this content before. */
+  readonly isNew: boolean;
+}
+
+/** @param onWritten told the rows so far; what it throws ends the writing */
+const writeRows = async (
+  directory: string,
+  collection: string,
+  batches: Batches,
+  onWritten: (rows: number) => void,
+): Promise<WrittenFile> => {
+  const temporary = join(directory, `${collection}.${randomUUID()}.tmp`);
+  const hash = createHash('sha256');
+  let handle: FileHandle | undefined = await open(temporary, 'wx');
+  let rows = 0;
+  try {
+    for await (const step of texts(collection, batches)) {
+      hash.update(step.text);
+      await handle.writeFile(step.text);
+      rows = step.rows;
+      onWritten(rows);
+    }
+    await handle.sync();
+    await handle.close();
+    handle = undefined;
+    const sha256 = hash.digest('hex');
+    const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
+    const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
+    // An existing file is replaced too, which repairs a damaged one.
+    await rename(temporary, join(directory, file));
+    return { file, rows, sha256, isNew };
+  } catch (error) {
+    await handle?.close().catch(() => undefined);
+    await unlink(temporary).catch(() => undefined);
+    throw error;
   }
 };

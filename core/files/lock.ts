@@ -3,26 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { realpath, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readRegular } from './regular.js';
+import { readRegular, unlessMissing } from './regular.js';
 
 /** A holder that has not finished after this long counts as gone. */
 const STALE_MS = 10_000;
 const RETRY_MS = 20;
 
-/** The lock during a task. */
-export interface FileLock {
-  /** To be awaited right before the change is made. @throws FileLockError when the lock was taken away meanwhile */
-  confirm(): Promise<void>;
-}
-
 export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
-
-const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
-  if (error.code === 'ENOENT') return undefined;
-  throw error;
-};
 
 const read = (path: string): Promise<string | undefined> => readRegular(path).catch(unlessMissing);
 
@@ -59,7 +48,7 @@ const remove = async (lock: string, content: string, staleMs: number): Promise<v
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {
     const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
-    // Its holder, in turn, was ended within the few system calls below.
+    // The process that held the guard ended within the few system calls below.
     if (age > staleMs) await unlink(guard).catch(unlessMissing);
     return;
   }
@@ -104,12 +93,13 @@ const takeOrRefuse = async (lock: string, content: string, staleMs: number): Pro
 /**
  * Runs the task while no other process runs one for the same path.
  * @param path of the file to be changed; the lock is `<path>.lock` beside it, or beside what a symbolic link points to
+ * @param task awaits `confirm` right before it makes its change: a `FileLockError` if the lock was taken over meanwhile
  * @param options.staleMs after how long a holder that has not finished, or given no sign of life, counts as gone
  * @param options.wait whether to wait for another holder, as short tasks do; else it is a `FileLockError`
  */
 export const withFileLock = async <T>(
   path: string,
-  task: (lock: FileLock) => Promise<T>,
+  task: (confirm: () => Promise<void>) => Promise<T>,
   { staleMs = STALE_MS, wait = true }: { staleMs?: number; wait?: boolean } = {},
 ): Promise<T> => {
   const lock = `${await realpath(path).catch(() => path)}.lock`;
@@ -118,12 +108,9 @@ export const withFileLock = async <T>(
   const giveSign = (): void => void utimes(lock, new Date(), new Date()).catch(() => undefined);
   const signs = setInterval(giveSign, staleMs / 4).unref();
   try {
-    return await task({
-      async confirm() {
-        if ((await read(lock)) !== content) {
-          throw new FileLockError(`The lock ${lock} was taken over by another process, since this one stood still.`);
-        }
-      },
+    return await task(async () => {
+      if ((await read(lock)) === content) return;
+      throw new FileLockError(`The lock ${lock} was taken over by another process, since this one stood still.`);
     });
   } finally {
     clearInterval(signs);

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loads a dependency when it is first needed, which saves time and memory where few processes need it. Only for CommonJS
- * packages. The caller says the type, `typeof import(name)`.
+ * Loads a dependency when it is first needed, which saves time and memory where few processes need it. Only for
+ * CommonJS packages. The caller gives the type, `typeof import(name)`.
  */
 export const loadPackage: NodeJS.Require = createRequire(import.meta.url);
 
@@ -17,7 +17,7 @@ const findRoot = (start: string): string => {
   }
 };
 
-/** The same from sources and from a build. */
+/** The package's folder, found from sources and from a build alike. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
 interface Manifest {
@@ -32,5 +32,5 @@ const manifest: Manifest = JSON.parse(readFileSync(join(packageRoot, 'package.js
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** The Node that the package needs; and, of the packages which only those install who use them, the versions that fit. */
+/** The required version of Node, and the fitting versions of the optional packages. */
 export const { engines, peerDependencies } = manifest;

@@ -1,6 +1,6 @@
 /**
- * Reading files that somebody has named or may have put there. Only regular ones: opening a pipe waits for its other end,
- * on a thread that nothing can take back, and devices have no end.
+ * Reads files that somebody else has named or made, if they are regular ones: opening a pipe waits for its other end,
+ * on a thread that stays blocked, and devices have no end.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -32,4 +32,10 @@ export const readRegular = async (path: string): Promise<string> => {
   } finally {
     await file.close();
   }
+};
+
+/** To catch with: undefined where there is no file; any other error is thrown on. */
+export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== 'ENOENT') throw error;
+  return undefined;
 };

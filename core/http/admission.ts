@@ -11,23 +11,22 @@
  * It stands before the Koa application, since a refusal must cost a fraction of a response: no limiter is asked, and
  * one log line is written for each spell of overload, not for each request.
  */
+import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { type EventLoop, nodeEventLoop, SpareTime } from '../scheduling/event-loop.js';
+import { refusal } from './error-response.js';
 import type { CommonHeaders } from './headers.js';
-import { refusal } from './refusals.js';
 import type { Handle } from './service-koa.js';
 
-interface AdmissionOptions {
-  readonly maxInFlight: number;
-  readonly maxEventLoopDelayMs: number;
+interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
   /** For tests; Node's own by default. */
   readonly eventLoop?: EventLoop;
 }
 
-export type Overload = 'in_flight' | 'event_loop_delay';
+type Overload = 'in_flight' | 'event_loop_delay';
 
 /** Up to this number of requests at once is no overload, however long each takes. */
 const FEW = 16;
@@ -173,7 +172,7 @@ const RETRY_AFTER_SECONDS = '1';
 const REFUSED = Promise.resolve();
 
 /**
- * @param always request targets that are answered however busy the service is: readiness must not fail with load, or
+ * @param always request targets that are admitted however busy the service is: readiness must not fail with load, or
  * a load balancer would move it to the other replicas until none is left
  */
 export const admitting = (

@@ -81,8 +81,8 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
  * The caller's whole address as the proxies tell it; undefined where they tell none.
  *
  * With a count of proxies, that entry of `X-Forwarded-For` from its end, the last being 1. With networks, where the
- * connection comes from one of them, the rightmost entry that is in none; if all are, the leftmost. Entries further left
- * were written by the caller and are ignored.
+ * connection comes from one of them, the rightmost entry that is in none; if all are, the leftmost. Entries further
+ * left were written by the caller and are ignored.
  */
 export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {

@@ -38,9 +38,9 @@ export const limitConnections = (
 /**
  * Cuts off clients that do not read their responses, which would stay in memory for as long as the client likes.
  *
- * A client that reads slowly is not cut, one that has stopped reading is. A socket's timeout tells, since Node compares
- * what waits to be written with what waited at the timeout before. Any byte from the client resets the timeout, so a
- * connection with an unread response is not read from until the response is gone.
+ * A client that reads slowly is not cut off, but a client that has stopped reading. A socket's timeout tells, since
+ * Node compares what waits to be written with what waited at the timeout before. Any byte from the client resets the
+ * timeout, so a connection with an unread response is not read from until the response is gone.
  * @param stallMs how long a response may stand still, at most
  * @param observe told of each connection that was cut
  */

@@ -1,19 +1,22 @@
-/** Turns whatever was thrown into the one error body; what clients must not see goes to the log. */
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+/**
+ * Error responses, all with the same body: of what was thrown, and of requests that never reach the Koa application.
+ */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
 import { maskKeys } from '../keys/key.js';
-import { linesOf } from './headers.js';
-import { PreparedResponse } from './prepared-response.js';
+import { allowOf, type CommonHeaders, linesOf } from './headers.js';
+import { PreparedResponse, sendAlone } from './prepared-response.js';
 import { JSON_TYPE, Prepared, payloadOf } from './representation.js';
-import type { ServiceContext } from './request-state.js';
+import { newRequestId, type ServiceContext } from './request-state.js';
 
 /** Seconds after which a client may try again when a store is away, which usually lasts two seconds at most. */
 const RETRY_AFTER_SECONDS = '2';
 
 /**
- * The error that an http-error of a status becomes, where several of the table have that status. Not `not_in_tier`, which
- * says why: any other 403 is `forbidden`.
+ * The error that an http-error of a status becomes, if several of the table have that status. Not `not_in_tier`, whose
+ * sentence names a cause: any other 403 is `forbidden`.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
@@ -148,3 +151,41 @@ const removeBodyHeaders = (response: ServerResponse): void => {
   if (response instanceof PreparedResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
+
+interface Refusal {
+  /** For a request that Node could parse. */
+  toRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** For a socket whose bytes are no request; it is closed. */
+  toSocket(socket: Socket): void;
+}
+
+/** Builds the response once, so that sending it costs little. */
+export const refusal = (
+  error: ApiError,
+  headers: CommonHeaders,
+  { more = {}, close = true }: { readonly more?: Readonly<Record<string, string>>; readonly close?: boolean } = {},
+): Refusal => {
+  const { status } = error.kind;
+  const body = errorBody(error);
+  const payload = payloadOf(body);
+  const head = errorHead(body, more);
+  const headFor = (origin: string | undefined): string => head + headers.always(newRequestId(), origin);
+  return {
+    toRequest(request, response) {
+      if (close || request.headers['content-length'] || request.headers['transfer-encoding']) {
+        response.shouldKeepAlive = false;
+      }
+      sendAlone(response, new Prepared(status, headFor(request.headers.origin), payload), headers.connectionLines);
+    },
+    toSocket(socket) {
+      socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headFor(undefined)}Connection: close\r\n\r\n${body}`);
+    },
+  };
+};
+
+/** For requests that Node's parser refuses, before any middleware. */
+export const socketRefusals = (headers: CommonHeaders) => ({
+  malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
+  headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),
+  connect: refusal(new ApiError(errors.method_not_allowed), headers, { more: { Allow: allowOf(['GET', 'HEAD']) } }),
+});

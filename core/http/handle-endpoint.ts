@@ -1,7 +1,9 @@
 /**
- * Handles a request at its endpoint, behind the middleware of every request: a mount calls its handler, a route finds or
- * makes its representation, from the snapshot, the service's state, or the replicas' shared cache.
+ * Handles a request at its endpoint, behind the middleware of every request: a mount calls its handler, a route finds
+ * or makes its representation, from the snapshot, the service's state, or the replicas' shared cache.
  */
+
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import type { SharedCache } from '../contracts/cache.js';
 import type { Mount, MountContext, Route, ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
@@ -9,9 +11,8 @@ import type { Clock } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { StorageError } from '../errors.js';
 import { linesOf } from './headers.js';
-import { requestWithin } from './inner-request.js';
 import { type Format, JSON_TYPE, jsonFormat, jsonOf, jsonRepresentation, Representation } from './representation.js';
-import { type ServiceContext, type ServiceMiddleware, serviceRequest } from './request-state.js';
+import { RequestState, type ServiceContext, type ServiceMiddleware, serviceRequest } from './request-state.js';
 import { ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
@@ -42,7 +43,7 @@ export const handleRoute = (represent: Represent): ServiceMiddleware => {
   };
 };
 
-export interface MountDependencies {
+interface MountDependencies {
   readonly routes: readonly Route[];
   readonly mounts: readonly Mount[];
   readonly service: ServiceInfo;
@@ -90,7 +91,7 @@ interface RepresentDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-export interface Represented {
+interface Represented {
   /** A promise unless it is cached. */
   readonly representation: Representation | Promise<Representation>;
   /** The version of the snapshot that a data route has read. */
@@ -172,4 +173,41 @@ const askReplicas = async (
     lastModified: new Date(clock.now() - age * 1000),
     head: linesOf({ 'Cache-Control': `public, max-age=${left}`, Age: String(age) }),
   });
+};
+
+interface InnerResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Headers about the outer request's body, connection, and the response that it wants. */
+const OF_THE_OUTER_ONE =
+  /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
+
+const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_THE_OUTER_ONE.test(name)));
+
+/**
+ * @param url from the origin, with its query
+ * @param outer the request during which it is made; undefined for a request of this process itself
+ */
+export const requestWithin = async (
+  koa: ServiceKoa,
+  url: string,
+  outer: ServiceContext | undefined,
+): Promise<InnerResponse> => {
+  const { inject } = await import('light-my-request');
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const ctx = koa.createContext<RequestState>(request, response);
+    ctx.state = new RequestState(outer?.state.id ?? ctx.state.id, true);
+    ctx.state.caller = outer?.state.caller;
+    void koa.handle(ctx);
+  };
+  const { statusCode, payload } = await inject(answer as Parameters<typeof inject>[0], {
+    method: 'GET',
+    url,
+    headers: outer ? passedOn(outer.req.headers) : {},
+    ...(outer?.req.socket.remoteAddress && { remoteAddress: outer.req.socket.remoteAddress }),
+  });
+  return { status: statusCode, body: payload };
 };

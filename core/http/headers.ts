@@ -1,5 +1,6 @@
 /** Response heads as text: header lines, each with its CRLF, and the headers that every response has. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { Config } from '../config/schema.js';
 import { type Decision, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
@@ -59,17 +60,15 @@ const EXPOSED: readonly string[] = [
 
 const SENT = 'Authorization, Accept, If-None-Match, If-Modified-Since, Traceparent, X-Request-Id';
 
-/** On every response, unless a mount sets its own `Content-Security-Policy`. These say that no browser should render JSON, frame it, or take it for another type. */
+/**
+ * On every response, unless a mount sets its own `Content-Security-Policy`: no browser should render JSON, frame it, or
+ * take it for another type.
+ */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
-
-interface CorsOptions {
-  readonly origin: string | readonly string[];
-  readonly maxAgeSeconds: number;
-}
 
 /** Headers that do not depend on the representation. A string is header lines. */
 export interface CommonHeaders {
@@ -87,7 +86,7 @@ interface CommonHeadersOptions {
   /** Names of headers that routes declare. */
   readonly declared?: readonly string[];
   /** null: pages of other origins may not read responses. */
-  readonly cors: CorsOptions | null;
+  readonly cors: Config['http']['cors'];
   readonly keepAliveTimeoutMs: number;
 }
 
@@ -113,7 +112,7 @@ const always =
 
 /** The CORS and security headers for a request from this origin. */
 const readableBy = (
-  cors: CorsOptions | null,
+  cors: Config['http']['cors'],
   declared: readonly string[],
 ): ((origin: string | undefined) => string) => {
   if (!cors) {
@@ -162,8 +161,8 @@ const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionL
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651) of the IETF draft on rate limit headers. The first names
- * every policy, the second has the one with the least left.
+ * `RateLimit-Policy` and `RateLimit`: structured fields (RFC 9651) of the IETF draft on rate limit headers. The first
+ * names every policy, the second has the one with the least left.
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

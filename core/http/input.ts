@@ -12,7 +12,7 @@ import type { Format } from './representation.js';
 /** No endpoint has nearly as many parameters, and parsing each one costs time, also an unknown one. */
 const MOST_PARAMETERS = 100;
 
-export interface Target {
+interface Target {
   /** The path as it was sent, still percent-encoded. */
   readonly path: string;
   /** Decoded pairs in their sequence. */
@@ -34,8 +34,8 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Our own parse, which is exact and makes no objects with a prototype. Splits the target at its first `?`. `+` in a query is a
- * space, as in HTML forms.
+ * Our own parse, which is exact and makes no objects with a prototype. Splits the target at its first `?`; in a query,
+ * `+` is a space, as in HTML forms.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -73,8 +73,16 @@ const MOST_DETAILS = 20;
 /** The first of these present is the error; `details` carries all faults. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
+interface ParsedInput {
+  /** The handler's: without the framework's own parameters. */
+  readonly input: Input;
+  readonly format: Format['name'] | undefined;
+  readonly asOf: string | undefined;
+}
+
 /** Compiles a route's parameters once; the result throws an `ApiError` (400) for wrong input. */
 export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore') => {
+  const ofFramework = frameworkParameters(route);
   const compile = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
     Object.entries(parameters).map(
       ([name, parameter]): CompiledParameter => ({
@@ -88,7 +96,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
   const inQuery = compile('query', route.parameters?.query);
   const queryNames = inQuery.map(({ name }) => name);
 
-  return (path: ReadonlyMap<string, string>, query: readonly (readonly [string, string])[]): Input => {
+  return (path: ReadonlyMap<string, string>, query: readonly (readonly [string, string])[]): ParsedInput => {
     const faults: ApiError[] = [];
     const given = new Map<string, string>();
     for (const [name, value] of query) {
@@ -100,11 +108,15 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
     }
     // The prototype of an input is null: a parameter may be called "constructor".
     const input: Record<string, Scalar | boolean> = Object.create(null);
+    const framework: Record<string, Scalar | boolean> = {};
     for (const compiled of inPath) read(compiled, path.get(compiled.name), input, faults);
-    for (const compiled of inQuery) read(compiled, given.get(compiled.name), input, faults);
+    for (const compiled of inQuery) {
+      const isOfFramework = Object.hasOwn(ofFramework, compiled.name);
+      read(compiled, given.get(compiled.name), isOfFramework ? framework : input, faults);
+    }
     if (faults.length > 0) throw asError(faults);
     route.check?.(input);
-    return input;
+    return { input, format: framework[FORMAT] as ParsedInput['format'], asOf: framework[AS_OF] as ParsedInput['asOf'] };
   };
 };
 
@@ -172,25 +184,4 @@ const asError = (faults: readonly ApiError[]): ApiError => {
   const first = PRECEDENCE.flatMap((kind) => faults.filter((fault) => fault.kind === kind))[0]!;
   const details = faults.flatMap(({ options }) => options.details ?? []).slice(0, MOST_DETAILS);
   return new ApiError(first.kind, first.message, { details });
-};
-
-interface FrameworkInput {
-  readonly format: Format['name'] | undefined;
-  readonly asOf: string | undefined;
-}
-
-interface SplitInput {
-  readonly input: Input;
-  readonly framework: FrameworkInput;
-}
-
-/** Splits the input of a route with framework parameters into theirs and the handler's. */
-export const inputSplitter = (route: Route): ((all: Input) => SplitInput) => {
-  const theirs = frameworkParameters(route);
-  return (all) => {
-    const input: Record<string, Input[string]> = Object.create(null);
-    for (const [name, value] of Object.entries(all)) if (!Object.hasOwn(theirs, name)) input[name] = value;
-    const given = (name: string) => (Object.hasOwn(theirs, name) ? all[name] : undefined) as never;
-    return { input, framework: { format: given(FORMAT), asOf: given(AS_OF) } };
-  };
 };

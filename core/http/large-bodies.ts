@@ -1,4 +1,4 @@
-/** Large bodies on their way to the socket, in pieces between which other requests are answered. */
+/** Large bodies on their way to the socket, in pieces between which other requests are handled. */
 import type { ServerResponse } from 'node:http';
 import { TurnQueue } from '../scheduling/event-loop.js';
 

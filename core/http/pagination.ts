@@ -1,5 +1,5 @@
 /**
- * Lists in pages, for routes of plugins: the parameters `limit` and `after`, and the way on in a `Link` header (RFC 8288).
+ * Lists in pages, for routes of plugins: the parameters `limit` and `after`, and the next page in `Link` (RFC 8288).
  *
  * A page ends at a place: the values by which its last row is ordered. The next page is what comes behind that place in
  * the snapshot that answers it, so that a link stays valid when rows come and go.
@@ -35,7 +35,7 @@ export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   },
 };
 
-/** The values that an order compares. Null is what is not known. */
+/** The values that an order compares. Null stands for an unknown value. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>
@@ -60,7 +60,7 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
   return place;
 };
 
-/** The rows of the page, of those up to one more than it may have. The header leads on where there is one more. */
+/** Cuts rows to a page. A row beyond the page shows that there is a next one, which the header `Link` then names. */
 const cut = <T>(
   rows: readonly T[],
   limit: number | undefined,
@@ -102,7 +102,7 @@ type Row = Readonly<Record<string, Scalar | null>>;
 
 const placeOf = (fields: readonly string[], row: Row): Place => fields.map((field) => row[field] ?? null);
 
-/** The order of rows in memory. */
+/** An order of rows in memory. */
 interface RowOrder<T> {
   readonly name: string;
   readonly fields: number;
@@ -113,7 +113,7 @@ interface RowOrder<T> {
 /**
  * @param fields what to order by, the first that differs deciding: ascending, or descending with a "-" before it. Nulls
  *   come last, whichever way the rest goes. Together they must tell any two rows apart.
- * @param read where an order is by something that rows do not have
+ * @param read gives the value of a field; default: the row's property
  */
 export const rowOrder = <T extends object>(
   fields: readonly string[],

@@ -78,7 +78,7 @@ const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   return value;
 };
 
-/** Bytes that are taken away as they are written. */
+/** A writer whose bytes are taken as soon as they are written. */
 class TakenBytes extends ByteWriter {
   take(): Buffer {
     const taken = Buffer.from(this.getBytes());

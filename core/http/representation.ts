@@ -9,7 +9,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import Negotiator from 'negotiator';
 import { memoize } from '../cache/lru-map.js';
 import type { FORMATS } from '../registry/route-defaults.js';
-import { isObject } from '../validation/json.js';
+import { nonFinitePath } from '../validation/json.js';
+import { valueAt } from '../validation/path.js';
 import { linesOf } from './headers.js';
 
 /** Bytes, or ASCII text. */
@@ -43,7 +44,7 @@ export class Prepared {
  */
 const LONGEST_JUDGED = 512;
 
-export type Encoding = 'br' | 'gzip' | 'identity';
+type Encoding = 'br' | 'gzip' | 'identity';
 
 // The published types of negotiator 0.6 do not know the second argument that version 1 takes.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
@@ -135,21 +136,13 @@ export const jsonOf = (response: unknown, at = ''): string => {
   if (text === undefined) throw new ResponseFault(`it is ${String(response)}, which JSON does not have`);
   // JSON.stringify writes null for such a number, so that a text without a null need not be searched.
   if (text.includes('null')) {
-    const place = nonFinite(response, at);
-    if (place !== undefined) throw new ResponseFault(`it has ${place}, which JSON does not have`);
+    const path = nonFinitePath(response);
+    if (path) {
+      const place = [at, ...path].join('/') || 'its root';
+      throw new ResponseFault(`it has ${valueAt(response, path)} at ${place}, which JSON does not have`);
+    }
   }
   return text;
-};
-
-/** The first number that is not finite, with its place as a JSON Pointer. */
-const nonFinite = (value: unknown, at: string): string | undefined => {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} at ${at || 'its root'}`;
-  if (!isObject(value)) return undefined;
-  for (const [name, each] of Object.entries(value)) {
-    const found = nonFinite(each, `${at}/${name}`);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 };
 
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>

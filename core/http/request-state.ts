@@ -1,11 +1,12 @@
 /**
- * What is known of one request: its ids, its endpoint, its caller. Middleware pass it on to each other as `ctx.state`, and
- * the log gets a line of it.
+ * What is known of one request: its ids, its endpoint, its caller. Middleware pass it on to each other as `ctx.state`,
+ * and the log gets a line of it.
  */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { memoize } from '../cache/lru-map.js';
+import type { Config } from '../config/schema.js';
 import type { Tier } from '../config/tiers.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -141,9 +142,6 @@ const members = ({ req, res, state }: ServiceContext): string => {
   return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${text(caller?.key?.id)},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}`;
 };
 
-/** How much of a caller's address is logged. */
-type LoggedAddress = 'none' | 'network' | 'full';
-
 /** `203.0.113.7` is of the network `203.0.113.0/24`, `2001:db8:0:1::/64` of `2001:db8:0::/48`. */
 const networkOf = (address: string): string => {
   if (!address.includes(':')) return address.replace(/\.\d+$/, '.0/24');
@@ -157,7 +155,7 @@ const networkOf = (address: string): string => {
  */
 export const requestLog = (
   logger: Logger,
-  addresses: LoggedAddress = 'none',
+  addresses: Config['log']['addresses'] = 'none',
   addressOf: CallerAddress = () => 'unknown',
 ): ((ctx: ServiceContext) => void) => {
   const info =

@@ -1,7 +1,7 @@
 /** What a route's handler responds with: asked, checked against its schema, and written as a representation. */
 import { createHash } from 'node:crypto';
 import { memoize } from '../cache/lru-map.js';
-import type { ResponseCheck } from '../config/schema.js';
+import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
@@ -23,7 +23,9 @@ export interface DataRequest {
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
-/** The request with some parameters changed. The format is named, since the caller may have asked for it by `Accept`. */
+/**
+ * The request with some parameters changed. It names the format, since the caller may have asked for it by `Accept`.
+ */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
   const query = new URLSearchParams();
@@ -145,8 +147,8 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | P
   }
 };
 
-/** The route with a handler whose responses are checked. Cached responses do not come from a handler and cost nothing. */
-export const checkedRoute = (route: Route, check: ResponseCheck, logger: Logger): Route => {
+/** The route with a handler whose responses are checked; cached responses, which come from no handler, cost nothing. */
+export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);
   if (route.kind === 'service') {
@@ -172,7 +174,7 @@ async function* eachBatch(batches: StreamedList['data'], checked: (response: unk
 /** A function that returns the response to send: the one given, or with `cut` a copy without undeclared properties. */
 const checker = (
   { operationId, response: { schema } }: Route,
-  check: Exclude<ResponseCheck, 'off'>,
+  check: Exclude<Config['http']['responseCheck'], 'off'>,
   logger: Logger,
 ) => {
   let validate: ValidateFunction | undefined;
@@ -181,8 +183,8 @@ const checker = (
   return (response: unknown): unknown => {
     if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
     validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
-    // The response as callers get it (JSON omits undefined properties and makes dates text), and a copy, so that `cut` may
-    // delete properties.
+    // The response as callers get it, since JSON omits undefined properties and makes dates text; and a copy, so that
+    // `cut` may delete properties.
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
     const fault = `it does not fit its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;

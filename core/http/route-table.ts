@@ -7,7 +7,7 @@ import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { isLimited, isShared, listColumns, needsKey, parquetColumns } from '../registry/route-defaults.js';
-import { compileInput, decodePercent, type Input, inputSplitter, parseTarget } from './input.js';
+import { compileInput, decodePercent, type Input, parseTarget } from './input.js';
 import { parquetFormat } from './parquet-format.js';
 import { csvFormat, type Format, jsonFormat, mediaTypeChooser, ndjsonFormat } from './representation.js';
 import type { ServiceContext, ServiceMiddleware } from './request-state.js';
@@ -33,7 +33,6 @@ export interface ServedRoute extends Endpoint {
   readonly route: Route;
   readonly mount?: undefined;
   readonly parseInput: ReturnType<typeof compileInput>;
-  readonly splitInput: ReturnType<typeof inputSplitter>;
   /** The first is used when the client has no preference. */
   readonly formats: readonly Format[];
   /** By `Accept`. */
@@ -128,7 +127,6 @@ export class RouteTable {
         shared: isShared(route),
         handle: composed((layer as { readonly stack: unknown }).stack as readonly Middleware[]),
         parseInput: compileInput(route, unknownParameters),
-        splitInput: inputSplitter(route),
         formats,
         chooseFormat: mediaTypeChooser(formats),
       };
@@ -179,16 +177,15 @@ export class RouteTable {
         throw new ApiError(errors.route_not_found);
       }
       const parameters = new Map(found.parameters.map(([name, raw]) => [name, decodePercent(raw, 'path', name)]));
-      const { route, parseInput, splitInput, formats } = found.served;
-      const { input, framework } = splitInput(parseInput(parameters, target.query));
+      const { route, parseInput, formats } = found.served;
+      const { input, format, asOf } = parseInput(parameters, target.query);
       const cacheKey = `${route.operationId} ${JSON.stringify(Object.entries(input).sort())}`;
-      const format = formats.find(({ name }) => name === framework.format);
       return {
         endpoint: found.served,
         input,
         cacheKey,
-        format,
-        asOf: framework.asOf,
+        format: formats.find(({ name }) => name === format),
+        asOf,
         params: Object.fromEntries(parameters),
       };
     } catch (error) {

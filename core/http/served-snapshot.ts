@@ -5,7 +5,7 @@ import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { BackgroundPacing } from '../scheduling/event-loop.js';
-import { checkedSnapshot, TimedReader, TimedReaders } from '../storage/checked-snapshot.js';
+import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../storage/checked-snapshot.js';
 import type { Representation } from './representation.js';
 import { type DataRequest, representData } from './route-response.js';
 
@@ -14,7 +14,7 @@ class ServedSnapshot {
   readonly reader: SnapshotReader;
   readonly #snapshot: Snapshot;
   readonly #collections: ReadonlyMap<string, Collection>;
-  readonly #readers: TimedReaders;
+  readonly #timedRead: () => TimedRead;
   /** How to compute each cached representation again on the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
   #computing = 0;
@@ -23,7 +23,7 @@ class ServedSnapshot {
   constructor(snapshot: Snapshot, options: Pick<CurrentSnapshotOptions, 'collections' | 'cacheBytes' | 'answerMs'>) {
     this.#snapshot = snapshot;
     this.#collections = options.collections;
-    this.#readers = new TimedReaders(snapshot, options.collections, options.answerMs);
+    this.#timedRead = sharedReader(snapshot, options.collections, options.answerMs);
     this.reader = checkedSnapshot(snapshot, options.collections);
     this.responses = new ResponseCache(options.cacheBytes, (cacheKey) => this.#requests.delete(cacheKey));
   }
@@ -38,13 +38,13 @@ class ServedSnapshot {
 
   /** The cached representation, or a new one, computed once for concurrent requests. */
   answer(request: DataRequest): Representation | Promise<Representation> {
-    return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#readers.current());
+    return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#timedRead());
   }
 
   /** Makes representations ahead of requests, with background pacing, within some milliseconds for all of them. */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
-    const reader = new TimedReader(this.#snapshot, this.#collections, withinMs, pacing);
-    return (request) => this.#compute(request, reader, pacing);
+    const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
+    return (request) => this.#compute(request, read, pacing);
   }
 
   /** The hottest requests of this snapshot. */
@@ -58,14 +58,14 @@ class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #compute(request: DataRequest, timed: TimedReader, pacing?: BackgroundPacing): Promise<Representation> {
+  #compute(request: DataRequest, read: TimedRead, pacing?: BackgroundPacing): Promise<Representation> {
     return this.responses.getOrCompute(request.cacheKey, async () => {
       if (this.#retired && this.#computing === 0) {
         throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
       }
       this.#computing++;
       try {
-        const representation = await timed.read((reader) => representData(request, reader, pacing));
+        const representation = await read((reader) => representData(request, reader, pacing));
         this.#requests.set(request.cacheKey, request);
         return representation;
       } finally {

@@ -1,29 +1,16 @@
 /** The HTTP server around the Koa application: its limits, its responses to what is not HTTP, and its drain. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
+import type { Config } from '../config/schema.js';
 import { ApiError, errors, OperatorError } from '../errors.js';
-import { type TrustProxy, trustedSocket } from './caller-address.js';
+import { trustedSocket } from './caller-address.js';
 import { cutUnreadResponses, limitConnections } from './connections.js';
+import { refusal, socketRefusals } from './error-response.js';
 import type { CommonHeaders } from './headers.js';
 import { listen } from './listen.js';
 import { lastResponse, PreparedResponse, setLastResponse, trySendingAtOnce } from './prepared-response.js';
-import { refusal, socketRefusals } from './refusals.js';
 
-interface ServerOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly trustProxy: TrustProxy;
-  readonly maxUrlBytes: number;
-  readonly maxHeaderBytes: number;
-  readonly maxHeaders: number;
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  readonly stallTimeoutMs: number;
-  readonly keepAliveTimeoutMs: number;
-  readonly maxConnections: number;
-  readonly maxConnectionsPerAddress: number;
-  readonly drainMs: number;
-}
+type ServerOptions = Config['server'];
 
 /** Events before the Koa application, which the metrics count. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
@@ -36,8 +23,8 @@ const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): bo
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /**
- * Whether another parser may see another end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112 6.1), and no coding
- * but `chunked` is supported.
+ * Whether another parser may see another end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112 6.1), and no
+ * coding but `chunked` is supported.
  */
 const hasFaultyFraming = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding'];
@@ -223,7 +210,7 @@ export class HttpServer {
 }
 
 /** `uri-host [":" port]` of RFC 9110 section 7.2: no user, no path, no spaces. */
-export const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
 
 const fault = (issue: string): ApiError =>
   new ApiError(errors.invalid_parameter, 'The Host header is not valid: send one, with the name of this service.', {
@@ -256,9 +243,9 @@ const hostFault = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
- * Turns a target in absolute form, such as `http://example.com/path`, which RFC 9112 3.2.2 has every server accept, into
- * the origin form that everything else reads; its host replaces the Host header. Any other target stays as it is, and
- * is refused as malformed later.
+ * Turns a target in absolute form, such as `http://example.com/path`, which every server must accept (RFC 9112 3.2.2),
+ * into the origin form that everything else reads; its host replaces the Host header. Any other target stays as it is,
+ * and is refused as malformed later.
  */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];

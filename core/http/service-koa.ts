@@ -1,4 +1,6 @@
-/** The Koa application of a service: Koa with the service's error body, and with responses whose body may be prepared. */
+/**
+ * The Koa application of a service: Koa with the service's error body, and with responses whose body may be prepared.
+ */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa, { type Context, type DefaultContext, type Middleware, type ParameterizedContext } from 'koa';
@@ -44,7 +46,7 @@ export class ServiceKoa extends Koa<RequestState> {
 
   /**
    * The middleware around the service: those given here, then those added by `use` after `complete`.
-   * @param errors handles what they throw; not run if there are none of them
+   * @param errors handles what they throw; does not run without such middleware
    */
   around(errors: ServiceMiddleware, given: readonly Middleware[]): ServiceMiddleware {
     this.#around.push(...given);
@@ -129,8 +131,8 @@ export interface PreparedBody {
 type Body = PropertyDescriptor & Required<Pick<PropertyDescriptor, 'get' | 'set'>>;
 
 /**
- * Makes Koa's `ctx.body` accept a `Representation` or `Prepared` bytes. They are sent as they are unless middleware read
- * `ctx.body`, which then shows an ordinary body: an object for JSON, a text, or bytes.
+ * Makes Koa's `ctx.body` accept a `Representation` or `Prepared` bytes. They are sent as they are unless middleware
+ * read `ctx.body`, which then shows an ordinary body: an object for JSON, a text, or bytes.
  * @param prototype of the responses of one application
  */
 const acceptPrepared = (prototype: Koa.BaseResponse): void => {

@@ -3,7 +3,7 @@ import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { ApiError, errors } from '../errors.js';
 import { AS_OF } from '../registry/route-defaults.js';
-import { TimedReader } from '../storage/checked-snapshot.js';
+import { timedReader } from '../storage/checked-snapshot.js';
 import type { Representation } from './representation.js';
 import { type DataRequest, representData } from './route-response.js';
 import { ResponseCache } from './served-snapshot.js';
@@ -20,59 +20,48 @@ interface VintagesOptions {
 /** The share of the budget for earlier snapshots, which are requested less often. */
 const SHARE_OF_CACHE = 1 / 8;
 
-export class Vintages {
-  readonly #adapter: StorageAdapter;
-  readonly #collections: ReadonlyMap<string, Collection>;
-  readonly #answerMs: number;
-  readonly #responses: ResponseCache;
-
-  constructor({ adapter, collections, cacheBytes, answerMs }: VintagesOptions) {
-    this.#adapter = adapter;
-    this.#collections = collections;
-    this.#answerMs = answerMs;
-    this.#responses = new ResponseCache(cacheBytes * SHARE_OF_CACHE);
-  }
-
+export interface Vintages {
   /**
    * Asks the store each time, so that publishing and pruning take effect at once; bodies are cached, and computed once
    * for concurrent requests.
    * @param date a calendar date in UTC, whose end counts
    * @throws ApiError `snapshot_not_found`, also if the store keeps no earlier snapshots
    */
-  async answer(
+  answer(
     date: string,
     request: DataRequest,
-  ): Promise<{ readonly representation: Representation | Promise<Representation>; readonly snapshotVersion: string }> {
-    const snapshot = await this.#snapshotOf(date);
-    const { version, publishedAt } = snapshot;
-    // Links in headers name the date that was asked for.
-    const named = request.route.response.headers ? `${date} ` : '';
-    // A version may have been current twice, with two times of publication.
-    const cacheKey = `${named}${version} ${publishedAt.getTime()} ${request.cacheKey}`;
-    const kept = this.#responses.get(cacheKey);
-    if (kept) snapshot.release();
-    return {
-      snapshotVersion: version,
-      representation:
-        kept ??
-        this.#responses
-          .getOrCompute(cacheKey, () =>
-            new TimedReader(snapshot, this.#collections, this.#answerMs).read((reader) =>
-              representData({ ...request, asOf: date }, reader),
-            ),
-          )
-          .finally(() => snapshot.release()),
-    };
-  }
-
-  async #snapshotOf(date: string): Promise<Snapshot> {
-    const { versions } = this.#adapter;
-    if (!versions) throw notFound(date, 'this store keeps no earlier versions');
-    const snapshot = await versions.asOf(endOf(date));
-    if (!snapshot) throw notFound(date, 'nothing had been published by then, or it has been removed since');
-    return snapshot;
-  }
+  ): Promise<{ readonly representation: Representation | Promise<Representation>; readonly snapshotVersion: string }>;
 }
+
+export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: VintagesOptions): Vintages => {
+  const responses = new ResponseCache(cacheBytes * SHARE_OF_CACHE);
+  return {
+    async answer(date, request) {
+      const snapshot = await snapshotOf(adapter, date);
+      const { version, publishedAt } = snapshot;
+      // Links in headers name the date that was asked for.
+      const named = request.route.response.headers ? `${date} ` : '';
+      // A version may have been current twice, with two times of publication.
+      const cacheKey = `${named}${version} ${publishedAt.getTime()} ${request.cacheKey}`;
+      const cached = responses.get(cacheKey);
+      if (cached) {
+        snapshot.release();
+        return { snapshotVersion: version, representation: cached };
+      }
+      const read = timedReader(snapshot, collections, answerMs);
+      const compute = () => read((reader) => representData({ ...request, asOf: date }, reader));
+      const representation = responses.getOrCompute(cacheKey, compute).finally(() => snapshot.release());
+      return { snapshotVersion: version, representation };
+    },
+  };
+};
+
+const snapshotOf = async ({ versions }: StorageAdapter, date: string): Promise<Snapshot> => {
+  if (!versions) throw notFound(date, 'this store keeps no earlier versions');
+  const snapshot = await versions.asOf(endOf(date));
+  if (!snapshot) throw notFound(date, 'nothing had been published by then, or it has been removed since');
+  return snapshot;
+};
 
 /** The last millisecond of the day, in UTC. */
 const endOf = (date: string): Date => new Date(Date.parse(date) + 24 * 3600 * 1000 - 1);

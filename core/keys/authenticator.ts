@@ -10,14 +10,14 @@ interface KeyIdentity {
   readonly record: KeyRecord;
 }
 
-export type Identity =
+type Identity =
   | KeyIdentity
   /** The request has no credentials. */
   | { readonly kind: 'none' }
   /** The credentials are not valid; callers are not told why. */
   | { readonly kind: 'invalid' };
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   /** The tiers of keys that are entitled. */
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
@@ -104,7 +104,7 @@ const WRITE_EVERY_MS = 5 * 60_000;
 /** How long the last write may take: a store that is away must not keep the process from ending. */
 const LAST_WRITE_MS = 500;
 
-export interface KeyUseOptions {
+interface KeyUseOptions {
   /** As `KeyStore.noteUse`. */
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
@@ -112,43 +112,37 @@ export interface KeyUseOptions {
   readonly everyMs?: number;
 }
 
+interface KeyUse {
+  /** @param time milliseconds since 1970 */
+  note(id: string, time: number): void;
+  /** Writes what is pending, waiting LAST_WRITE_MS at most. */
+  close(): Promise<void>;
+}
+
 /**
  * Notes in memory when keys are used, and writes it to the store every few minutes: one number for each key used since
  * the last write.
  */
-export class KeyUse {
-  readonly #tell: KeyUseOptions['write'];
-  readonly #logger: Pick<Logger, 'debug'>;
-  readonly #timer: NodeJS.Timeout;
-  #times = new Map<string, number>();
-
-  constructor({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions) {
-    this.#tell = write;
-    this.#logger = logger;
-    this.#timer = setInterval(() => void this.#write(), everyMs).unref();
-  }
-
-  /** @param time milliseconds since 1970 */
-  note(id: string, time: number): void {
-    this.#times.set(id, time);
-  }
-
-  /** Writes what is pending, waiting LAST_WRITE_MS at most. */
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await withTimeout(this.#write(), LAST_WRITE_MS).catch(() => undefined);
-  }
-
-  async #write(): Promise<void> {
-    if (this.#times.size === 0) return;
-    const times = this.#times;
-    this.#times = new Map();
+export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
+  let times = new Map<string, number>();
+  const writeTimes = async (): Promise<void> => {
+    if (times.size === 0) return;
+    const pending = times;
+    times = new Map();
     try {
-      await this.#tell(times);
+      await write(pending);
     } catch (error) {
-      for (const [id, time] of times) if (!this.#times.has(id)) this.#times.set(id, time);
+      for (const [id, time] of pending) if (!times.has(id)) times.set(id, time);
       // Not a warning: a replica that may only read fails at every write, and by intention.
-      this.#logger.debug({ err: error }, 'when keys were used last could not be written');
+      logger.debug({ err: error }, 'when keys were used last could not be written');
     }
-  }
-}
+  };
+  const timer = setInterval(() => void writeTimes(), everyMs).unref();
+  return {
+    note: (id, time) => void times.set(id, time),
+    async close() {
+      clearInterval(timer);
+      await withTimeout(writeTimes(), LAST_WRITE_MS).catch(() => undefined);
+    },
+  };
+};

@@ -16,36 +16,44 @@ import type {
   KeyStoreModule,
 } from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
-import { KeyStoreError } from '../errors.js';
+import { firstLines, KeyStoreError } from '../errors.js';
 import { fileErrorReason } from '../files/error-reason.js';
 import { withFileLock } from '../files/lock.js';
-import { readRegular } from '../files/regular.js';
+import { readRegular, unlessMissing } from '../files/regular.js';
 import { writeFileAtomic } from '../files/write-atomic.js';
-import { auditEntry, isKeyAuditEntry } from './audit-entry.js';
-import { besideKeyFile, formatKeyFile, KEY_FILE_MODE, modeOfKeyFile, parseKeyFile } from './key-file.js';
+import {
+  auditEntry,
+  compareWithAudit,
+  describeUnrecorded,
+  entriesOf,
+  isKeyAuditEntry,
+  withComparison,
+} from './audit.js';
+import {
+  besideKeyFile,
+  formatKeyFile,
+  KEY_FILE_MODE,
+  mergeUsed,
+  modeOfKeyFile,
+  parseKeyFile,
+  readUsed,
+} from './key-file.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';
-import { compareWithAudit, describeUnrecorded, entriesOf, withComparison } from './unrecorded.js';
-import { mergeUsed, readUsed } from './used-file.js';
 
-export interface FileKeyStoreOptions {
+interface FileKeyStoreOptions {
   readonly path: string;
   readonly pollMs: number;
 }
 
-/** Keys that one line of the log names. */
+/** Keys that one log line names. */
 const MOST_NAMED = 20;
 
 /** Identity of the file that was read last; undefined if there was no file. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
-  try {
-    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
-    return [ino, size, mtimeNs, ctimeNs].join(':');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const found = await stat(path, { bigint: true }).catch(unlessMissing);
+  return found && [found.ino, found.size, found.mtimeNs, found.ctimeNs].join(':');
 };
 
 export class FileKeyStore implements KeyStore {
@@ -53,12 +61,12 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** Of the file that was read last, and what was wrong with it. */
+  /** Identity of the file that was read last, and its fault. */
   #stamp: Stamp;
   #fault: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** What looks for edits by hand. */
+  /** The search for edits by hand that runs now. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -69,7 +77,7 @@ export class FileKeyStore implements KeyStore {
     this.#path = context.resolvePath(options.path);
   }
 
-  /** A file that is not there holds no keys. @throws KeyStoreError when there is one that cannot be read */
+  /** A missing file counts as one without keys. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
     await this.#read();
     this.#poll();
@@ -119,7 +127,7 @@ export class FileKeyStore implements KeyStore {
         readonly KeyAuditEntry[],
         readonly KeyRecord[],
       ] = [undefined, [], []];
-      // Until no change was made meanwhile.
+      // Reads again if a change was made in between.
       while (verified?.head !== (entries.at(-1)?.hash ?? null)) {
         entries = await file.list();
         records = await this.#read();
@@ -141,7 +149,7 @@ export class FileKeyStore implements KeyStore {
     edit: (records: readonly KeyRecord[]) => { records: readonly KeyRecord[]; changed: KeyRecord },
   ): Promise<KeyRecord> {
     try {
-      return await withFileLock(this.#path, async (lock) => {
+      return await withFileLock(this.#path, async (confirm) => {
         const before = await this.#read();
         const { records, changed } = edit(before);
         await this.#recordEdits(before);
@@ -152,7 +160,7 @@ export class FileKeyStore implements KeyStore {
           beforeCommit: async () => {
             // The audit entry is written first, so that no change is ever without its entry.
             if (entry) await this.#append([entry]);
-            await lock.confirm();
+            await confirm();
           },
         });
         await this.#read({ isOwn: true });
@@ -209,7 +217,7 @@ export class FileKeyStore implements KeyStore {
     try {
       const entries = await this.#audited('read', (file) => file.list());
       if (compareWithAudit(this.#records, entries).unrecorded.length === 0) return;
-      // With the lock nobody is between an entry and its change, so that what differs then was edited.
+      // Under the lock no change is half made, so that any difference is an edit by hand.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
@@ -217,7 +225,7 @@ export class FileKeyStore implements KeyStore {
     }
   }
 
-  /** To be called with the lock. Makes the audit tell of the keys as they are, and names in the log what it did not. */
+  /** Adds entries for edits by hand, and names the edited keys in the log. To be called under the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const entries = await this.#audited('written', (file) => file.list());
     const { unrecorded, pending } = compareWithAudit(records, entries);
@@ -226,8 +234,7 @@ export class FileKeyStore implements KeyStore {
     const added = [...undone, ...entriesOf(unrecorded, now)];
     if (added.length > 0) await this.#append(added);
     if (unrecorded.length === 0) return;
-    const keys = unrecorded.slice(0, MOST_NAMED).map(describeUnrecorded);
-    if (unrecorded.length > MOST_NAMED) keys.push(`and ${unrecorded.length - MOST_NAMED} more`);
+    const keys = firstLines(unrecorded.map(describeUnrecorded), MOST_NAMED);
     this.context.logger.warn(
       { path: this.#path, keys },
       'The key file was changed by hand: its audit had no entry of it',

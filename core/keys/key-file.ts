@@ -1,10 +1,14 @@
 /** The key file: its format, reading it whole or refusing it, and the files beside it. */
 import { realpath, stat } from 'node:fs/promises';
+import { dateTime, nullable, text } from '../contracts/json-schema.js';
 import type { KeyRecord } from '../contracts/keys.js';
-import { KeyStoreError } from '../errors.js';
+import { firstLines, KeyStoreError } from '../errors.js';
+import { withFileLock } from '../files/lock.js';
+import { readRegular } from '../files/regular.js';
+import { writeFileAtomic } from '../files/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeFaults } from '../validation/faults.js';
-import { findJsonFault } from '../validation/json.js';
+import { findJsonFault, formatJsonFault } from '../validation/json.js';
 import { maskKeys } from './key.js';
 
 interface KeyFile {
@@ -12,17 +16,15 @@ interface KeyFile {
   readonly keys: readonly KeyRecord[];
 }
 
-const time = { type: 'string', format: 'date-time', pattern: 'Z$' };
-const text = { type: 'string', minLength: 1 };
 const properties = {
   id: text,
   hash: { type: 'string', pattern: '^[0-9a-f]{64}$' },
   name: text,
   tier: text,
   limit_per_minute: { type: ['integer', 'null'], minimum: 1 },
-  created_at: time,
-  expires_at: { ...time, type: ['string', 'null'] },
-  revoked_at: { ...time, type: ['string', 'null'] },
+  created_at: dateTime,
+  expires_at: nullable(dateTime),
+  revoked_at: nullable(dateTime),
 };
 
 const validate = compileSchema<KeyFile>({
@@ -47,9 +49,8 @@ const validate = compileSchema<KeyFile>({
 const MOST_SHOWN = 20;
 
 const refuse = (path: string, faults: readonly string[]): never => {
-  const more = faults.length > MOST_SHOWN ? [`and ${faults.length - MOST_SHOWN} more`] : [];
   // A fault must not show a key that stands in the file by mistake.
-  const lines = [...faults.slice(0, MOST_SHOWN), ...more].map((fault) => `\n  - ${maskKeys(fault)}`);
+  const lines = firstLines(faults, MOST_SHOWN).map((fault) => `\n  - ${maskKeys(fault)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
 
@@ -71,7 +72,7 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   } catch {
     // The parser's own message is not shown, since it quotes the content.
     const fault = findJsonFault(content);
-    return refuse(path, [`line ${fault?.line}, column ${fault?.column}: ${fault?.problem}`]);
+    return refuse(path, fault ? [formatJsonFault(fault)] : []);
   }
   if (!validate(value)) return refuse(path, describeFaults(validate.errors ?? [], value));
   const repeated = [...repetitions(value.keys, 'id'), ...repetitions(value.keys, 'hash')];
@@ -93,4 +94,42 @@ export const KEY_FILE_MODE = 0o600;
 export const modeOfKeyFile = async (path: string): Promise<number> => {
   const file = await stat(path).catch(() => undefined);
   return file ? file.mode & 0o777 : KEY_FILE_MODE;
+};
+
+/**
+ * When keys were used last is in a file of its own, since it is written every few minutes: in the key file it would
+ * collide with edits and make every process read all keys again.
+ */
+const usedPath = (keyFile: string): Promise<string> => besideKeyFile(keyFile, 'used.json');
+
+/** One key a line. */
+const formatUsed = (times: ReadonlyMap<string, number>): string => {
+  const lines = [...times].map(([id, time]) => `\n    ${JSON.stringify(id)}: "${new Date(time).toISOString()}"`);
+  return `{\n  "format": 1,\n  "last_used_at": {${lines.join(',')}\n  }\n}\n`;
+};
+
+const readTimes = async (path: string): Promise<Map<string, number>> => {
+  try {
+    const { last_used_at } = JSON.parse(await readRegular(path)) as { last_used_at: Record<string, string> };
+    const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
+    return new Map(times.filter(([, time]) => !Number.isNaN(time)));
+  } catch {
+    // Missing, damaged or unreadable: then it is not known when keys were used.
+    return new Map();
+  }
+};
+
+/** By id, in milliseconds since 1970. Keys without a known time are left out. */
+export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
+  readTimes(await usedPath(keyFile));
+
+/** Keeps of each key the later time. Rejects with what `node:fs` does, where the folder can only be read, say. */
+export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
+  const path = await usedPath(keyFile);
+  const mode = await modeOfKeyFile(keyFile);
+  await withFileLock(path, async (confirm) => {
+    const merged = await readTimes(path);
+    for (const [id, time] of times) merged.set(id, Math.max(time, merged.get(id) ?? time));
+    await writeFileAtomic(path, formatUsed(merged), { mode, beforeCommit: confirm });
+  });
 };

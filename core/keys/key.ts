@@ -122,7 +122,7 @@ export class Peppers {
   /** By version, the newest first. */
   readonly #secrets: ReadonlyMap<number, KeyObject>;
 
-  /** @param secrets by version, as the configuration has them; none: keys are kept by their SHA-256 */
+  /** @param secrets by version, as the configuration has them; none: keys are stored by their SHA-256 */
   constructor(secrets: Readonly<Record<string, string>> = {}) {
     const versions = Object.keys(secrets).sort((a, b) => Number(b) - Number(a));
     this.#secrets = new Map(versions.map((each) => [Number(each), createSecretKey(secrets[each]!, 'utf8')]));

@@ -1,6 +1,9 @@
-/** Counters, gauges and histograms in the Prometheus text format (version 0.0.4), cheap enough for every request. */
+/**
+ * Counters, gauges and histograms in the Prometheus text format (version 0.0.4), cheap enough for every request; and
+ * the merging of several processes' pages.
+ */
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** A metric as it is scraped. */
 export interface Metric {
@@ -23,7 +26,7 @@ const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
 /** One series of a counter. */
-export class Count {
+class Count {
   value = 0;
 
   add(count = 1): void {
@@ -141,4 +144,40 @@ export const exposition = (metrics: Iterable<Metric>): string => {
     for (const line of metric.lines()) lines.push(line);
   }
   return `${lines.join('\n')}\n`;
+};
+
+interface MergedFamily {
+  /** `# HELP` and `# TYPE`. */
+  readonly headings: readonly string[];
+  readonly series: string[];
+}
+
+/** `name{a="b"} 1` is `name{worker="2",a="b"} 1`. */
+const numbered = (line: string, worker: number): string => {
+  const [, name = '', rest = ''] = /^([\w:]+)(.*)$/s.exec(line) ?? [];
+  const label = `worker="${worker}"`;
+  return rest.startsWith('{') ? `${name}{${label},${rest.slice(1)}` : `${name}{${label}}${rest}`;
+};
+
+/**
+ * The metrics of several workers as one page: each of their series with the worker's number. A worker that takes the
+ * place of another gets its number, so that its counters begin anew for Prometheus, as after a restart.
+ * @param pages what each worker would serve by itself, by its number
+ */
+export const mergePages = (pages: ReadonlyMap<number, string>): string => {
+  const families = new Map<string, MergedFamily>();
+  for (const [worker, page] of pages) {
+    let headings: string[] = [];
+    let family: MergedFamily | undefined;
+    for (const line of page.trimEnd().split('\n')) {
+      if (line.startsWith('# HELP')) headings = [line];
+      else if (line.startsWith('# TYPE')) {
+        const name = line.split(' ')[2]!;
+        family = families.get(name) ?? { headings: [...headings, line], series: [] };
+        families.set(name, family);
+      } else family?.series.push(numbered(line, worker));
+    }
+  }
+  const lines = [...families.values()].flatMap(({ headings, series }) => [...headings, ...series]);
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 };

@@ -15,8 +15,7 @@ import {
   needsKey,
   parquetColumns,
 } from '../registry/route-defaults.js';
-import { ErrorResponses, errorSchema } from './error-responses.js';
-import { type HeaderName, headerComponents, headerReferences } from './headers.js';
+import { errorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
 
@@ -27,13 +26,13 @@ export const openApiDocument = (
   tiers?: Tiers,
 ): Record<string, unknown> => {
   const schemas = new ComponentSchemas();
-  const errorResponses = new ErrorResponses(tiers);
+  const failures = errorResponses(tiers);
   schemas.reference(errorSchema);
   const all = routes.map(({ route }) => route);
   const paths = Object.fromEntries(
     routes.map((registered) => [
       registered.route.path,
-      { get: operation(registered, all, schemas, errorResponses, tiers?.anonymous) },
+      { get: operation(registered, all, schemas, failures, tiers?.anonymous) },
     ]),
   );
   const used = new Set(routes.map(({ plugin }) => plugin.name));
@@ -61,7 +60,7 @@ export const openApiDocument = (
       },
       schemas: schemas.all(),
       headers: headerComponents,
-      responses: errorResponses.all(),
+      responses: failures.components,
     },
   };
 };
@@ -91,7 +90,7 @@ const operation = (
   { route, plugin }: RegisteredRoute,
   routes: readonly Route[],
   schemas: ComponentSchemas,
-  errorResponses: ErrorResponses,
+  failures: ReturnType<typeof errorResponses>,
   anonymous: Tier | undefined,
 ) => {
   const parameters = (['path', 'query'] as const).flatMap((place) =>
@@ -120,7 +119,7 @@ const operation = (
         ...(Object.keys(links).length > 0 ? { links } : {}),
       },
       304: { description: 'The copy that the client has is current.', headers },
-      ...errorResponses.of(route),
+      ...failures.of(route),
     },
   };
 };
@@ -247,7 +246,7 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/** Runtime expressions by name of the parameter; undefined where there are none, or a required one is missing. */
+/** Runtime expressions by name of the parameter; undefined if there are none, or if a required one is missing. */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

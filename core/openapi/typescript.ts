@@ -1,4 +1,6 @@
-/** TypeScript types of an OpenAPI document that this framework made: its schemas, and what each path takes and gives. */
+/**
+ * TypeScript types of an OpenAPI document that this framework made: its schemas, and what each path takes and gives.
+ */
 
 type Json = Readonly<Record<string, unknown>>;
 

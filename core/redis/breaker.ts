@@ -7,7 +7,7 @@ const PROBE_EVERY_MS = 200;
 /** Timeout of a probe, so that a dead connection cannot stop the probing. */
 const PROBE_LIMIT_MS = 1000;
 
-export interface BreakerOptions {
+interface BreakerOptions {
   /** For the log: what the outage means, and for whom. */
   readonly name: string;
   /** Asks the store. It is called again only when the last one has ended. */

@@ -1,45 +1,24 @@
-/** The configuration of the Redis that replicas share: its JSON Schema, and the type of a checked one. */
-import type { JsonSchema } from '../contracts/json-schema.js';
+/** The configuration of the Redis that replicas share: its JSON Schema, and the type that it describes. */
+import type { JsonSchema, WithDefaults } from '../contracts/json-schema.js';
 
-export interface Credentials {
-  readonly username?: string;
-  readonly password?: string;
-  readonly tls?: boolean;
-}
+const secret = { type: 'string', minLength: 1, 'x-secret': true } as const;
 
-/** Exactly one of `url`, `sentinel` and `cluster`. */
-export interface RedisConfig {
-  readonly url?: string;
-  readonly sentinel?: Credentials & {
-    readonly name: string;
-    readonly nodes: readonly string[];
-    readonly sentinelUsername?: string;
-    readonly sentinelPassword?: string;
-    readonly db?: number;
-  };
-  readonly cluster?: Credentials & { readonly nodes: readonly string[] };
-  readonly keyPrefix: string;
-  readonly timeoutMs: number;
-  readonly connectTimeoutMs: number;
-}
-
-const secret = { type: 'string', minLength: 1, 'x-secret': true };
-
-const nodes = (what: string): JsonSchema => ({
-  type: 'array',
-  description: `${what}, each host:port; IPv6 addresses in brackets.`,
-  minItems: 1,
-  items: { type: 'string', pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/@\\[\\]]+):[0-9]{1,5}$' },
-  examples: [['10.0.0.1:6379', '10.0.0.2:6379']],
-});
+const nodes = (what: string) =>
+  ({
+    type: 'array',
+    description: `${what}, each host:port; IPv6 addresses in brackets.`,
+    minItems: 1,
+    items: { type: 'string', pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/@\\[\\]]+):[0-9]{1,5}$' },
+    examples: [['10.0.0.1:6379', '10.0.0.2:6379']],
+  }) as const;
 
 const credentials = {
   username: { type: 'string', description: 'Name to log in with, where the server has users.', minLength: 1 },
   password: { ...secret, description: 'Password to log in with.' },
   tls: { type: 'boolean', description: "Encrypts, and checks certificates against the system's.", default: false },
-};
+} as const;
 
-export const redisSchema: JsonSchema = {
+export const redisSchema = {
   type: ['object', 'null'],
   description:
     'The Redis that replicas share for limits and caches: exactly one of url, sentinel and cluster. null: each process is on its own.',
@@ -102,4 +81,7 @@ export const redisSchema: JsonSchema = {
       default: 1000,
     },
   },
-};
+} as const satisfies JsonSchema;
+
+/** Exactly one of `url`, `sentinel` and `cluster`. */
+export type RedisConfig = NonNullable<WithDefaults<typeof redisSchema>>;

@@ -7,7 +7,7 @@ import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Logger } from '../contracts/runtime.js';
 import { loadPackage, packageRoot } from '../files/package.js';
 import { withTimeout } from '../scheduling/with-timeout.js';
-import type { Credentials, RedisConfig } from './config.js';
+import type { RedisConfig } from './config.js';
 
 export type RedisClient = Redis | Cluster;
 
@@ -35,29 +35,29 @@ const common = (config: RedisConfig) =>
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 
-/** A connection on which commands have waited through so many looks without any data is dead. */
-const DEAD_AFTER_LOOKS = 5;
-const LOOK_MS = 200;
+/** A connection on which commands have waited for so many checks without any data is dead. */
+const DEAD_AFTER_CHECKS = 5;
+const CHECK_MS = 200;
 
 /**
- * Ends connections that are dead, so that new ones are made. What counts is looks, not time: a process that was busy for
- * seconds has not read what arrived meanwhile, and looks only once after that.
+ * Ends connections that are dead, so that new ones are made. Checks are counted, not time: a process that was busy for
+ * seconds has not read what arrived meanwhile, and checks only once after that.
  */
 const endDeadConnections = (redis: Redis): void => {
-  let looking: NodeJS.Timeout | undefined;
+  let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {
     const { stream } = redis;
     let read = 0;
-    let looks = 0;
-    clearInterval(looking);
-    looking = setInterval(() => {
+    let checks = 0;
+    clearInterval(checking);
+    checking = setInterval(() => {
       const isWaiting = redis.commandQueue.length > 0 && stream.bytesRead === read;
-      looks = isWaiting ? looks + 1 : 0;
+      checks = isWaiting ? checks + 1 : 0;
       read = stream.bytesRead;
-      if (looks > DEAD_AFTER_LOOKS) stream.destroy(new Error('There was no reply from Redis for a second.'));
-    }, LOOK_MS).unref();
+      if (checks > DEAD_AFTER_CHECKS) stream.destroy(new Error('There was no reply from Redis for a second.'));
+    }, CHECK_MS).unref();
   });
-  redis.on('close', () => clearInterval(looking));
+  redis.on('close', () => clearInterval(checking));
 };
 
 const address = (node: string): { host: string; port: number } => {
@@ -65,7 +65,7 @@ const address = (node: string): { host: string; port: number } => {
   return { host: node.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(node.slice(colon + 1)) };
 };
 
-const access = ({ username, password, tls }: Credentials) => ({
+const access = ({ username, password, tls }: NonNullable<RedisConfig['cluster']>) => ({
   username,
   password,
   ...(tls ? { tls: {} } : {}),
@@ -91,7 +91,7 @@ const optionsOf = (config: RedisConfig) => {
     sentinelCommandTimeout: config.connectTimeoutMs,
     enableTLSForSentinelMode: sentinel.tls,
     failoverDetector: true,
-    db: sentinel.db ?? 0,
+    db: sentinel.db,
   } satisfies RedisOptions;
 };
 

@@ -1,9 +1,9 @@
-/** Whether an object has the members that a contract names, of their kinds, and none that looks like a misspelt one. */
+/** Checks that an object has the members of a contract, of the right kinds, and no misspelt ones. */
 import { isJsonObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 
 /** With a question mark: the member may be absent. */
-export type MemberKind = 'string' | 'function' | 'object' | 'list' | 'boolean' | 'number';
+type MemberKind = 'string' | 'function' | 'object' | 'list' | 'boolean' | 'number';
 export type Members = Readonly<Record<string, MemberKind | `${MemberKind}?` | 'list|function?'>>;
 
 const isOf = (kind: string, value: unknown): boolean => {
@@ -30,7 +30,7 @@ export const memberFaults = (given: Readonly<Record<string, unknown>>, members: 
 ];
 
 /**
- * What a function of a plugin has returned, where it must be a list.
+ * The list that a plugin's function has returned; undefined counts as an empty list.
  * @throws Error that says what it is instead
  */
 export const listFrom = <T>(name: string, returned: readonly T[] | undefined): readonly T[] => {

@@ -73,7 +73,7 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
   if (faults.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${faults.join('; ')}`);
 };
 
-/** With what to do where a module is in a file that Node takes for CommonJS. */
+/** Adds advice to the error of an ES module that Node has taken for CommonJS. */
 const explained = ({ name, message }: Error): string =>
   name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)
     ? `${message}; name the file .mjs, or set "type": "module" in its package.json`

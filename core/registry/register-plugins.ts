@@ -59,25 +59,18 @@ const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
 
 const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;
 
-export interface Fitted {
+interface Fitted {
   readonly registry: Registry;
   readonly faults: readonly string[];
   /** False: plugins with faults may have endpoints that the registry lacks. */
   readonly isComplete: boolean;
 }
 
-/** As `fitPlugins`. @throws OperatorError that lists every fault */
-export const registerPlugins = (...given: Parameters<typeof fitPlugins>): Registry => {
-  const { registry, faults } = fitPlugins(...given);
-  if (faults.length > 0) throw new OperatorError('The plugins do not fit together:', faults);
-  return registry;
-};
-
 /**
  * Fits together what can be, and finds every fault, each naming both sides.
  * @param configured what the configuration says of the service
  * @param resolvePath for paths in options
- * @param missing plugins that could not be loaded: what only they might declare is not missed
+ * @param missing plugins that could not be loaded: the lack of what they might declare is no fault
  */
 export const fitPlugins = (
   loaded: readonly LoadedPlugin[],
@@ -92,13 +85,21 @@ export const fitPlugins = (
   const mounts: RegisteredMount[] = [];
   const serviceMiddleware: Middleware[] = [];
   const observers: RegisteredObserver[] = [];
-  const routeOwners = new Map<string, Plugin>();
-  const mountOwners = new Map<string, Plugin>();
-  const operationOwners = new Map<string, Plugin>();
+  const owners = new Map<string, Plugin>();
   const collections = new Map<string, { collection: Collection; owner: Plugin }>();
   const kinds = new Map<string, { kind: ErrorKind; owner: Plugin | undefined }>(
     Object.values(errors).map((kind) => [kind.code, { kind, owner: undefined }]),
   );
+
+  const report = (plugin: Plugin, found: readonly string[], about = ''): void => {
+    faults.push(...found.map((fault) => `${label(plugin)}: ${about}${fault}`));
+  };
+  /** @param what names the same thing for all plugins that declare it */
+  const claim = (plugin: Plugin, what: string, described = what): void => {
+    const other = owners.get(what);
+    if (other) faults.push(`${label(plugin)} and ${label(other)} both declare ${described}`);
+    else owners.set(what, plugin);
+  };
 
   for (const entry of loaded) {
     const other = names.get(entry.plugin.name);
@@ -108,21 +109,18 @@ export const fitPlugins = (
 
   const plugins = [...names.values()].map(({ plugin }) => plugin);
   const components: StatusComponent[] = [];
-  const componentOwners = new Map<string, Plugin>();
-  const replacers = new Map<string, Plugin>();
-  const speakers = new Map<string, Plugin>();
   let declaredService: Partial<ServiceInfo> = {};
   for (const plugin of plugins) {
     for (const component of plugin.components ?? []) {
       const { id, replaces } = component;
-      faults.push(...componentFaults(component).map((fault) => `${label(plugin)}: component "${id}": ${fault}`));
-      claim(componentOwners, id, plugin, `component "${id}"`);
-      if (replaces !== undefined) claim(replacers, replaces, plugin, `what replaces component "${replaces}"`);
+      report(plugin, componentFaults(component), `component "${id}": `);
+      claim(plugin, `component "${id}"`);
+      if (replaces !== undefined) claim(plugin, `what replaces component "${replaces}"`);
       components.push(component);
     }
     if (!plugin.service) continue;
-    claim(speakers, 'service', plugin, 'who the service is');
-    faults.push(...checkOptions('service', serviceSchema, plugin.service).map((fault) => `${label(plugin)}: ${fault}`));
+    claim(plugin, 'who the service is');
+    report(plugin, checkOptions('service', serviceSchema, plugin.service));
     declaredService = plugin.service;
   }
   const service: ServiceInfo = { ...defaultService, ...declaredService, ...configured };
@@ -152,9 +150,7 @@ export const fitPlugins = (
     );
     ownCollections.set(plugin, own);
     for (const collection of own) {
-      faults.push(
-        ...checkCollection(collection).map((fault) => `${label(plugin)}: collection "${collection.name}": ${fault}`),
-      );
+      report(plugin, checkCollection(collection), `collection "${collection.name}": `);
       const other = collections.get(collection.name);
       if (!other) collections.set(collection.name, { collection, owner: plugin });
       else if (other.collection !== collection && !sameDeclaration(other.collection, collection)) {
@@ -190,16 +186,14 @@ export const fitPlugins = (
     const mounted = list('mounts', () => plugin.mounts?.(options));
     const middleware = functions('middleware', () => plugin.middleware?.(options));
     serviceMiddleware.push(...functions('serviceMiddleware', () => plugin.serviceMiddleware?.(options)));
-    if (plugin.options) {
-      faults.push(...sampleFaults(plugin.options, 'options').map((fault) => `${label(plugin)}: ${fault}`));
-    }
+    if (plugin.options) report(plugin, sampleFaults(plugin.options, 'options'));
     if (plugin.observer) {
       observers.push({ plugin: plugin.name, open: (context) => plugin.observer!(options, context) });
     }
     for (const mount of mounted) {
-      faults.push(...mountFaults(mount).map((fault) => `${label(plugin)}: mount ${mount?.path}: ${fault}`));
+      report(plugin, mountFaults(mount), `mount ${mount?.path}: `);
       if (!isObject(mount)) continue;
-      claim(mountOwners, mount.path, plugin, `mount ${mount.path}`);
+      claim(plugin, `mount ${mount.path}`);
       mounts.push({ mount, plugin, middleware });
     }
     for (const route of declared) {
@@ -209,9 +203,9 @@ export const fitPlugins = (
         continue;
       }
       const own = routeFaults(route);
-      faults.push(...own.map((fault) => `${label(plugin)}: ${fault}`));
-      claim(routeOwners, templateShape(route.path), plugin, `route ${route.path}`);
-      claim(operationOwners, route.operationId, plugin, `operationId "${route.operationId}"`);
+      report(plugin, own);
+      claim(plugin, `route ${templateShape(route.path)}`, `route ${route.path}`);
+      claim(plugin, `operationId "${route.operationId}"`);
       if (own.length > 0) {
         isComplete = false;
         continue;
@@ -231,19 +225,10 @@ export const fitPlugins = (
 
   for (const { collection, owner } of areCollectionsValid ? collections.values() : []) {
     if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
-    const found = referenceFaults(collection, byName);
-    faults.push(...found.map((fault) => `${label(owner)}: collection "${collection.name}" ${fault}`));
+    report(owner, referenceFaults(collection, byName), `collection "${collection.name}" `);
   }
   const all = routes.map(({ route }) => route);
-  for (const { route, plugin } of routes) {
-    faults.push(...linkFaults(route, all).map((fault) => `${label(plugin)}: ${fault}`));
-  }
-
-  function claim(owners: Map<string, Plugin>, what: string, plugin: Plugin, described: string): void {
-    const other = owners.get(what);
-    if (other) faults.push(`${label(plugin)} and ${label(other)} both declare ${described}`);
-    else owners.set(what, plugin);
-  }
+  for (const { route, plugin } of routes) report(plugin, linkFaults(route, all));
 
   const registry: Registry = {
     plugins,
@@ -292,6 +277,6 @@ const componentFaults = ({ id, replaces }: StatusComponent): string[] => {
   ];
 };
 
-/** Two packages may each carry their own copy of one declaration. */
+/** Two packages may each have a copy of one declaration. */
 const sameDeclaration = (a: Collection, b: Collection): boolean =>
   JSON.stringify([a.schema, a.key, a.orders ?? []]) === JSON.stringify([b.schema, b.key, b.orders ?? []]);

@@ -7,10 +7,10 @@ export const needsKey = (route: Route): boolean => route.key ?? true;
 /** Whether its requests count against the caller's limit. */
 export const isLimited = (route: Route): boolean => route.kind === 'data' || (route.limited ?? true);
 
-/** Whether shared caches keep its answer. */
+/** Whether shared caches may store its response. */
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
-/** The columns of a data route whose answer is declared as `{data: [...]}` of objects, and nothing beside. */
+/** The columns of a data route whose response is declared as `{data: [...]}` of objects, and nothing beside. */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
   return columns.length > 0 ? columns : undefined;
@@ -33,7 +33,7 @@ export interface TypedColumn {
   readonly optional: boolean;
 }
 
-/** The columns of a route that is sent as Parquet too, without those that have no one type; undefined for other routes. */
+/** The columns of a route that has the format Parquet, without those of several types; undefined for other routes. */
 export const parquetColumns = (route: Route): readonly TypedColumn[] | undefined => {
   if (route.kind !== 'data' || !route.parquet) return undefined;
   const row = rowSchema(route) as { readonly required?: readonly string[] } | undefined;
@@ -52,7 +52,7 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | u
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;
 };
 
-/** The headers that it may send beside those of the framework. */
+/** The headers that a route may send beside those of the framework. */
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 

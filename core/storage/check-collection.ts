@@ -52,7 +52,7 @@ export const checkCollection = (collection: Collection): string[] => [
   ),
 ];
 
-/** The faults of what it says of others. @param byName all collections of the service */
+/** The faults of a collection's references. @param byName all collections of the service */
 export const referenceFaults = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
   (collection.references ?? []).flatMap(({ fields, to }) => {
     const target = byName.get(to);

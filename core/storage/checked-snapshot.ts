@@ -1,4 +1,6 @@
-/** Stands between handlers and an adapter's snapshot: every read is checked here, and all reads of a response are timed. */
+/**
+ * Stands between handlers and an adapter's snapshot: every read is checked here, and all reads of a response are timed.
+ */
 
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
@@ -44,7 +46,7 @@ const get = async <T extends object>(reads: Reads, target: Collection<T>, key: r
   }
 };
 
-/** Outside of the readers, of which there are many: see `batchesOf` in `indexed-collection.ts`. */
+/** Declared once, not in each reader: see `batchesOf` in `indexed-collection.ts`. */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);
@@ -88,64 +90,56 @@ export const checkedSnapshot = (
   };
 };
 
+/** Resolves with what `work` makes of a reader. */
+export type TimedRead = <Result>(work: (reader: SnapshotReader) => Promise<Result>) => Promise<Result>;
+
 /**
- * Reads a snapshot for some milliseconds from when it is made.
+ * Reads a snapshot for `ms` milliseconds from now on.
  *
  * An adapter limits each of its waits, which is enough for a store that is away. The waits for a slow store add up: a
  * read that has not ended by then rejects with `unavailable`, too.
+ * @param pauses as in `checkedSnapshot`
  */
-export class TimedReader {
-  readonly #ms: number;
-  readonly #signal: AbortSignal;
-  readonly #reader: SnapshotReader;
-
-  /** @param pauses as in `checkedSnapshot` */
-  constructor(snapshot: Snapshot, collections: ReadonlyMap<string, Collection>, ms: number, pauses?: Pauses) {
-    this.#ms = ms;
-    this.#signal = AbortSignal.timeout(ms);
-    // Any number of listeners is normal here.
-    setMaxListeners(0, this.#signal);
-    this.#reader = checkedSnapshot(snapshot, collections, this.#signal, pauses);
-  }
-
-  /** Resolves with what `work` makes of the reader. */
-  async read<Result>(work: (reader: SnapshotReader) => Promise<Result>): Promise<Result> {
+export const timedReader = (
+  snapshot: Snapshot,
+  collections: ReadonlyMap<string, Collection>,
+  ms: number,
+  pauses?: Pauses,
+): TimedRead => {
+  const signal = AbortSignal.timeout(ms);
+  // Any number of listeners is normal here.
+  setMaxListeners(0, signal);
+  const reader = checkedSnapshot(snapshot, collections, signal, pauses);
+  return async <Result>(work: (reader: SnapshotReader) => Promise<Result>): Promise<Result> => {
     try {
-      return await work(this.#reader);
-    } catch (error) {
-      if (!(this.#signal.aborted && error instanceof StorageError && error.code === 'aborted')) throw error;
-      throw new StorageError('unavailable', `The reads for one response did not end within ${this.#ms} ms.`, {
-        cause: error,
-      });
+      return await work(reader);
+    } catch (cause) {
+      if (!(signal.aborted && cause instanceof StorageError && cause.code === 'aborted')) throw cause;
+      throw new StorageError('unavailable', `The reads for one response did not end within ${ms} ms.`, { cause });
     }
-  }
-}
+  };
+};
 
 /** Representations that begin within this share of the time limit share a reader. */
 const SHARED = 1 / 8;
 
-/** Readers of one snapshot, with a time limit of `ms`. They are shared, since making one costs as much as a read. */
-export class TimedReaders {
-  readonly #make: () => TimedReader;
-  readonly #ms: number;
-  #current: TimedReader | undefined;
-  #since = 0;
-
-  constructor(snapshot: Snapshot, collections: ReadonlyMap<string, Collection>, ms: number) {
-    this.#make = () => new TimedReader(snapshot, collections, ms);
-    this.#ms = ms;
-  }
-
-  /** A reader that has most of its time left. */
-  current(): TimedReader {
+/** Gives readers that have most of their time left. They are shared, since making one costs as much as a read. */
+export const sharedReader = (
+  snapshot: Snapshot,
+  collections: ReadonlyMap<string, Collection>,
+  ms: number,
+): (() => TimedRead) => {
+  let current: TimedRead | undefined;
+  let since = 0;
+  return () => {
     const now = performance.now();
-    if (!this.#current || now - this.#since > SHARED * this.#ms) {
-      this.#current = this.#make();
-      this.#since = now;
+    if (!current || now - since > SHARED * ms) {
+      current = timedReader(snapshot, collections, ms);
+      since = now;
     }
-    return this.#current;
-  }
-}
+    return current;
+  };
+};
 
 const PARTS: ReadonlySet<string> = new Set<keyof Query>(['order', 'equal', 'range', 'descending', 'after', 'limit']);
 

@@ -5,7 +5,7 @@ import { StorageError } from '../errors.js';
 import { compareScalars } from './scalars.js';
 
 /** Documents by position. An array is such a list. */
-export interface DocumentList {
+interface DocumentList {
   readonly length: number;
   at(position: number): Document | undefined;
   /** Those from `start` to before `end`. */

@@ -21,14 +21,14 @@ const copyOf = (value: unknown): unknown => {
   return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyOf(inner)])));
 };
 
-/** A copy of a JSON value that is frozen in depth: it may be handed to everybody who asks. */
+/** A copy of a JSON value, frozen in depth, so that all callers may share it. */
 export const frozenCopy = <T>(value: T): T => copyOf(value) as T;
 
-/** Now, or just after what came before where the clock has not moved on from it. */
+/** The present time, or a millisecond after `previous` if the clock has not passed it. */
 export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));
 
-/** The manifest's `created` where that is after `previous`, the newest publication so far; else now, or just after it. */
+/** The manifest's `created` if that is after `previous`, the newest publication so far; otherwise `momentAfter` it. */
 export const publicationTime = (manifest: Manifest, previous: Date | undefined, clock: Clock): Date => {
   const created = Date.parse(manifest.created);
   if (previous === undefined || created > previous.getTime()) return new Date(created);

@@ -1,4 +1,7 @@
-/** Scalars: their types in a schema, and the one order of scalars and documents (strings by code point, numbers by value). */
+/**
+ * Scalars: their types in a schema, and the one order of scalars and documents (strings by code point, numbers by
+ * value).
+ */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Scalar } from '../contracts/storage.js';

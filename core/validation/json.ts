@@ -1,4 +1,7 @@
-/** JSON: what kind of value it is, and where a text goes wrong. `JSON.parse` says so only sometimes, and quotes the text, secrets included. */
+/**
+ * JSON: what kind of value it is, and where a text goes wrong. `JSON.parse` gives the place in some versions of Node
+ * only, and quotes the text, secrets included.
+ */
 
 /** Whether a value has members: an object or a list, not null. */
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
@@ -8,7 +11,23 @@ export const isObject = (value: unknown): value is Record<string | number, unkno
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !Array.isArray(value);
 
-export interface JsonFault {
+/**
+ * The path of the first NaN or infinite number in a value, or undefined. JSON has neither: they are written as null,
+ * and 1e999 is read as infinite.
+ */
+export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
+  if (!isObject(value)) return undefined;
+  for (const name in value) {
+    const inner = value[name];
+    if (typeof inner !== 'number' && typeof inner !== 'object') continue;
+    const found = nonFinitePath(inner);
+    if (found !== undefined) return [name, ...found];
+  }
+  return undefined;
+};
+
+interface JsonFault {
   /** Both counted from 1; columns in UTF-16 code units. */
   readonly line: number;
   readonly column: number;
@@ -97,3 +116,10 @@ export const findJsonFault = (text: string): JsonFault | undefined => {
     return { line: before.length, column: before.at(-1)!.length + 1, problem: fault.problem };
   }
 };
+
+/** `line 7, column 3: expected a value` */
+export const formatJsonFault = ({ line, column, problem }: JsonFault): string =>
+  `line ${line}, column ${column}: ${problem}`;
+
+/** The text of a file without a byte order mark, which editors of Windows write. */
+export const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');

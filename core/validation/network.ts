@@ -50,7 +50,9 @@ const firstOf = ({ address, family, prefix }: Network): string => {
   return last === 8 ? head.join(':') : `${head.join(':')}::`;
 };
 
-/** An address, or the first address of a network and its length: `10.0.0.0/8`. An IPv4-mapped network is one of IPv4. */
+/**
+ * An address, or the first address of a network and its length: `10.0.0.0/8`. An IPv4-mapped network is one of IPv4.
+ */
 const parseNetwork = (text: string): Network | undefined => {
   const [, written = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = plainAddress(written);

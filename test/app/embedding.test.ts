@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { type App, createApp } from '../../app/create-app.js';
-import type { ResponseCheck } from '../../core/config/schema.js';
+import type { Config } from '../../core/config/schema.js';
 import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../core/contracts/plugin.js';
 import type { OperatorError } from '../../core/errors.js';
 import { callerOf } from '../../core/http/request-state.js';
@@ -208,7 +208,7 @@ describe('an embedded application', () => {
     expect(docs.methods).to.deep.equal(['GET', 'HEAD']);
   });
 
-  const ask = async (answer: unknown, responseCheck: ResponseCheck) => {
+  const ask = async (answer: unknown, responseCheck: Config['http']['responseCheck']) => {
     const logger = keptLogger();
     const keyStore = new MemoryKeyStore();
     const own = await addKey(keyStore);

@@ -89,7 +89,7 @@ describe('on a Redis Cluster of three', () => {
   after(() => stop());
 
   const connectCluster = (timeoutMs?: number) =>
-    connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`) } }, timeoutMs);
+    connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`), tls: false } }, timeoutMs);
 
   /** The key of a subject's shard, and its slot. */
   const placeOf = async (subject: string) => {
@@ -191,7 +191,7 @@ describe('behind Redis Sentinel', () => {
   after(() => sentinels.stop());
 
   it('the primary dies under load: nothing is refused, no wait is long, and the new primary knows what passed', async () => {
-    const sentinel = { name: sentinels.name, nodes: sentinels.nodes };
+    const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
     // Longer than a busy machine pauses: a reply that is late would be an outage of its own.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);

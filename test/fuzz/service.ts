@@ -2,7 +2,7 @@
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeTemplate } from '../../cli/template.js';
+import { writeTemplate } from '../../cli/commands/new.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import { openDirectory } from '../../core/dataset/directory.js';
 import { writeDirectory } from '../../core/dataset/write-directory.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type App, createApp } from '../../app/create-app.js';
-import { register } from '../../cli/import-csv.js';
+import { register } from '../../cli/commands/import-csv.js';
 import type { OperatorError } from '../../core/errors.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { sortNames } from '../../plugins/tables/routes.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { register } from '../../cli/new.js';
+import { register } from '../../cli/commands/new.js';
 import { packageRoot } from '../../core/files/package.js';
 import { request } from '../support/http-client.js';
 import { installPacked } from '../support/packed.js';

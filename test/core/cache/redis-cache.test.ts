@@ -2,8 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
-import { BuildLock } from '../../../core/cache/build-lock.js';
-import { RedisCache } from '../../../core/cache/redis-cache.js';
+import { BuildLock, RedisCache } from '../../../core/cache/redis-cache.js';
 import { connectRedis } from '../../../core/redis/connection.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { redisForTests, type Server, startRedis, uniqueName } from '../../support/services.js';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from '../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../core/dataset/directory.js';
-import { validateDataset } from '../../../core/dataset/validate.js';
+import { checkDataset } from '../../../core/dataset/validate.js';
 import { StorageError } from '../../../core/errors.js';
 import { collections, eachInFolder, lines, rows, writeByHand } from './weather.js';
 
@@ -24,7 +24,7 @@ describe('openDirectory(path)', () => {
     expect(await read('readings')).to.deep.equal(rows.readings);
     const { dataset, manifest } = await openDirectory(folder.path);
     expect(manifest.version).to.equal('one');
-    expect(await validateDataset(dataset, collections)).to.deep.equal([]);
+    expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
   });
 
   it('takes a last line without an end for a whole one, if it is', async () => {
@@ -80,7 +80,7 @@ describe('openDirectory(path)', () => {
     text[15_000] = 'nonsense';
     await writeByHand(folder.path, { 'stations.ndjson': text.join('\n') });
     const { dataset } = await openDirectory(folder.path);
-    const faults = await validateDataset(dataset, new Map([['stations', collections.get('stations')!]]));
+    const faults = (await checkDataset(dataset, new Map([['stations', collections.get('stations')!]]))).kept;
     expect(faults).to.deep.equal([
       { file: 'stations.ndjson', row: 15_001, field: null, rule: 'is not JSON, column 1: expected a value' },
     ]);

@@ -1,14 +1,14 @@
 /** Validation beyond single faults: their number, references in every direction, and what is told on the way. */
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
-import { formatFault } from '../../../core/dataset/fault.js';
-import { checkDataset, validateDataset } from '../../../core/dataset/validate.js';
+import { formatFault } from '../../../core/dataset/faults.js';
+import { checkDataset } from '../../../core/dataset/validate.js';
 import { memoryDataset } from '../../support/memory-dataset.js';
 import { collections, manifestOf, rows } from './weather.js';
 
 const manifest = manifestOf();
 const faultsOf = async (content: Record<string, readonly Document[]>, declared = collections) =>
-  (await validateDataset(memoryDataset(manifest, content), declared)).map(formatFault);
+  (await checkDataset(memoryDataset(manifest, content), declared)).kept.map(formatFault);
 
 const open = (properties: Record<string, object>) => ({
   type: 'object',
@@ -17,7 +17,7 @@ const open = (properties: Record<string, object>) => ({
 });
 const declare = (...list: Collection[]) => new Map(list.map((collection) => [collection.name, collection]));
 
-describe('validateDataset(dataset, collections)', () => {
+describe('checkDataset(dataset, collections)', () => {
   it('finds nothing in a sound dataset, whichever collection is declared first', async () => {
     expect(await faultsOf({ ...rows })).to.deep.equal([]);
     expect(await faultsOf({ ...rows }, new Map([...collections].reverse()))).to.deep.equal([]);

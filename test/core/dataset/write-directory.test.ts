@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Document } from '../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../core/dataset/directory.js';
-import { validateDataset } from '../../../core/dataset/validate.js';
+import { checkDataset } from '../../../core/dataset/validate.js';
 import { writeDirectory } from '../../../core/dataset/write-directory.js';
 import { OperatorError, StorageError } from '../../../core/errors.js';
 import { collections, eachInFolder, manifestOf, readManifestFile, rows, rowsOf, writeByHand } from './weather.js';
@@ -44,7 +44,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(written).to.deep.equal(await readManifestFile(path()));
     const { dataset, manifest } = await openDirectory(path());
     expect(manifest).to.deep.equal(written);
-    expect(await validateDataset(dataset, collections)).to.deep.equal([]);
+    expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
     expect(await read('stations')).to.deep.equal(rows.stations);
     expect(written.collections['readings']).to.deep.include({ rows: 3 });
   });
@@ -103,7 +103,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       let reads = 0;
       for (; writing; reads++) {
         const { dataset, manifest } = await openDirectory(path());
-        expect(await validateDataset(dataset, collections)).to.deep.equal([]);
+        expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
         for await (const batch of dataset.read('readings')) {
           for (const { low } of batch) expect(`v${low}`).to.equal(manifest.version);
         }
@@ -249,6 +249,6 @@ describe('writeDirectory(path, manifest, collections)', () => {
     await unlink(damaged);
     await writeFile(damaged, 'x');
     await write(1);
-    expect(await validateDataset((await openDirectory(path())).dataset, collections)).to.deep.equal([]);
+    expect((await checkDataset((await openDirectory(path())).dataset, collections)).kept).to.deep.equal([]);
   });
 });

@@ -3,8 +3,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../core/dataset/directory.js';
-import { formatFault } from '../../../core/dataset/fault.js';
-import { validateDataset } from '../../../core/dataset/validate.js';
+import { formatFault } from '../../../core/dataset/faults.js';
+import { checkDataset } from '../../../core/dataset/validate.js';
 import { StorageError } from '../../../core/errors.js';
 import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from './weather.js';
 
@@ -192,7 +192,7 @@ describe('a wrong dataset', () => {
 
   const faultsOf = async (): Promise<string[]> => {
     const { dataset } = await openDirectory(folder.path);
-    return (await validateDataset(dataset, collections)).map(formatFault);
+    return (await checkDataset(dataset, collections)).kept.map(formatFault);
   };
 
   for (const [what, { content, faults }] of Object.entries(wrongReadings)) {

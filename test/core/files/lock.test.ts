@@ -69,11 +69,11 @@ describe('withFileLock(path, task)', () => {
   });
 
   it('tells a holder that stood still too long, and leaves the lock to its new holder', async () => {
-    const error = await withFileLock(path, async (lock) => {
-      await lock.confirm();
+    const error = await withFileLock(path, async (confirm) => {
+      await confirm();
       await unlink(`${path}.lock`);
       await writeFile(`${path}.lock`, 'another');
-      await lock.confirm();
+      await confirm();
     }).catch((reason) => reason);
     expect(error).to.be.instanceOf(FileLockError);
     expect(await readFile(`${path}.lock`, 'utf8')).to.equal('another');

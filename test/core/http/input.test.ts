@@ -24,7 +24,7 @@ const route = (query: Record<string, Parameter>, check?: (input: object) => void
 type Pairs = readonly (readonly [string, string])[];
 
 const read = (query: Record<string, Parameter>, given: Pairs, unknown: 'reject' | 'ignore' = 'reject', id = '1') =>
-  compileInput(route(query), unknown)(new Map([['id', id]]), given);
+  compileInput(route(query), unknown)(new Map([['id', id]]), given).input;
 
 /** What is thrown, with all of its parts. */
 const refusal = (...args: Parameters<typeof read>) => {

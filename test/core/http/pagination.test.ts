@@ -5,10 +5,10 @@ import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
 import { openDirectory } from '../../../core/dataset/directory.js';
 import { packageRoot } from '../../../core/files/package.js';
 import { findPage, pageHeaders, pageParameters } from '../../../core/http/pagination.js';
-import { registerPlugins } from '../../../core/registry/register-plugins.js';
 import { forecasts } from '../../../metro/collections.js';
 import { HOUSTON } from '../../support/fixture.js';
 import { otherAdapters, publishTo } from '../../support/other-adapters.js';
+import { registerPlugins } from '../../support/register-plugins.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;

@@ -12,7 +12,7 @@ import type { AdapterContext, StorageAdapter } from '../../../core/contracts/sto
 import { ApiError } from '../../../core/errors.js';
 import { jsonFormat } from '../../../core/http/representation.js';
 import type { DataRequest } from '../../../core/http/route-response.js';
-import { Vintages } from '../../../core/http/vintages.js';
+import { createVintages, type Vintages } from '../../../core/http/vintages.js';
 import { memoryDataset } from '../../support/memory-dataset.js';
 import { mongoForTests, uniqueName } from '../../support/services.js';
 
@@ -120,7 +120,7 @@ describe('Vintages', () => {
             const adapter = await create();
             await adapter.open();
             try {
-              const vintages = new Vintages({
+              const vintages = createVintages({
                 adapter,
                 collections: context.collections,
                 cacheBytes: 1_000_000,
@@ -170,7 +170,7 @@ describe('Vintages', () => {
         const adapter = await create();
         await adapter.open();
         try {
-          const vintages = new Vintages({
+          const vintages = createVintages({
             adapter,
             collections: context.collections,
             cacheBytes: 1_000_000,
@@ -195,7 +195,7 @@ describe('Vintages', () => {
         const adapter = await create();
         await adapter.open();
         try {
-          const vintages = new Vintages({
+          const vintages = createVintages({
             adapter,
             collections: context.collections,
             cacheBytes: 1_000_000,

@@ -1,6 +1,6 @@
 /** How rarely a store is told when keys were used, and what becomes of it when the store is away. */
 import { expect } from 'chai';
-import { KeyUse } from '../../../core/keys/authenticator.js';
+import { keyUse } from '../../../core/keys/authenticator.js';
 import { keptLogger } from '../../support/kept-logger.js';
 
 const NEVER = 3_600_000;
@@ -13,7 +13,7 @@ const setUp = ({ everyMs = NEVER, fail = (): boolean => false } = {}) => {
       told = resolve;
     });
   const logger = keptLogger();
-  const use = new KeyUse({
+  const use = keyUse({
     everyMs,
     logger,
     write: async (times) => {
@@ -25,7 +25,7 @@ const setUp = ({ everyMs = NEVER, fail = (): boolean => false } = {}) => {
   return { use, written, next, logger };
 };
 
-describe('KeyUse', () => {
+describe('keyUse(options)', () => {
   it('tells the store of many uses at once, each key by its last one', async () => {
     const { use, written, next } = setUp({ everyMs: 20 });
     for (let time = 1; time <= 1000; time++) use.note(`key_${time % 2}`, time);
@@ -66,7 +66,7 @@ describe('KeyUse', () => {
   });
 
   it('does not keep a process from ending whose store never answers', async () => {
-    const use = new KeyUse({ everyMs: NEVER, logger: keptLogger(), write: () => new Promise(() => undefined) });
+    const use = keyUse({ everyMs: NEVER, logger: keptLogger(), write: () => new Promise(() => undefined) });
     use.note('key_1', 1);
     await use.close();
   });

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { collection, dataRoute, definePlugin, type Plugin, type Route } from '../../../core/contracts/plugin.js';
 import { defineError, type OperatorError } from '../../../core/errors.js';
-import { registerPlugins } from '../../../core/registry/register-plugins.js';
+import { registerPlugins } from '../../support/register-plugins.js';
 
 const route = (path: string, operationId: string, more: object = {}): Route =>
   dataRoute({

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import type { SnapshotReader } from '../../../core/contracts/plugin.js';
 import { StorageError } from '../../../core/errors.js';
-import { TimedReader, TimedReaders } from '../../../core/storage/checked-snapshot.js';
+import { sharedReader, timedReader } from '../../../core/storage/checked-snapshot.js';
 import { IndexedCollection, indexedSnapshot } from '../../../core/storage/indexed-collection.js';
 import { markets } from '../../../metro/collections.js';
 import { documents, manifest } from '../../support/fixture.js';
 
-describe('TimedReader', () => {
+describe('timedReader(snapshot, collections, ms)', () => {
   const collections = new Map([[markets.name, markets]]);
   const indexed = new IndexedCollection(markets, documents['markets'] ?? []);
   const snapshot = indexedSnapshot(
@@ -16,7 +16,7 @@ describe('TimedReader', () => {
     () => undefined,
   );
   const read = <Result>(ms: number, work: (reader: SnapshotReader) => Promise<Result>) =>
-    new TimedReader(snapshot, collections, ms).read(work);
+    timedReader(snapshot, collections, ms)(work);
   const failure = (work: Promise<unknown>): Promise<unknown> =>
     work.then(
       () => assert.fail('It resolved.'),
@@ -55,8 +55,8 @@ describe('TimedReader', () => {
           signal?.addEventListener('abort', end);
         }),
     };
-    const reader = new TimedReader(waiting, collections, 20);
-    await Promise.all(Array.from({ length: 100 }, () => reader.read((reads) => reads.get(markets, ['12060']))));
+    const read = timedReader(waiting, collections, 20);
+    await Promise.all(Array.from({ length: 100 }, () => read((reads) => reads.get(markets, ['12060']))));
     await delay(0);
     process.off('warning', warn);
     assert.deepEqual(warnings, []);
@@ -71,9 +71,9 @@ describe('TimedReader', () => {
   });
 });
 
-describe('TimedReaders', () => {
+describe('sharedReader(snapshot, collections, ms)', () => {
   const readers = (ms: number) =>
-    new TimedReaders(
+    sharedReader(
       indexedSnapshot({ manifest, publishedAt: new Date(), collections: new Map() }, () => undefined),
       new Map(),
       ms,
@@ -81,16 +81,16 @@ describe('TimedReaders', () => {
 
   it('gives one to all who ask at about the same time', async () => {
     const all = readers(60_000);
-    const first = all.current();
+    const first = all();
     await delay(5);
-    assert.equal(all.current(), first);
+    assert.equal(all(), first);
   });
 
   it('gives another before much of the time of the one before is over', async () => {
     const all = readers(1600);
-    const first = all.current();
+    const first = all();
     const since = performance.now();
-    while (all.current() === first) await delay(1);
+    while (all() === first) await delay(1);
     const sharedMs = performance.now() - since;
     assert.isAtLeast(sharedMs, 199);
     // A quarter of the time, and what a busy machine adds.

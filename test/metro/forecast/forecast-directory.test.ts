@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../core/dataset/directory.js';
-import { validateDataset } from '../../../core/dataset/validate.js';
+import { checkDataset } from '../../../core/dataset/validate.js';
 import { writeDirectory } from '../../../core/dataset/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
 import { collections } from '../../../metro/collections.js';
@@ -55,7 +55,7 @@ describe('forecastDirectory(directory, options)', () => {
     const before = await openDirectory(directory);
     const { version, made } = await forecastDirectory(directory, input);
     const { manifest: after, dataset } = await openDirectory(directory);
-    expect(await validateDataset(dataset, declared)).to.deep.equal([]);
+    expect((await checkDataset(dataset, declared)).kept).to.deep.equal([]);
     expect(after).to.deep.include({ version, created: time.toISOString(), vintage: '2015-03-31', synthetic: true });
     expect(version).to.match(/^2015-03-31-[0-9a-f]{12}$/);
     for (const name of ['hpi', 'series', 'observations', 'notes']) {

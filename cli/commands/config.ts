@@ -1,0 +1,84 @@
+/** `metro-forecast config`: shows the configuration in force. */
+import type { Command } from 'commander';
+import { loadConfig, namedVariables } from '../../app/load-config.js';
+import { loadModules } from '../../app/load-modules.js';
+import { configSchema } from '../../core/config/schema.js';
+import { maskSecrets } from '../../core/config/secrets.js';
+import { formatPath } from '../../core/validation/path.js';
+import { printJson } from '../output.js';
+import { EXIT_CODES } from '../report.js';
+
+const showConfig = async (_: unknown, command: Command): Promise<void> => {
+  const options = command.optsWithGlobals<{ config?: string; json?: boolean; schema?: boolean }>();
+  if (options.schema) {
+    printJson(configSchema);
+    return;
+  }
+  const loaded = await loadConfig({ path: options.config });
+  const { config, path, embedded, overrides } = loaded;
+  // Loading the modules tells which options are secret, and fills the options' defaults into `config`.
+  const { adapter, keyStore, registry } = await loadModules(loaded);
+  const masked = maskSecrets(config, {
+    adapter: adapter.options,
+    keys: keyStore.options,
+    plugins: registry.plugins.map((plugin) => plugin.options),
+  });
+  // `service` completed by the defaults of plugins and framework; not by the history of the interface, which is long.
+  const { changes: _changes, ...service } = registry.service;
+  const shown = { ...masked, service: { ...service, ...masked.service } };
+  if (options.json) {
+    printJson({ path, embedded, overrides, config: shown });
+    return;
+  }
+  const width = Math.max(0, ...overrides.map((override) => override.path.length));
+  const sources = overrides.map((override) => `  ${override.path.padEnd(width)}  ${override.variable}`);
+  process.stderr.write(
+    [
+      `${path}${embedded ? ' (embedded)' : ''}, secrets masked`,
+      ...(sources.length > 0 ? ['From the environment:', ...sources] : []),
+      '',
+    ].join('\n'),
+  );
+  printJson(shown);
+};
+
+/** One line for each variable, with what it sets. */
+const variables = (): string => {
+  const settings = new Map<string, string[]>();
+  const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);
+  add('METRO_CONFIG', 'the file, unless --config names one');
+  for (const { variable, path, when, secret } of namedVariables) {
+    add(variable, `${formatPath(path)}${when ? ` where ${formatPath(when.at)} is "${when.use}"` : ''}`);
+    if (secret) settings.set(`${variable}_FILE`, [`a file that holds ${variable}`]);
+  }
+  add('METRO__SECTION__NAME', 'any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,');
+  add('METRO__SECTION__NAME', 'METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500');
+  add('METRO__..._FILE', 'a file that holds METRO__...; not of names in "options", which are the module\'s');
+  const width = Math.max(...[...settings.keys()].map(({ length }) => length));
+  return [...settings]
+    .flatMap(([variable, texts]) => texts.map((text, i) => `  ${(i === 0 ? variable : '').padEnd(width)}  ${text}`))
+    .join('\n');
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('config')
+    .description('show the configuration in force, with secrets masked')
+    .option('--json', 'print JSON for machines, with the source of each value from the environment')
+    .option('--schema', 'print the JSON Schema of configuration files instead')
+    .addHelpText(
+      'after',
+      `
+Environment variables go over the file:
+${variables()}
+An empty variable counts as absent.
+
+Examples:
+  $ metro-forecast config
+  $ METRO__LIMITS__REQUESTS_PER_MINUTE=1200 metro-forecast --config api.json config --json
+  $ metro-forecast config --schema > metro-forecast.schema.json
+
+Exit codes: ${EXIT_CODES}.`,
+    )
+    .action(showConfig);
+};

@@ -1,0 +1,57 @@
+/** `metro-forecast doctor`: checks everything that a service needs, and says how to mend what is wrong. */
+import type { Command } from 'commander';
+import { findings } from '../doctor/checks.js';
+import type { Finding } from '../doctor/finding.js';
+import type { CommonOptions } from '../options.js';
+import { print, printJson } from '../output.js';
+import { withProgress } from '../progress.js';
+
+const MARKS: Readonly<Record<Finding['state'], string>> = {
+  ok: 'ok     ',
+  warning: 'warning',
+  failed: 'FAILED ',
+  skipped: 'skipped',
+};
+
+const line = ({ check, state, message, advice }: Finding): string =>
+  [
+    `${MARKS[state]}  ${check.padEnd(13)}  ${message}`,
+    ...(advice ?? []).map((text) => `${' '.repeat(24)}-> ${text}`),
+  ].join('\n');
+
+const examine = async ({ config, json }: CommonOptions): Promise<boolean> => {
+  const found: Finding[] = [];
+  await withProgress(async (progress) => {
+    const onRows = (rows: number) => progress.update('checking the dataset', rows);
+    for await (const finding of findings(config, process.env, onRows)) {
+      progress.finish();
+      found.push(finding);
+      if (!json) print(line(finding));
+    }
+  });
+  const ok = found.every(({ state }) => state !== 'failed');
+  if (json) printJson({ ok, checks: found });
+  return ok;
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('doctor')
+    .description('check Node, the configuration, storage, every row of the dataset, keys, Redis and the port')
+    .option('--json', 'print the findings as JSON for machines')
+    .addHelpText(
+      'after',
+      `
+Changes nothing, and may be run beside a running service. Each finding is ok, a warning (the service starts, but
+look), FAILED, or skipped because something before it failed.
+
+Examples:
+  $ metro-forecast doctor
+  $ metro-forecast --config api.json doctor --json
+
+Exit codes: 0 nothing failed, 1 something did, 2 wrong usage.`,
+    )
+    .action(async (_: unknown, command: Command) => {
+      if (!(await examine(command.optsWithGlobals<CommonOptions>()))) process.exitCode = 1;
+    });
+};

@@ -1,0 +1,81 @@
+/** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
+import { type Command, Option } from 'commander';
+import { defaultRules } from '../../metro/forecast/default-rules.js';
+import { forecastDirectory } from '../../metro/forecast/forecast-directory.js';
+import { defaultForecastOptions } from '../../metro/forecast/model.js';
+import { defaultModel, fallbackModel, models } from '../../metro/forecast/models/index.js';
+import { defaultSpan } from '../../metro/forecast/runs.js';
+import { type ForecastArguments, parseForecastArguments } from '../forecast-options.js';
+import { forecastReport, forecastSummary } from '../forecast-summary.js';
+import { createdOption } from '../options.js';
+import { print, toJson } from '../output.js';
+import { withProgress } from '../progress.js';
+
+interface Options extends ForecastArguments {
+  readonly created?: Date;
+  readonly recompute?: boolean;
+  readonly json?: boolean;
+}
+
+const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join('\n');
+
+/** Its choices are for completion: `parseForecastArguments` checks the value, and tells all faults together. */
+const modelOption = new Option(
+  '--model <name>',
+  `what to forecast with (default: ${defaultModel.name}, or ${fallbackModel.name} without its inputs)`,
+)
+  .choices(models.map(({ name }) => name))
+  .argParser((name) => name);
+
+export const register = (program: Command): void => {
+  program
+    .command('forecast')
+    .description("add a model's runs to a dataset directory, at the quarters that have none")
+    .argument('<dir>', 'the dataset directory')
+    .addOption(modelOption)
+    .option('--runs <n>', `the newest quarters, one run each (default: ${defaultSpan.last}, or all from --from on)`)
+    .option('--from <quarter>', 'the first quarter to make a run at, like 2005Q4')
+    .option('--to <quarter>', 'the last one (default: the newest of the index)')
+    .option('--min-values <n>', `leave out markets with fewer values (default: ${defaultForecastOptions.minValues})`)
+    .option('--expand-point <percent>', `least point forecast of "expand" (default: ${defaultRules.expandPoint})`)
+    .option('--expand-lower <percent>', `what its lower bound must exceed (default: ${defaultRules.expandLower})`)
+    .option('--contract-point <percent>', `"contract" is a point below (default: ${defaultRules.contractPoint})`)
+    .option(
+      '--grades <a,b,c,d>',
+      `probabilities of a decline below which the grade is A, B, C and D (default: ${defaultRules.grades.join(',')})`,
+    )
+    .option('--recompute', 'make the runs anew that are there already, but for those that earlier vintages published')
+    .addOption(createdOption('the forecast'))
+    .option('--json', 'print the report as JSON for machines')
+    .addHelpText(
+      'after',
+      `
+Each run uses the data up to its quarter only, as the dataset's vintage has it. The run at the newest quarter is
+"published" and stays as it is when later vintages are imported; those at quarters before are "reconstructed".
+Outcomes published since are stored beside the forecasts and scored in the backtest. All but runs, forecasts,
+backtest and the markets' figures from them stays as it is. A command that fails changes nothing.
+
+Models:
+${modelList}
+
+Examples:
+  $ metro-forecast forecast data
+  $ metro-forecast forecast data --from 2005Q4 --to 2024Q4
+  $ metro-forecast forecast data --created 2024-11-26T14:00:00Z
+  $ metro-forecast forecast data --recompute --model persistence --runs 16 --expand-point 3
+
+Exit codes: 0 forecast, 1 failure (nothing changed), 2 wrong usage.`,
+    )
+    .action(async (directory: string, { json, created, recompute, ...given }: Options) => {
+      const input = parseForecastArguments(given);
+      const report = await withProgress((progress) =>
+        forecastDirectory(directory, {
+          ...input,
+          recompute,
+          time: created,
+          onRead: (rows) => progress.update('reading hpi', rows),
+        }),
+      );
+      print(json ? toJson(forecastReport(report)) : forecastSummary(directory, report));
+    });
+};

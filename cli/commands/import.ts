@@ -1,0 +1,87 @@
+/** `metro-forecast import`: brings FHFA's and FRED's files into a dataset directory. */
+import { basename } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type ImportReport, importInto } from '../../metro/import/import.js';
+import { isDay } from '../../metro/periods.js';
+import { commandLine, createdOption } from '../options.js';
+import { count, print, toJson } from '../output.js';
+import { withProgress } from '../progress.js';
+
+interface Options {
+  readonly to: string;
+  readonly vintage?: string;
+  readonly created?: Date;
+  readonly skipBadRows?: boolean;
+  readonly json?: boolean;
+}
+
+/** Names beyond these are counted. */
+const NAMED = 10;
+
+const names = (list: readonly string[]): string =>
+  list.length <= NAMED ? list.join(', ') : `${list.slice(0, NAMED).join(', ')} and ${list.length - NAMED} more`;
+
+const section = (heading: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [heading, ...lines.map((line) => `  - ${line}`)];
+
+const summary = ({ index, series, dropped, ...report }: ImportReport): string => {
+  const dropRows = Object.entries(dropped.rows).map(([name, rows]) => `${count.format(rows)} rows of ${name}`);
+  const lines = [
+    `${report.directory} is now version ${report.version}, vintage ${report.vintage}.`,
+    ...(index ? [`  metro_hpi: ${count.format(index.markets)} markets, ${count.format(index.values)} values`] : []),
+    ...series.map(({ series_id, values }) => `  ${series_id}: ${count.format(values)} values`),
+    ...section('Not read:', report.ignored),
+    ...section(`Left out, ${report.badRows} bad ${report.badRows === 1 ? 'row' : 'rows'}:`, report.faults),
+    ...section(
+      'Dropped, since the index that it came from was replaced:',
+      dropped.markets.length === 0
+        ? dropRows
+        : [...dropRows, `markets that the new index lacks (${dropped.markets.length}): ${names(dropped.markets)}`],
+    ),
+    ...(index ? [`Next: ${commandLine(undefined, 'forecast', report.directory)}`] : []),
+  ];
+  return lines.join('\n');
+};
+
+const parseDay = (text: string): string => {
+  if (!isDay(text)) throw new InvalidArgumentError('It must be a day of the calendar like 2025-12-31.');
+  return text;
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('import')
+    .description("bring FHFA's metro index and FRED's series into a dataset directory")
+    .argument('<source...>', 'files, directories (all below them is looked at) or http(s) URLs')
+    .requiredOption('--to <dir>', 'the dataset directory; made where there is none')
+    .option('--vintage <date>', "the date up to which the data was known (default: the index's last day)", parseDay)
+    .addOption(createdOption('the import'))
+    .option('--skip-bad-rows', 'leave bad rows out and count them, instead of failing')
+    .option('--json', 'print the report as JSON for machines')
+    .addHelpText(
+      'after',
+      `
+Reads FHFA's all-transactions index by metro (hpi_at_metro.csv) and series as FRED offers them for download,
+told apart by content. The index replaces markets and their history, and drops the runs computed from the
+index before; a series replaces that series alone. An import that fails changes nothing.
+
+Examples:
+  $ metro-forecast import hpi_at_metro.csv --to data
+  $ metro-forecast import downloads/ --to data --vintage 2026-02-24
+  $ metro-forecast import 'https://fred.stlouisfed.org/graph/fredgraph.csv?id=UNRATE' --to data
+
+Exit codes: 0 imported, 1 bad rows or another failure (nothing changed), 2 wrong usage.`,
+    )
+    .action(async (sources: string[], { created, ...options }: Options) => {
+      const report = await withProgress((progress) =>
+        importInto({
+          ...options,
+          sources,
+          time: created,
+          onRead: ({ input, done, total }) => progress.update(`reading ${basename(input)}`, done, total, 'bytes'),
+          onWrite: ({ collection, written }) => progress.update(`writing ${collection}`, written),
+        }),
+      );
+      print(options.json ? toJson(report) : summary(report));
+    });
+};

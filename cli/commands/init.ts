@@ -1,0 +1,136 @@
+/** `metro-forecast init`: writes a configuration to begin with. */
+import { existsSync } from 'node:fs';
+import { readFile, realpath, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import type { Command } from 'commander';
+import { plugins as builtins } from '../../app/builtins.js';
+import type { Collection } from '../../core/contracts/dataset.js';
+import { type OpenedDirectory, openDirectory } from '../../core/dataset/directory.js';
+import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
+import { quickCheck } from '../../core/dataset/row-check.js';
+import { OperatorError } from '../../core/errors.js';
+import { fileErrorReason } from '../../core/files/error-reason.js';
+import { packageName, packageRoot } from '../../core/files/package.js';
+import { commandLine } from '../options.js';
+import { print, toJson } from '../output.js';
+import { EXIT_CODES } from '../report.js';
+
+/** Each plugin after the plugins that it needs. Plugins that need an optional package, or options, are not proposed. */
+const CANDIDATES = [
+  'markets',
+  'forecasts',
+  'observations',
+  'signals',
+  'vintages',
+  'status',
+  'docs',
+  'explore',
+] as const;
+
+interface FittingPlugins {
+  readonly plugins: readonly string[];
+  /** The dataset's collections that none of them serves. */
+  readonly unserved: readonly string[];
+}
+
+/**
+ * A plugin fits if the dataset has its collections, it can read the first row of each, and the plugins that it needs
+ * fit.
+ */
+export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
+  const plugins: string[] = [];
+  const read = new Set<string>();
+  for (const name of CANDIDATES) {
+    const { needs = [], collections = [] } = (await builtins[name]!()).default;
+    if (typeof collections === 'function') continue;
+    const readable = await Promise.all(collections.map((collection) => isReadable(collection, opened)));
+    if (!readable.every(Boolean) || !needs.every((need) => plugins.includes(need))) continue;
+    plugins.push(name);
+    for (const collection of collections) read.add(collection.name);
+  }
+  return { plugins, unserved: Object.keys(opened.manifest.collections).filter((name) => !read.has(name)) };
+};
+
+const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirectory): Promise<boolean> => {
+  if (!dataset.fileOf(name)) return false;
+  for await (const { documents } of dataset.rows(name, () => undefined)) {
+    const [first] = documents;
+    return first !== undefined && quickCheck(schema)(first);
+  }
+  return true;
+};
+
+const SCHEMA = 'config/schema.json';
+
+/**
+ * The value of `$schema`, so that editors find it: a path that stays right with the project that the folder is in,
+ * which has the package installed or is its checkout. Undefined elsewhere: a path into a global installation or a cache
+ * of packages breaks when the file is copied, or the package updated.
+ */
+const schemaReference = async (folder: string): Promise<string | undefined> => {
+  // Editors resolve `..` by the real folder.
+  const real = await realpath(folder).catch(() => folder);
+  const ancestors = [real];
+  while (dirname(ancestors.at(-1)!) !== ancestors.at(-1)) ancestors.push(dirname(ancestors.at(-1)!));
+  const found = ancestors
+    .flatMap((at) => [join(at, 'node_modules', packageName, SCHEMA), ...(at === packageRoot ? [join(at, SCHEMA)] : [])])
+    .find((each) => existsSync(each));
+  const path = found && relative(real, found).split(sep).join('/');
+  return path && !path.startsWith('.') ? `./${path}` : path;
+};
+
+const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
+  const path = resolve(file);
+  const data = resolve(dirname(path), dataset);
+  const fitting = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
+  const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
+  const $schema = await schemaReference(dirname(path));
+  const starter = {
+    ...embedded,
+    $schema,
+    server: { host: '127.0.0.1', port: 8080 },
+    adapter: { use: 'json', options: { path: dataset } },
+    plugins: fitting?.plugins ?? embedded.plugins,
+    auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
+  };
+  try {
+    await writeFile(path, `${toJson(starter)}\n`, { flag: 'wx' });
+  } catch (cause) {
+    throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
+  }
+  const unserved = fitting?.unserved ?? [];
+  print(
+    [
+      `${path} is written. It serves the dataset in ${data}. Next:`,
+      ...(fitting ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
+      ...(unserved.length > 0
+        ? [
+            `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/own-csv.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
+            '  say in "service" who the service is: its title, summary and contact',
+          ]
+        : []),
+      `  ${commandLine(file, 'keys', 'create', '--name', 'NAME')}`,
+      `  ${commandLine(file, 'start')}`,
+      ...($schema ? [] : ['For editors: metro-forecast config --schema > schema.json, and "$schema": "./schema.json"']),
+    ].join('\n'),
+  );
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('init')
+    .description(
+      'write a configuration to begin with, with the plugins that fit the dataset; never over an existing file',
+    )
+    .argument('[file]', 'where to', 'metro-forecast.json')
+    .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'data')
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ metro-forecast init metro-forecast.json --dataset data/fhfa
+
+Exit codes: ${EXIT_CODES}.`,
+    )
+    .action(writeStarter);
+};

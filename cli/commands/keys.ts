@@ -1,0 +1,222 @@
+/**
+ * `metro-forecast keys`: creates, lists, changes, rotates and revokes API keys, and shows their usage and their audit.
+ */
+import type { Command } from 'commander';
+import { loadConfig } from '../../app/load-config.js';
+import { type OpenedKeyStore, openKeyStore } from '../../app/open-stores.js';
+import type { LoadedConfig } from '../../core/config/load.js';
+import { tierNames } from '../../core/config/tiers.js';
+import type { KeyStore } from '../../core/contracts/keys.js';
+import { OperatorError } from '../../core/errors.js';
+import { missingPeppers, Peppers } from '../../core/keys/key.js';
+import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
+import {
+  auditOf,
+  createKeyRecord,
+  type KeyRules,
+  limitKey,
+  listKeys,
+  moveKey,
+  type NewKey,
+  revokeKey,
+  rotateKey,
+  type ShownKey,
+  usageOf,
+  verifyAudit,
+} from '../key-actions.js';
+import { formatAudit, formatDays, formatKeys, formatUsage } from '../key-report.js';
+import { type CommonOptions, commandLine, jsonOption, UsageError } from '../options.js';
+import { commandLogger, note, print, printJson } from '../output.js';
+import { EXIT_CODES } from '../report.js';
+
+/** Keys of a store in memory would be lost at the end of the command. */
+const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
+  if (config.auth.keys.use !== 'memory') return;
+  throw new OperatorError(
+    embedded
+      ? 'The embedded configuration keeps no keys: each start makes a fresh demo key and prints it. For keys that stay, make a configuration of your own:'
+      : `The configuration ${path} keeps keys in memory only (auth.keys is "memory"). For keys that stay, name a file:`,
+    embedded
+      ? [
+          'metro-forecast init metro-forecast.json',
+          'metro-forecast --config metro-forecast.json keys create --name NAME',
+        ]
+      : ['"auth": { "keys": { "use": "file", "options": { "path": "keys.json" } } }'],
+  );
+};
+
+const noKeys = (config: string | undefined): string =>
+  `There are no keys yet. To make one: ${commandLine(config, 'keys', 'create', '--name', 'NAME')}`;
+
+const withStore = async <T>(
+  command: Command,
+  task: (store: KeyStore, rules: KeyRules, options: CommonOptions, usage: OpenedKeyStore['usage']) => Promise<T>,
+): Promise<T> => {
+  const options = command.optsWithGlobals<CommonOptions>();
+  const loaded = await loadConfig({ path: options.config });
+  refuseMemory(loaded);
+  const { auth } = loaded.config;
+  const { store, service, usage, close } = await openKeyStore(loaded, commandLogger());
+  try {
+    const rules = { prefix: service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(auth.peppers) };
+    return await task(store, rules, options, usage);
+  } finally {
+    await close();
+  }
+};
+
+const report = (key: ShownKey, { json }: CommonOptions, sentence: string): void => {
+  if (json) printJson(key);
+  else note(`${key.id} ("${key.name}") ${sentence}`);
+};
+
+/** A key's own limit goes before its tier's, which may surprise who has changed the tier. */
+const ownLimit = ({ id, limit_per_minute }: ShownKey): string =>
+  limit_per_minute === null
+    ? ''
+    : ` Its own limit of ${limit_per_minute} a minute stays; "keys limit ${id} default" takes the tier's.`;
+
+const help = (example: string): string => `\nExample:\n  $ ${example}\n\nExit codes: ${EXIT_CODES}.`;
+
+export const register = (program: Command): void => {
+  const keys = program
+    .command('keys')
+    .description('manage API keys')
+    .addHelpText('after', help('metro-forecast -c my.json keys list'));
+
+  keys
+    .command('create')
+    .description('make a key; it is shown this once and kept nowhere')
+    .requiredOption('--name <name>', 'who it is for')
+    .option('--tier <tier>', 'subscription tier (default: the first of auth.tiers)')
+    .option('--limit <n>', 'requests per minute (default: limits.requestsPerMinute)')
+    .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h, 2w); default: never')
+    .option(...jsonOption)
+    .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
+    .action((options: NewKey, command: Command) =>
+      withStore(command, async (store, rules, { json }) => {
+        const { key, ...record } = await createKeyRecord(store, options, rules, Date.now());
+        if (json) return printJson({ ...record, key });
+        note(`${record.id} ("${record.name}"). Keep the key now; it cannot be shown again:`);
+        return print(key);
+      }),
+    );
+
+  keys
+    .command('list')
+    .description('list keys, without the keys themselves, and when they were used last, some minutes late')
+    .option(...jsonOption)
+    .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
+    .action((_: unknown, command: Command) =>
+      withStore(command, async (store, { peppers }, { json, config }) => {
+        const records = await listKeys(store);
+        for (const sentence of missingPeppers(records, peppers, Date.now())) note(sentence);
+        if (json) return printJson(records);
+        if (records.length > 0) return print(formatKeys(records, peppers, Date.now()));
+        return note(noKeys(config));
+      }),
+    );
+
+  keys
+    .command('rotate')
+    .description('make a successor of a key, with which it shares one limit; the old key ends after the overlap')
+    .argument('<id>', 'as "keys list" shows it')
+    .option('--overlap <when>', 'how long the old key goes on: a span (7d, 12h) or a date', '7d')
+    .option(...jsonOption)
+    .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
+    .action((id: string, { overlap }: { overlap: string }, command: Command) =>
+      withStore(command, async (store, rules, { json }) => {
+        const { old, created } = await rotateKey(store, id, overlap, rules, Date.now());
+        if (json) return printJson({ old, created });
+        const until = created.expires_at === null ? '' : `, which ends ${created.expires_at} as it was to`;
+        note(
+          `${old.id} ("${old.name}") ends ${old.expires_at}. Its successor is ${created.id}${until}; keep the key now:`,
+        );
+        return print(created.key);
+      }),
+    );
+
+  keys
+    .command('revoke')
+    .description('refuse a key from now on; running services follow within 5 seconds')
+    .argument('<id>', 'as "keys list" shows it')
+    .option(...jsonOption)
+    .addHelpText('after', help('metro-forecast -c my.json keys revoke key_4fJ8kQ2mXw'))
+    .action((id: string, _: unknown, command: Command) =>
+      withStore(command, async (store, _auth, options) => {
+        const key = await revokeKey(store, id, Date.now());
+        report(key, options, `is revoked since ${key.revoked_at}.`);
+      }),
+    );
+
+  keys
+    .command('limit')
+    .description("change a key's limit; running services follow within 5 seconds")
+    .argument('<id>', 'as "keys list" shows it')
+    .argument('<n>', 'requests per minute, or "default"')
+    .option(...jsonOption)
+    .addHelpText('after', help('metro-forecast -c my.json keys limit key_4fJ8kQ2mXw 6000'))
+    .action((id: string, limit: string, _: unknown, command: Command) =>
+      withStore(command, async (store, _auth, options) => {
+        const key = await limitKey(store, id, limit, Date.now());
+        report(key, options, `may now send ${key.limit_per_minute ?? 'the default number of'} requests a minute.`);
+      }),
+    );
+
+  keys
+    .command('tier')
+    .description(
+      "change a key's tier, and so its limit, quotas and endpoints; running services follow within 5 seconds",
+    )
+    .argument('<id>', 'as "keys list" shows it')
+    .argument('<tier>', 'one of auth.tiers')
+    .option(...jsonOption)
+    .addHelpText('after', help('metro-forecast -c my.json keys tier key_4fJ8kQ2mXw pro'))
+    .action((id: string, tier: string, _: unknown, command: Command) =>
+      withStore(command, async (store, { tiers }, options) => {
+        const key = await moveKey(store, id, tier, tiers, Date.now());
+        report(key, options, `is of the tier "${key.tier}".${ownLimit(key)}`);
+      }),
+    );
+
+  keys
+    .command('usage')
+    .description(
+      'show how many requests of keys passed and were refused today and this month, in UTC; or of one key, by the day',
+    )
+    .argument('[id]', 'as "keys list" shows it')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `\nKeys that share a limit by rotation share one usage: it is told once, under the newest one. Callers without a key are\nnot listed: each sees its own at GET /usage.\n${help('metro-forecast -c my.json keys usage --json')}`,
+    )
+    .action((id: string | undefined, _: unknown, command: Command) =>
+      withStore(command, async (store, _rules, { json, config }, usage) => {
+        const used = await usageOf(store, id, usage, Date.now());
+        if (json) return printJson(used);
+        if (used.length === 0) return note(noKeys(config));
+        if (id === undefined) return print(formatUsage(used, Date.now()));
+        const { shares_with, data } = used[0]!;
+        if (shares_with.length > 0)
+          note(`These are requests of ${[id, ...shares_with].join(', ')}, which share a limit.`);
+        return print(formatDays(data));
+      }),
+    );
+
+  addAuditOptions(keys.command('audit'), 'keys')
+    .description('list what was changed, when and by whom, the oldest change first')
+    .argument('[id]', 'of one key alone, as "keys list" shows it')
+    .addHelpText('after', help('metro-forecast -c my.json keys audit --verify'))
+    .action((id: string | undefined, options: AuditOptions, command: Command) =>
+      withStore(command, async (store, _rules, { json }) => {
+        if (isVerification(options)) {
+          if (id !== undefined) throw new UsageError('--verify checks the audit of all keys: leave the id out.');
+          return reportVerification(await verifyAudit(store, options.expect), 'keys', json);
+        }
+        const entries = await auditOf(store, id);
+        if (json) return printJson(entries);
+        if (entries.length > 0) return print(formatAudit(entries));
+        return note(`No change of ${id ?? 'a key'} has been recorded.`);
+      }),
+    );
+};

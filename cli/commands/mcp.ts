@@ -1,0 +1,52 @@
+/** `metro-forecast mcp`: the endpoints as tools for an assistant that starts this command by itself. */
+import type { Command } from 'commander';
+import { createApp } from '../../app/create-app.js';
+import { loadConfig } from '../../app/load-config.js';
+import { OperatorError } from '../../core/errors.js';
+
+/** The SDK behind it need not be installed, and no other command needs it. */
+const loadPlugin = () =>
+  import('../../plugins/mcp/server.js').catch((error: unknown) => {
+    if (!(error instanceof OperatorError)) throw error;
+    throw new OperatorError(`This command cannot run: ${error.message}`, [], { cause: error });
+  });
+
+/** Until the input ends, or a signal comes. The log goes to standard error. */
+const serve = async (config: string | undefined): Promise<void> => {
+  const { serveOverStdio } = await loadPlugin();
+  const app = await createApp(await loadConfig({ path: config }));
+  const ended = new Promise<void>((resolve) => {
+    const end = () => resolve();
+    process.stdin.once('end', end).once('close', end);
+    process.once('SIGTERM', end).once('SIGINT', end);
+  });
+  const connection = await serveOverStdio(app.local);
+  await ended;
+  await connection.close();
+  await app.close();
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('mcp')
+    .description('serve the endpoints as tools to an AI assistant over standard input and output')
+    .addHelpText(
+      'after',
+      `
+Speaks the Model Context Protocol until its input ends. Assistants start it by themselves and need no API key: it
+reads the configured storage directly. For assistants elsewhere, add the plugin "mcp" to the configuration instead:
+it serves the same tools at /mcp, with API keys and limits.
+
+Needs the package @modelcontextprotocol/server beside this one.
+
+Examples:
+  $ metro-forecast mcp
+  $ metro-forecast --config api.json mcp
+
+As an assistant's configuration has it:
+  { "mcpServers": { "metro-forecast": { "command": "metro-forecast", "args": ["--config", "/etc/api.json", "mcp"] } } }
+
+Exit codes: 0 the input ended, 1 the service cannot start, 2 wrong usage.`,
+    )
+    .action((_: unknown, command: Command) => serve(command.optsWithGlobals<{ config?: string }>().config));
+};

@@ -1,0 +1,229 @@
+/** `metro-forecast publish`: makes a dataset directory the current snapshot of the configured storage. */
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { OpenedStorage } from '../../app/open-stores.js';
+import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
+import { type OpenedDirectory, openDirectory } from '../../core/dataset/directory.js';
+import { isDamagedManifest, MANIFEST_FILE } from '../../core/dataset/manifest.js';
+import { checkDataset } from '../../core/dataset/validate.js';
+import { OperatorError, StorageError } from '../../core/errors.js';
+import { packageRoot } from '../../core/files/package.js';
+import { differingCollection } from '../../core/storage/differing-collection.js';
+import { type CommonOptions, commandLine } from '../options.js';
+import { count, note, print, printJson } from '../output.js';
+import { withProgress } from '../progress.js';
+import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
+
+const MOST_FAULTS = 20;
+
+/** A signal that Ctrl-C and SIGTERM abort, so that what has been written is removed before the process ends. */
+const interruption = (): { signal: AbortSignal; end(): void } => {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  process.once('SIGINT', abort).once('SIGTERM', abort);
+  return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
+};
+
+/** Formats a command line for the operator to copy, with the `--config` of this one. */
+type FormatCommand = (...words: readonly string[]) => string;
+
+/** Opens the dataset that is to be published. */
+const openSource = async (directory: string, command: FormatCommand): Promise<OpenedDirectory> => {
+  try {
+    return await openDirectory(directory);
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    const hints = [
+      `"${command('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" makes a dataset`,
+      'a dataset of your own is described in docs/dataset-format.md',
+    ];
+    throw new OperatorError(error.message, hints, { cause: error });
+  }
+};
+
+/** `differs` names the first collection whose rows differ from the dataset's; undefined: none does. */
+type Comparison = { readonly differs: string | undefined };
+
+/**
+ * Compares the dataset with a published version; undefined if that version cannot be read, or `open` returns another
+ * one.
+ */
+const compare = async (
+  dataset: Dataset,
+  version: string,
+  collections: OpenedStorage['collections'],
+  open: () => Promise<Snapshot | undefined> | Snapshot,
+): Promise<Comparison | undefined> => {
+  let snapshot: Snapshot | undefined;
+  try {
+    snapshot = await open();
+    if (snapshot?.version !== version) return undefined;
+    return { differs: await differingCollection(dataset, snapshot, collections) };
+  } catch (error) {
+    // Nothing has been published yet, or what was published is damaged: the publication repairs or reports that.
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  } finally {
+    snapshot?.release();
+  }
+};
+
+/** Undefined where nothing can be served. */
+const servedVersion = (adapter: StorageAdapter): string | undefined => {
+  try {
+    const snapshot = adapter.snapshot();
+    snapshot.release();
+    return snapshot.version;
+  } catch (error) {
+    if (error instanceof StorageError) return undefined;
+    throw error;
+  }
+};
+
+/** The directory of the embedded sample belongs to the package: other datasets are published elsewhere. */
+const refuseSample = ({ directory }: OpenedStorage): void => {
+  if (directory === undefined) return;
+  const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
+  if (real(directory) !== real(join(packageRoot, 'metro/dataset'))) return;
+  throw new OperatorError(
+    `This configuration serves the sample of the package, ${directory}, which is not to be overwritten.`,
+    [
+      '"metro-forecast init api.json --dataset data" writes a configuration for a folder of your own, "data"',
+      '"metro-forecast --config api.json publish DIR" then publishes into it',
+    ],
+  );
+};
+
+const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageError =>
+  error instanceof StorageError && error.code === code;
+
+/**
+ * What to do about a conflict of versions. A version that was published before and is not current is left to the
+ * operator to activate: perhaps somebody went back from it on purpose.
+ */
+const explainConflict = async (
+  error: StorageError,
+  { adapter, collections }: OpenedStorage,
+  { dataset, manifest, path }: OpenedDirectory,
+  command: FormatCommand,
+): Promise<Error> => {
+  const { version } = manifest;
+  const list = (await adapter.versions?.list()) ?? [];
+  const current = list.find((each) => each.current)?.version;
+  const listed = list.find((each) => each.version === version);
+  const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
+  // The store does not know this version: the conflict is with another publisher at work.
+  if (!listed && !published && servedVersion(adapter) !== version) return error;
+  if (listed && !listed.current) {
+    const compared = await compare(
+      dataset,
+      version,
+      collections,
+      async () => await adapter.versions?.asOf(listed.publishedAt),
+    );
+    if (compared && compared.differs === undefined) {
+      return new OperatorError(
+        `Version ${version} has been published before, and ${current} is current.`,
+        [`"${command('snapshots', 'activate', version)}" makes it current again`],
+        { cause: error },
+      );
+    }
+  }
+  return new OperatorError(
+    `Version ${version} was published before with other rows: nothing has changed.`,
+    [
+      error.message,
+      `a version names its rows: give these another "version" in ${join(path, MANIFEST_FILE)}, then "${command('publish', path)}"`,
+    ],
+    { cause: error },
+  );
+};
+
+const explain = async (
+  error: unknown,
+  storage: OpenedStorage,
+  source: OpenedDirectory,
+  command: FormatCommand,
+): Promise<unknown> => {
+  if (isCodeOf(error, 'conflict')) return explainConflict(error, storage, source, command);
+  if (!isCodeOf(error, 'unavailable')) return error;
+  return new OperatorError(error.message, [`"${command('doctor')}" checks the storage`], { cause: error });
+};
+
+const publish = async (directory: string, options: CommonOptions): Promise<void> => {
+  const command: FormatCommand = (...words) => commandLine(options.config, ...words);
+  const source = await openSource(directory, command);
+  const { dataset, manifest } = source;
+  const { version } = manifest;
+  let repaired: string | undefined;
+  const rows: Record<string, number> = {};
+  const services = await withPublishedStorage(options.config, 'publish', async (publishTo, storage) => {
+    refuseSample(storage);
+    const { signal, end } = interruption();
+    const isPublished = await withProgress(async (progress) => {
+      const faults = await checkDataset(dataset, storage.collections, {
+        maxFaults: MOST_FAULTS,
+        onProgress: ({ collection, rows: done, total }) => progress.update(`checking ${collection}`, done, total),
+      });
+      progress.finish();
+      if (faults.total > 0) {
+        throw new OperatorError(`${directory} is not published, since it is not valid:`, [
+          ...faults.lines(),
+          `"${command('validate', directory)}" checks it again`,
+        ]);
+      }
+      const { adapter, collections } = storage;
+      const current = await compare(dataset, version, collections, () => adapter.snapshot());
+      if (current && current.differs === undefined) return false;
+      await publishTo(dataset, {
+        signal,
+        onWait: note,
+        onRepair(reason) {
+          repaired = reason;
+        },
+        onProgress({ collection, written }) {
+          rows[collection] = written;
+          progress.update(`publishing ${collection}`, written, dataset.fileOf(collection)?.rows);
+        },
+      }).catch(async (error: unknown) => {
+        throw await explain(error, storage, source, command);
+      });
+      return true;
+    }).finally(end);
+    return isPublished ? whatServicesDo(storage) : undefined;
+  });
+  if (repaired !== undefined) note(`What was published before could not be served, and is replaced: ${repaired}`);
+  if (options.json) {
+    return printJson({ version, rows, changed: services !== undefined, ...(repaired !== undefined && { repaired }) });
+  }
+  if (services === undefined)
+    return print(`Version ${version} is current already, to the last row: nothing has changed.`);
+  const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
+  print(`Version ${version} is published: ${count.format(total)} rows. ${services}`);
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('publish')
+    .description('check a dataset directory and make it the current snapshot of the configured storage')
+    .argument('<dir>', 'the dataset directory')
+    .option('--json', 'print the result as JSON for machines')
+    .addHelpText(
+      'after',
+      `
+A version that is current already, to the last row, is a success that changes nothing. One that was published with
+other rows is refused. Readers see nothing of a new one before all of it is written and verified. A publication that
+fails or is interrupted changes nothing. Where what was published before is damaged, it is replaced, and the command
+says what was wrong with it. The folder of a dataset is made where there is none.
+
+Examples:
+  $ metro-forecast --config replicas.json publish data
+  $ MONGODB_URI=mongodb://db.internal/forecast metro-forecast --config replicas.json publish data --json
+
+Exit codes: 0 published, 1 failure (nothing changed), 2 wrong usage.`,
+    )
+    .action((directory: string, _: unknown, command: Command) =>
+      publish(directory, command.optsWithGlobals<CommonOptions>()),
+    );
+};

@@ -1,0 +1,38 @@
+/** `metro-forecast ready`: asks the running service of a configuration whether it may get requests. */
+import type { Command } from 'commander';
+import { loadConfig } from '../../app/load-config.js';
+import { OperatorError } from '../../core/errors.js';
+import { originOf } from '../../core/http/listen.js';
+import { print } from '../output.js';
+import { EXIT_CODES } from '../report.js';
+
+const TIMEOUT_MS = 2000;
+
+const ask = async (path: string | undefined): Promise<void> => {
+  const { config } = await loadConfig({ path });
+  const { host, port, basePath } = config.server;
+  const url = `${originOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port)}${basePath}/ready`;
+  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: Error) => {
+    throw new OperatorError(`${url} does not answer.`, [], { cause });
+  });
+  // A 404 means ready too: the service responds, and has no /ready since the plugin "status" is not configured.
+  if (response.status >= 500) throw new OperatorError(`${url} answers ${response.status}: ${await response.text()}`);
+  print(`${url} answers ${response.status}.`);
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('ready')
+    .description('ask the service that runs on this machine whether it may get requests')
+    .addHelpText(
+      'after',
+      `
+For the health check of a container and for scripts: address, port and path are those of the configuration.
+
+Example:
+  $ metro-forecast --config api.json ready
+
+Exit codes: ${EXIT_CODES}.`,
+    )
+    .action((_: unknown, command: Command) => ask(command.optsWithGlobals<{ config?: string }>().config));
+};

@@ -1,0 +1,133 @@
+/** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
+import type { Command } from 'commander';
+import type { OpenedStorage } from '../../app/open-stores.js';
+import type { DataAuditEntry } from '../../core/contracts/audit.js';
+import type { Versions } from '../../core/contracts/storage.js';
+import { OperatorError, StorageError } from '../../core/errors.js';
+import { nearest } from '../../core/validation/nearest.js';
+import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
+import { type CommonOptions, jsonOption, parseCount } from '../options.js';
+import { note, print, printJson, table } from '../output.js';
+import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
+import { EXIT_CODES } from '../report.js';
+
+type Listed = Awaited<ReturnType<Versions['list']>>[number];
+
+const withVersions = <T>(
+  command: Command,
+  task: (versions: Versions, options: CommonOptions, storage: OpenedStorage) => Promise<T>,
+): Promise<T> => {
+  const options = command.optsWithGlobals<CommonOptions>();
+  return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
+};
+
+const formatVersions = (list: readonly Listed[]): string =>
+  table([
+    ['VERSION', 'PUBLISHED', 'STATE'],
+    ...list.map(({ version, publishedAt, current, held }) => [
+      version,
+      publishedAt.toISOString(),
+      current ? 'current' : held ? 'in use' : '',
+    ]),
+  ]);
+
+const list = (command: Command) =>
+  withVersions(command, async (versions, { json }) => {
+    const found = await versions.list();
+    if (json) return printJson(found);
+    if (found.length > 0) return print(formatVersions(found));
+    return note('Nothing has been published yet; "publish DIR" does.');
+  });
+
+const activate = (version: string, command: Command) =>
+  withVersions(command, async (versions, { json }, storage) => {
+    try {
+      await versions.activate(version);
+    } catch (error) {
+      if (!(error instanceof StorageError && error.code === 'unknown_version')) throw error;
+      const names = (await versions.list()).map((one) => one.version);
+      const near = nearest(version, names);
+      const hint = near ? `did you mean "${near}"?` : '"snapshots list" shows those that there are';
+      throw new OperatorError(`There is no version "${version}"; ${hint}`, [], { cause: error });
+    }
+    if (json) return printJson({ version });
+    return print(`Version ${version} is current. ${whatServicesDo(storage)}`);
+  });
+
+const prune = (keep: number, command: Command) =>
+  withVersions(command, async (versions, { json }) => {
+    const deleted = await versions.prune(keep);
+    if (json) return printJson({ deleted });
+    return print(deleted.length === 0 ? 'There was nothing to delete.' : `Deleted: ${deleted.join(', ')}.`);
+  });
+
+const formatAudit = (entries: readonly DataAuditEntry[]): string =>
+  table([
+    ['TIME', 'ACTION', 'VERSION', 'REPLACES', 'BY', 'FROM'],
+    ...entries.map(({ time, action, version, replaces, by, host }) => [
+      time,
+      action,
+      version,
+      replaces ?? '-',
+      by,
+      host ?? '-',
+    ]),
+  ]);
+
+const audit = (options: AuditOptions, command: Command) => {
+  const { config, json } = command.optsWithGlobals<CommonOptions>();
+  return withPublishedStorage(config, 'audit', async (kept) => {
+    if (isVerification(options)) return reportVerification(await kept.verify(options.expect), 'data', json);
+    const entries = await kept.list();
+    if (json) return printJson(entries);
+    if (entries.length > 0) return print(formatAudit(entries));
+    return note('No publication has been recorded.');
+  });
+};
+
+const help = (example: string): string =>
+  `\nExample:\n  $ metro-forecast --config replicas.json snapshots ${example}\n\nExit codes: ${EXIT_CODES}.`;
+
+export const register = (program: Command): void => {
+  const snapshots = program
+    .command('snapshots')
+    .description('list the published versions, go back to one, or delete old ones')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ metro-forecast --config replicas.json snapshots
+  $ metro-forecast --config replicas.json snapshots activate 2024-09-30-0a1b2c3d4e5f
+  $ metro-forecast --config replicas.json snapshots prune --keep 5
+
+Exit codes: ${EXIT_CODES}.`,
+    );
+
+  snapshots
+    .command('list', { isDefault: true })
+    .description('list the published versions, the newest first')
+    .option(...jsonOption)
+    .addHelpText('after', help('list --json'))
+    .action((_: unknown, command: Command) => list(command));
+
+  snapshots
+    .command('activate')
+    .description('make a published version the current one')
+    .argument('<version>', 'as "snapshots list" shows it')
+    .option(...jsonOption)
+    .addHelpText('after', help('activate 2024-09-30-0a1b2c3d4e5f'))
+    .action((version: string, _: unknown, command: Command) => activate(version, command));
+
+  snapshots
+    .command('prune')
+    .description('delete old versions, but never the current one or one that a running service may still be reading')
+    .requiredOption('--keep <n>', 'how many of the newest to keep', parseCount)
+    .option(...jsonOption)
+    .addHelpText('after', help('prune --keep 5'))
+    .action(({ keep }: { keep: number }, command: Command) => prune(keep, command));
+
+  addAuditOptions(snapshots.command('audit'), 'data')
+    .description('list what was published, activated and deleted, when and by whom, the oldest change first')
+    .addHelpText('after', help('audit --verify'))
+    .action((options: AuditOptions, command: Command) => audit(options, command));
+};

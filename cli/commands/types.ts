@@ -1,0 +1,33 @@
+/** `metro-forecast types`: prints the TypeScript types of the API that a configuration makes. */
+import type { Command } from 'commander';
+import { loadConfig } from '../../app/load-config.js';
+import { loadModules } from '../../app/load-modules.js';
+import { openApiDocument } from '../../core/openapi/document.js';
+import { type TypedDocument, typescriptOf } from '../../core/openapi/typescript.js';
+import { EXIT_CODES } from '../report.js';
+
+const print = async (path: string | undefined): Promise<void> => {
+  const loaded = await loadConfig({ path });
+  const { registry } = await loadModules(loaded);
+  const document = openApiDocument(registry, loaded.config.server.basePath);
+  process.stdout.write(typescriptOf(document as unknown as TypedDocument));
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('types')
+    .description("print the API's TypeScript types, those of your own plugins included")
+    .addHelpText(
+      'after',
+      `
+For a typed client of your own plugins: createClient<Paths>() of metro-forecast-api/client takes the Paths that this
+prints. Storage is not opened.
+
+Examples:
+  $ metro-forecast types > api-types.ts
+  $ metro-forecast --config api.json types > api-types.ts
+
+Exit codes: ${EXIT_CODES}.`,
+    )
+    .action((_: unknown, command: Command) => print(command.optsWithGlobals<{ config?: string }>().config));
+};

@@ -1,0 +1,130 @@
+/** `metro-forecast completion`, run by the shells themselves. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { commandNodes, register } from '../../../cli/commands/completion.js';
+import { createProgram } from '../../../cli/main.js';
+import { models as allModels } from '../../../metro/forecast/models/index.js';
+import { runProcess } from '../../support/command-process.js';
+import { runCommand } from '../../support/run-command.js';
+import { skip } from '../../support/skip.js';
+
+const run = promisify(execFile);
+const models = allModels.map(({ name }) => name);
+
+const isInstalled = (shell: string): boolean => {
+  try {
+    execFileSync(shell, ['-c', 'true']);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('metro-forecast completion', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'completion-'));
+    for (const shell of ['bash', 'zsh']) {
+      await writeFile(join(folder, shell), await runProcess(['completion', shell], {}));
+    }
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  const END = '--end--';
+
+  /** What a shell offers for the last word of each of these lines, all in one run. @param ask the function `ask` in its language */
+  const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
+    const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
+    const calls = lines.map((words) => `ask ${['metro-forecast', ...words].map(quote).join(' ')}`);
+    const script = [`source ${quote(join(folder, shell))}`, ask, ...calls].join('\n');
+    const { stdout } = await run(shell, [...(shell === 'zsh' ? ['-f'] : []), '-c', script]);
+    const answers = stdout.split(`${END}\n`).slice(0, -1);
+    return answers.map((answer) => answer.split('\n').filter((word) => word !== ''));
+  };
+  const inBash = (...lines: string[][]) =>
+    offered(
+      'bash',
+      `ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _metro_forecast
+        printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
+      lines,
+    );
+  // What zsh would show is printed instead.
+  const inZsh = (...lines: string[][]) =>
+    offered(
+      'zsh',
+      `compdef() { : }
+      _files() { print FILES }
+      _describe() { local -a shown; shown=("\${(@P)@[-1]}"); print -l -- "\${shown[@]%%:*}" }
+      ask() { words=("$@") CURRENT=$#; _metro-forecast; print -- ${END} }`,
+      lines,
+    );
+
+  /** For each command: the lines in which its commands and its options are asked for, and what there is. */
+  const everyCommand = async () =>
+    commandNodes(await createProgram()).map(({ path, commands, choices, options }) => ({
+      path,
+      lines: ['', '--'].map((last) => [...path.split(' ').filter((word) => word !== ''), last]),
+      found: [...commands.map(({ word }) => word), ...choices],
+      options: options.map(({ word }) => word),
+    }));
+
+  it('offers the commands of every level in bash, as commander knows them', async function () {
+    if (!isInstalled('bash')) skip(this, 'bash is not installed');
+    const all = await everyCommand();
+    const answers = await inBash(...all.flatMap(({ lines }) => lines));
+    expect(answers).to.have.length(2 * all.length);
+    for (const [i, { path, found, options }] of all.entries()) {
+      expect(answers[2 * i], path).to.deep.equal(found);
+      expect(answers[2 * i + 1], path).to.have.members(options);
+    }
+  });
+
+  it('finds the command behind options with values, and offers the words or files for values', async function () {
+    if (!isInstalled('bash')) skip(this, 'bash is not installed');
+    const answers = await inBash(
+      ['--config', 'keys', 'snapshots', 'pr'],
+      ['keys', 'create', '--name', 'list', '--ti'],
+      ['--config', ''],
+      ['forecast', 'data', '--model', ''],
+      ['forecast', '--model', models[1]!.slice(0, 3)],
+    );
+    expect(answers).to.deep.equal([['prune'], ['--tier'], [], models, [models[1]]]);
+  });
+
+  it('offers the same in zsh', async function () {
+    if (!isInstalled('zsh')) skip(this, 'zsh is not installed');
+    const all = await everyCommand();
+    const answers = await inZsh(...all.flatMap(({ lines }) => lines));
+    expect(answers).to.have.length(2 * all.length);
+    for (const [i, { path, found, options }] of all.entries()) {
+      expect(answers[2 * i], path).to.deep.equal(found.length > 0 ? found : ['FILES']);
+      expect(answers[2 * i + 1], path).to.have.members(options);
+    }
+    const ofValues = await inZsh(
+      ['--config', ''],
+      ['forecast', 'data', '--model', ''],
+      ['--config', 'keys', 'snapshots', ''],
+    );
+    expect(ofValues).to.deep.equal([['FILES'], models, ['list', 'activate', 'prune', 'audit']]);
+  });
+
+  it('describes every command to zsh', async () => {
+    const { stdout, error } = await runCommand(register, ['completion', 'zsh']);
+    expect(error).to.equal(undefined);
+    expect(stdout).to.match(/^#compdef metro-forecast\n/);
+    const text = await runProcess(['completion', 'zsh'], {});
+    for (const { path, commands } of commandNodes(await createProgram())) {
+      expect(text).to.contain(`"${path}")`);
+      for (const { word } of commands) expect(text).to.contain(`'${word}:`);
+    }
+  });
+
+  it('refuses a shell that it does not know, naming those that it does', async () => {
+    const { error } = await runCommand(register, ['completion', 'fish']);
+    expect(error?.message).to.contain('Allowed choices are bash, zsh');
+  });
+});

@@ -1,0 +1,273 @@
+/** `metro-forecast doctor`. */
+import { once } from 'node:events';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { register } from '../../../cli/commands/doctor.js';
+import { register as registerKeys } from '../../../cli/commands/keys.js';
+import { checkNode } from '../../../cli/doctor/checks.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { runCommand } from '../../support/run-command.js';
+import { freePort } from '../../support/server-process.js';
+import { redisForTests } from '../../support/services.js';
+import { startTestApp } from '../../support/test-app.js';
+
+interface Finding {
+  readonly check: string;
+  readonly state: string;
+  readonly message: string;
+  readonly advice?: readonly string[];
+}
+
+const KEYS = { use: 'file', options: { path: 'keys.json' } };
+
+describe('metro-forecast doctor', () => {
+  let folder: string;
+  let config: string;
+  let server: { host: string; port: number };
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'doctor-'));
+    config = join(folder, 'config.json');
+    server = { host: '127.0.0.1', port: await freePort() };
+    await cp(join(packageRoot, 'metro/dataset'), join(folder, 'dataset'), { recursive: true });
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const configure = (more: object = {}) =>
+    writeFile(
+      config,
+      JSON.stringify({
+        server,
+        adapter: { use: 'json', options: { path: 'dataset' } },
+        plugins: ['markets', 'forecasts', 'observations', 'signals', 'status'],
+        auth: { keys: KEYS },
+        ...more,
+      }),
+    );
+
+  const examine = async (): Promise<{ ok: boolean; exitCode: number; found: Record<string, Finding> }> => {
+    const before = process.exitCode;
+    process.exitCode = 0;
+    try {
+      const { stdout, error } = await runCommand(register, ['--config', config, 'doctor', '--json']);
+      if (error) throw error;
+      const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Finding[] };
+      return {
+        ok,
+        exitCode: Number(process.exitCode),
+        found: Object.fromEntries(checks.map((one) => [one.check, one])),
+      };
+    } finally {
+      process.exitCode = before;
+    }
+  };
+  const states = (found: Record<string, Finding>) =>
+    Object.fromEntries(Object.entries(found).map(([check, { state }]) => [check, state]));
+
+  const HEALTHY = {
+    node: 'ok',
+    configuration: 'ok',
+    storage: 'ok',
+    dataset: 'ok',
+    keys: 'ok',
+    redis: 'ok',
+    port: 'ok',
+  };
+
+  it('finds nothing where all is well, with a key and a real Redis', async function () {
+    this.timeout(60_000);
+    await configure({ redis: { url: (await redisForTests()).url } });
+    const created = await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
+    expect(created.error).to.equal(undefined);
+    const { ok, exitCode, found } = await examine();
+    expect([ok, exitCode, states(found)]).to.deep.equal([true, 0, HEALTHY]);
+    expect(found['dataset']!.message).to.match(/^7 collections, [\d,]+ rows$/);
+    expect(found['redis']!.message).to.match(/^answers in/);
+  });
+
+  it('prints a line for each finding, and what to do below it', async () => {
+    await configure();
+    const { stdout } = await runCommand(register, ['--config', config, 'doctor']);
+    expect(stdout).to.match(/^ok {7}node {11}\d/);
+    expect(stdout).to.match(/^warning {2}keys .+\n {24}-> metro-forecast --config \S+ keys create/m);
+    const advice = `-> metro-forecast --config ${config} keys create --name NAME`;
+    expect(stdout).to.contain(advice);
+    expect((await runCommand(register, ['doctor'], { METRO_CONFIG: config })).stdout).to.contain(advice);
+  });
+
+  it('warns where nobody could call, and of keys that end soon', async () => {
+    await configure();
+    expect((await examine()).found['keys']).to.deep.include({ state: 'warning' });
+    await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a', '--expires', '2d']);
+    const { ok, found } = await examine();
+    expect([ok, found['keys']!.state]).to.deep.equal([true, 'warning']);
+    expect(found['keys']!.advice!.join()).to.match(/\("a"\) ends at /);
+    expect(found['keys']!.advice!.join()).to.contain(`--config ${config} keys create --name a --tier enterprise`);
+  });
+
+  it('does not warn of a rotated key that is about to end, but of its successor where that does', async () => {
+    await configure();
+    const keys = (...args: string[]) => runCommand(registerKeys, ['--config', config, 'keys', ...args, '--json']);
+    const { id } = JSON.parse((await keys('create', '--name', 'a')).stdout);
+    await keys('rotate', id, '--overlap', '2d');
+    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 2 of 2 can be used' });
+    const short = JSON.parse((await keys('create', '--name', 'b', '--expires', '3d')).stdout);
+    const rotated = JSON.parse((await keys('rotate', short.id, '--overlap', '2d')).stdout);
+    const { advice } = (await examine()).found['keys']!;
+    expect(advice).to.have.length(1);
+    expect(advice![0]).to.match(new RegExp(`^${rotated.created.id} `));
+  });
+
+  it('misses no key where callers without one have a tier, unless keys there are cannot be used', async () => {
+    const auth = { tiers: { free: {} }, anonymous: 'free', keys: KEYS };
+    await configure({ auth });
+    expect((await examine()).found['keys']).to.include({
+      state: 'ok',
+      message: 'file: no active key; callers without a key have the tier "free"',
+    });
+    await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
+    await configure({ auth: { ...auth, tiers: { gold: {} }, anonymous: 'gold' } });
+    expect((await examine()).found['keys']).to.include({
+      state: 'warning',
+      message:
+        'file: none of 1 active keys is of a tier in auth.tiers; every caller with one would get 401; callers without a key have the tier "gold"',
+    });
+  });
+
+  it('warns of keys whose pepper is not configured, and says what to do', async () => {
+    await configure({ auth: { peppers: { '3': 'x'.repeat(32) }, keys: KEYS } });
+    await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
+    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 1 of 1 can be used' });
+    await configure();
+    const none = (await examine()).found['keys']!;
+    expect(none).to.include({
+      state: 'warning',
+      message: 'file: none of 1 active keys can be used; every caller would get 401',
+    });
+    await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'b']);
+    const some = (await examine()).found['keys']!;
+    expect(some).to.include({ state: 'warning', message: 'file: 1 of 2 can be used' });
+    for (const { advice } of [none, some]) {
+      expect(advice).to.have.length(1);
+      expect(advice![0]).to.contain('auth.peppers has no version 3').and.to.contain('Set it to what it was');
+    }
+  });
+
+  it('a configuration that cannot be used fails alone: the rest is skipped', async () => {
+    await configure({ limits: { requestsPerMinut: 1 } });
+    const { ok, exitCode, found } = await examine();
+    expect([ok, exitCode]).to.deep.equal([false, 1]);
+    expect(found['configuration']!.advice![0]).to.contain('did you mean "requestsPerMinute"?');
+    const { node, configuration, ...rest } = states(found);
+    expect([node, configuration]).to.deep.equal(['ok', 'failed']);
+    expect(new Set(Object.values(rest))).to.deep.equal(new Set(['skipped']));
+  });
+
+  it('a dataset that is not there fails storage, and its rows are not looked at', async () => {
+    await configure({ adapter: { use: 'json', options: { path: 'nowhere' } } });
+    const { exitCode, found } = await examine();
+    expect(exitCode).to.equal(1);
+    expect(states(found)).to.deep.include({ storage: 'failed', dataset: 'skipped', port: 'ok' });
+    expect(found['storage']!.advice!.join())
+      .to.contain('adapter.options.path')
+      .and.to.contain('metro-forecast --config')
+      .and.to.contain(' publish DIR');
+  });
+
+  it('a broken row is found, with its place', async () => {
+    await configure();
+    const path = join(folder, 'dataset/manifest.json');
+    const manifest = JSON.parse(await readFile(path, 'utf8'));
+    const { file } = manifest.collections.markets;
+    const rows = await readFile(join(folder, 'dataset', file), 'utf8');
+    await writeFile(join(folder, 'dataset', file), rows.replace('"signal":"hold"', '"signal":"held"'));
+    manifest.collections.markets = { file };
+    await writeFile(path, JSON.stringify(manifest));
+    const { exitCode, found } = await examine();
+    expect(exitCode).to.equal(1);
+    const { message, advice } = found['storage']!;
+    expect(message).to.match(/dataset is not valid, version \S+:$/);
+    expect(advice!.slice(0, -1).join()).to.contain('signal').and.to.contain(file).and.to.not.contain('\n');
+    expect(advice!.at(-1)).to.equal(
+      `all faults: metro-forecast --config ${config} validate ${join(folder, 'dataset')}`,
+    );
+    expect(advice!.join()).to.not.contain('adapter.options');
+    await writeFile(path, '{');
+    const unread = (await examine()).found['storage']!;
+    expect(unread.message).to.contain('is not a manifest:');
+    expect(unread.advice!.join()).to.not.contain('adapter.options');
+  });
+
+  it('Redis that does not answer fails, and says what limits do meanwhile', async () => {
+    await configure({ redis: { url: `redis://127.0.0.1:${await freePort()}` } });
+    const { exitCode, found } = await examine();
+    expect([exitCode, found['redis']!.state]).to.deep.equal([1, 'failed']);
+    expect(found['redis']!.message).to.contain('ECONNREFUSED');
+    expect(found['redis']!.advice!.join()).to.contain('each replica counts for itself');
+  });
+
+  it('a port of metrics that something else has fails, and one that is the API’s too', async () => {
+    const taken = createServer((socket) => socket.end()).listen(0, server.host);
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    await configure({ metrics: { port } });
+    const { found } = await examine();
+    taken.close();
+    expect(found['metrics port']).to.include({ state: 'failed' });
+    expect(found['metrics port']!.message).to.contain(`port ${port} is taken; set metrics.port`);
+    await configure({ metrics: { port: server.port } });
+    expect((await examine()).found['configuration']!.advice![0]).to.contain('it must not be server.port');
+  });
+
+  it('a stranger’s service on the port fails, though its health is ok', async () => {
+    const stranger = createHttpServer((_request, response) => response.end('{"status":"ok"}')).listen(
+      server.port,
+      server.host,
+    );
+    await once(stranger, 'listening');
+    await configure();
+    const { found } = await examine();
+    stranger.close();
+    expect(found['port']!.state).to.equal('failed');
+  });
+
+  it('an address that is missing is told with the variable that gives it', async () => {
+    await configure({ adapter: 'mongo', redis: {} });
+    const advice = (await examine()).found['configuration']!.advice!.join();
+    expect(advice).to.contain('MONGODB_URI').and.to.contain('REDIS_URL');
+  });
+
+  it('a port that something else has fails; one that our service has is fine', async () => {
+    const taken = createServer((socket) => socket.end()).listen(server.port, server.host);
+    await once(taken, 'listening');
+    await configure();
+    const { exitCode, found } = await examine();
+    taken.close();
+    expect([exitCode, found['port']!.state]).to.deep.equal([1, 'failed']);
+    expect(found['port']!.message).to.contain('is taken; set PORT or server.port');
+
+    const app = await startTestApp();
+    try {
+      server = { host: '127.0.0.1', port: Number(new URL(app.url).port) };
+      await configure();
+      expect((await examine()).found['port']).to.include({ state: 'ok' });
+    } finally {
+      await app.close();
+    }
+  });
+
+  it('knows which versions of Node will do', () => {
+    for (const [version, state] of [
+      ['20.19.0', 'ok'],
+      ['22.0.0', 'ok'],
+      ['100.1.0', 'ok'],
+      ['20.18.9', 'failed'],
+      ['18.20.0', 'failed'],
+    ] as const) {
+      expect(checkNode(version).state, version).to.equal(state);
+    }
+  });
+});

@@ -1,0 +1,222 @@
+/** `metro-forecast publish` into a dataset directory: one that is not there, one that is damaged, one with other rows. */
+import { createHash } from 'node:crypto';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { register as registerPublish } from '../../../cli/commands/publish.js';
+import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
+import { importInto } from '../../../metro/import/import.js';
+import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
+import { skip } from '../../support/skip.js';
+
+describe('metro-forecast publish into a directory', () => {
+  let folder: string;
+  let data: string;
+  let served: string;
+  let config: string;
+
+  const writeConfig = (path: string) =>
+    writeFile(
+      config,
+      JSON.stringify({ adapter: { use: 'json', options: { path } }, plugins: ['markets'], auth: { keys: 'memory' } }),
+    );
+
+  const importIndex = async (value: string, to: string): Promise<string> => {
+    const source = join(folder, 'hpi.csv');
+    await writeFile(source, `"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,${value},-\n`);
+    await importInto({ sources: [source], to });
+    return to;
+  };
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'publish-directory-'));
+    config = join(folder, 'config.json');
+    served = join(folder, 'served');
+    await writeConfig(served);
+    data = await importIndex('101.00', join(folder, 'data'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const run = (...args: string[]): Promise<CommandRun> =>
+    runCommand(args[0] === 'publish' ? registerPublish : registerSnapshots, ['--config', config, ...args]);
+  const { done, json, refused } = expecting(run);
+  const manifestOf = async (directory: string) => JSON.parse(await readFile(join(directory, 'manifest.json'), 'utf8'));
+
+  /** The same rows, or others, under another version. */
+  const named = async (version: string, from = data): Promise<string> => {
+    const to = join(folder, `${version}-${(await readdir(folder)).length}`);
+    await cp(from, to, { recursive: true });
+    await writeFile(join(to, 'manifest.json'), JSON.stringify({ ...(await manifestOf(from)), version }));
+    return to;
+  };
+  const otherRows = () => importIndex('102.00', join(folder, 'other'));
+  const state = async () =>
+    Promise.all((await readdir(served)).sort().map(async (name) => [name, await readFile(join(served, name), 'utf8')]));
+
+  it('makes the folder, and those that it is in', async () => {
+    served = join(folder, 'a', 'b', 'served');
+    await writeConfig(served);
+    const { version, changed } = await json('publish', data);
+    expect([(await manifestOf(served)).version, changed]).to.deep.equal([version, true]);
+  });
+
+  it('leaves no folder behind where nothing is published', async () => {
+    served = join(folder, 'a', 'served');
+    await writeConfig(served);
+    const { file } = (await manifestOf(data)).collections.markets;
+    await rm(join(data, file));
+    await refused('publish', data);
+    expect(await readdir(folder)).not.to.include('a');
+  });
+
+  it('says why the folder cannot be made', async () => {
+    await writeFile(served, 'a file');
+    expect(await refused('publish', data)).to.contain(
+      `The dataset ${served} cannot be written, since its folder cannot be made: a file is in its place.`,
+    );
+    served = join(served, 'below');
+    await writeConfig(served);
+    expect(await refused('publish', data)).to.contain('a part of its path is not a folder');
+  });
+
+  it('refuses a folder of other files, which is probably a mistake', async () => {
+    await mkdir(served);
+    await writeFile(join(served, 'letter.txt'), 'Dear Sir');
+    const { error } = await run('publish', data);
+    expect(String(error)).to.contain(`${served} has files, and none of a dataset`);
+    expect(await readdir(served)).to.deep.equal(['letter.txt']);
+  });
+
+  const marketsFile = async () => join(served, (await manifestOf(served)).collections.markets.file);
+  const damages: readonly (readonly [string, () => Promise<void>, string])[] = [
+    ['its manifest is cut short', () => truncate(join(served, 'manifest.json'), 40), 'manifest.json'],
+    ['its manifest is empty', () => truncate(join(served, 'manifest.json')), 'manifest.json'],
+    ['its manifest is something else', () => writeFile(join(served, 'manifest.json'), '[]'), 'manifest.json'],
+    ['a file is cut short', async () => truncate(await marketsFile(), 10), 'markets.'],
+    ['a file is missing', async () => rm(await marketsFile()), 'markets.'],
+  ];
+  for (const [what, damage, file] of damages) {
+    for (const which of ['another version', 'the same one']) {
+      it(`publishes ${which} whole where ${what}, and says so`, async () => {
+        await done('publish', data);
+        await damage();
+        const next = which === 'another version' ? await named('next') : data;
+        const { stdout, stderr } = await done('publish', next);
+        const { version } = await manifestOf(next);
+        expect(stdout).to.match(new RegExp(`^Version ${version} is published: \\d+ rows\\.`));
+        expect(stderr)
+          .to.contain('What was published before could not be served, and is replaced: ')
+          .and.to.contain(file);
+        expect(await json('publish', next)).to.deep.equal({ version, rows: {}, changed: false });
+        expect((await done('snapshots', 'audit', '--verify')).stdout).to.contain('is whole: 2 chained');
+      });
+    }
+  }
+
+  it('says in its JSON what was damaged', async () => {
+    await done('publish', data);
+    await truncate(join(served, 'manifest.json'), 40);
+    expect((await json('publish', data)).repaired).to.contain('manifest.json is not a manifest');
+  });
+
+  it('does not take a manifest that must not be read for a damaged one', async function () {
+    if (process.getuid?.() === 0) skip(this, 'root may read every file');
+    await done('publish', data);
+    await chmod(join(served, 'manifest.json'), 0);
+    expect(await refused('publish', await named('next'))).to.contain('permission is denied');
+    expect((await stat(join(served, 'manifest.json'))).mode & 0o777).to.equal(0);
+  });
+
+  it('refuses other rows under the current version, and changes nothing', async () => {
+    const { version } = await json('publish', data);
+    const before = await state();
+    const message = await refused('publish', await named(version, await otherRows()));
+    expect(message).to.contain(`Version ${version} was published before with other rows: nothing has changed.`);
+    expect(message).to.contain('with other rows in ').and.to.contain('another "version"');
+    expect(await state()).to.deep.equal(before);
+  });
+
+  it('refuses other rows under a version that was current once, and accepts the same ones', async () => {
+    await done('publish', await named('first'));
+    await done('publish', await named('second'));
+    const before = await state();
+    const message = await refused('publish', await named('first', await otherRows()));
+    expect(message).to.contain('Version first was published before with other rows: nothing has changed.');
+    expect(await state()).to.deep.equal(before);
+    expect((await json('publish', await named('first'))).changed).to.equal(true);
+  });
+
+  it('refuses other rows where the manifest is damaged, since the audit knows those that were published', async () => {
+    await done('publish', await named('first'));
+    await truncate(join(served, 'manifest.json'), 40);
+    expect(await refused('publish', await named('first', await otherRows()))).to.contain('with other rows');
+  });
+
+  it('notes in the verified audit which file was edited by hand, and of which version', async () => {
+    const { version } = await json('publish', data);
+    const path = await marketsFile();
+    const name = path.slice(served.length + 1);
+    const verify = () => done('snapshots', 'audit', '--verify');
+    expect((await verify()).stderr).to.equal('');
+    await writeFile(path, (await readFile(path, 'utf8')).replace('"A, TX"', '"B, TX"'));
+    const { stdout, stderr } = await verify();
+    expect(stderr).to.equal(`version "${version}": ${name} was changed after it was published\n`);
+    expect(stdout).to.contain('is whole: 1 chained entry');
+    expect((await json('snapshots', 'audit', '--verify')).notes).to.have.length(1);
+
+    const manifest = await manifestOf(served);
+    const sha256 = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex');
+    manifest.collections.markets = { ...manifest.collections.markets, sha256 };
+    await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
+    expect((await verify()).stderr, 'with the sum in the manifest').to.contain(`"${version}": ${name} was changed`);
+
+    await cp(path, join(served, 'mine.ndjson'));
+    manifest.collections.markets = { file: 'mine.ndjson' };
+    await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
+    expect((await verify()).stderr).to.contain(`"${version}": manifest.json was changed: it names other rows`);
+
+    await truncate(join(served, 'manifest.json'), 40);
+    expect((await verify()).stderr).to.contain(`version "${version}": ${served}/manifest.json is not a manifest`);
+    await rm(path);
+    await done('publish', data);
+    expect((await verify()).stderr).to.equal('');
+  });
+
+  it('adds collections that a plugin of the configuration needs to the version that lacks them', async () => {
+    await done('publish', data);
+    const manifest = await manifestOf(served);
+    delete manifest.collections.markets;
+    await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
+    const { stderr } = await done('publish', data);
+    expect(stderr).to.contain('collections.markets: is missing');
+    expect((await json('publish', data)).changed).to.equal(false);
+  });
+
+  it('takes a version whose publication was broken off for a new one', async () => {
+    await done('publish', await named('first'));
+    const manifest = await readFile(join(served, 'manifest.json'));
+    await done('publish', await named('second'));
+    await writeFile(join(served, 'manifest.json'), manifest);
+    await done('publish', await named('second', await otherRows()));
+  });
+
+  it('changes nothing for the same rows, however they were written', async () => {
+    await done('publish', await named('first'));
+    const again = await named('first');
+    const manifest = await manifestOf(again);
+    for (const described of Object.values<Record<string, unknown>>(manifest.collections)) {
+      const path = join(again, String(described['file']));
+      const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+      const reversed = lines.map((line) =>
+        JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(line)).reverse())),
+      );
+      await writeFile(path, reversed.map((line) => `${line}\r\n`).join(''));
+      delete described['sha256'];
+    }
+    await writeFile(join(again, 'manifest.json'), JSON.stringify(manifest));
+    expect((await json('publish', again)).changed).to.equal(false);
+  });
+});

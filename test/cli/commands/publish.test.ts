@@ -1,0 +1,290 @@
+/** `metro-forecast publish` and `metro-forecast snapshots`, on MongoDB. */
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { MongoClient } from 'mongodb';
+import { register as registerPublish } from '../../../cli/commands/publish.js';
+import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
+import { type OperatorError, StorageError } from '../../../core/errors.js';
+import { packageRoot } from '../../../core/files/package.js';
+import { importInto } from '../../../metro/import/import.js';
+import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
+import { mongoForTests, uniqueName } from '../../support/services.js';
+
+describe('metro-forecast publish and snapshots', () => {
+  let folder: string;
+  let data: string;
+  let config: string;
+  let uri: string;
+  let database: string;
+
+  const writeConfig = (adapter: unknown) =>
+    writeFile(config, JSON.stringify({ adapter, plugins: ['markets', 'status'], auth: { keys: 'memory' } }));
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'publish-'));
+    data = join(folder, 'data');
+    config = join(folder, 'config.json');
+    ({ url: uri } = await mongoForTests());
+    database = uniqueName('cli');
+    await writeConfig({ use: 'mongo', options: { database } });
+    await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,101.00,-\n');
+    await importInto({ sources: [join(folder, 'hpi.csv')], to: data });
+  });
+  afterEach(async () => {
+    const client = new MongoClient(uri);
+    await client.db(database).dropDatabase();
+    await client.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const run = (...args: string[]): Promise<CommandRun> => {
+    const register = args[0] === 'publish' ? registerPublish : registerSnapshots;
+    return runCommand(register, ['--config', config, ...args], { MONGODB_URI: uri });
+  };
+  const { done, json, refused } = expecting(run);
+
+  /** The same rows as another version. */
+  const another = async (version: string, created: string): Promise<string> => {
+    const to = join(folder, version);
+    await cp(data, to, { recursive: true });
+    const manifest = JSON.parse(await readFile(join(data, 'manifest.json'), 'utf8'));
+    await writeFile(join(to, 'manifest.json'), JSON.stringify({ ...manifest, version, created }));
+    return to;
+  };
+
+  it('publish DIR says which version is published, with its progress on standard error', async () => {
+    const { stdout, stderr } = await done('publish', data);
+    expect(stdout).to.match(
+      /^Version 2024-06-30-[0-9a-f]{12} is published: \d+ rows\. Running services follow now\.\n$/,
+    );
+    expect(stderr).to.include('checking markets: 1 rows\n').and.include('publishing markets: 1 rows\n');
+  });
+
+  it('publish DIR --json prints the rows of each collection; snapshots --json lists the version', async () => {
+    const { version, rows } = await json('publish', data);
+    expect(rows).to.include({ markets: 1 });
+    const [listed, ...others] = await json('snapshots');
+    expect(listed).to.include({ version, current: true });
+    expect(others).to.deep.equal([]);
+  });
+
+  it('publish DIR refuses a dataset with faults, listing them, and publishes nothing', async () => {
+    const manifest = JSON.parse(await readFile(join(data, 'manifest.json'), 'utf8'));
+    const { file } = manifest.collections.markets;
+    await writeFile(join(data, file), (await readFile(join(data, file), 'utf8')).replace('"10000"', '"1000"'));
+    const message = await refused('publish', data);
+    expect(message).to.include(`${data} is not published, since it is not valid:\n  - `);
+    expect(message).to.include(`  - ${file}:1: cbsa: `).and.include('refers to 10000, which is not in "markets"');
+    expect((await done('snapshots')).stderr).to.include('Nothing has been published yet; "publish DIR" does.');
+  });
+
+  it('publish DIR a second time succeeds, and says that nothing has changed', async () => {
+    const { version } = await json('publish', data);
+    expect((await done('publish', data)).stdout).to.equal(
+      `Version ${version} is current already, to the last row: nothing has changed.\n`,
+    );
+    expect(await json('publish', data)).to.deep.equal({ version, rows: {}, changed: false });
+    expect(await json('snapshots')).to.have.length(1);
+  });
+
+  it('publish DIR refuses other content of a version, and one that somebody has gone back from', async () => {
+    const first = await json('publish', data);
+    const other = join(folder, 'other');
+    await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,102.00,-\n');
+    await importInto({ sources: [join(folder, 'hpi.csv')], to: other });
+    const manifest = JSON.parse(await readFile(join(other, 'manifest.json'), 'utf8'));
+    await writeFile(join(other, 'manifest.json'), JSON.stringify({ ...manifest, version: first.version }));
+    const conflict = (await run('publish', other)).error as OperatorError;
+    expect(conflict.heading).to.equal(
+      `Version ${first.version} was published before with other rows: nothing has changed.`,
+    );
+    expect(conflict.cause).to.be.instanceOf(StorageError).and.to.have.property('code', 'conflict');
+    expect(conflict.message).to.contain(`give these another "version" in ${other}/manifest.json`);
+    const second = await another('second', '2124-01-01T00:00:00Z');
+    await done('publish', second);
+    await done('snapshots', 'activate', first.version);
+    const message = await refused('publish', second);
+    expect(message).to.contain(`Version second has been published before, and ${first.version} is current.`);
+    expect(message).to.contain('snapshots activate second');
+  });
+
+  it('publish DIR compares rows: with none of the sums that manifests may have, the same ones change nothing', async () => {
+    const { version } = await json('publish', data);
+    const path = join(await another(version, '2124-01-01T00:00:00Z'), 'manifest.json');
+    const manifest = JSON.parse(await readFile(path, 'utf8'));
+    for (const file of Object.values<Record<string, unknown>>(manifest.collections)) delete file['sha256'];
+    await writeFile(path, JSON.stringify(manifest));
+    expect(await json('publish', join(folder, version))).to.deep.equal({ version, rows: {}, changed: false });
+  });
+
+  it('publish DIR refuses other rows of a version that is not current, and says to activate the same ones', async () => {
+    await done('publish', data);
+    const second = await another('second', '2124-01-01T00:00:00Z');
+    await done('publish', second);
+    await done('publish', await another('third', '2124-02-01T00:00:00Z'));
+    expect(await refused('publish', second)).to.contain(`--config ${config} snapshots activate second`);
+    await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,102.00,-\n');
+    await importInto({ sources: [join(folder, 'hpi.csv')], to: second });
+    const path = join(second, 'manifest.json');
+    await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), version: 'second' }));
+    const message = await refused('publish', second);
+    expect(message).to.contain('Version second was published before with other rows').and.not.to.contain('activate');
+    expect((await json('snapshots'))[0]).to.include({ version: 'third', current: true });
+  });
+
+  it('publish DIR names a command that helps, where there is nothing to publish or it is not valid', async () => {
+    const missing = join(folder, 'missing');
+    expect(await refused('publish', missing)).to.contain(
+      `metro-forecast --config ${config} import SOURCE... --to ${missing}`,
+    );
+    await writeFile(join(data, 'manifest.json'), '{');
+    expect(await refused('publish', data)).to.contain('import SOURCE... --to NEW-DIR');
+  });
+
+  it('publish DIR says that "doctor" checks a database that cannot be reached', async () => {
+    await writeConfig({ use: 'mongo', options: { database, writeMs: 1000 } });
+    const { error } = await runCommand(registerPublish, ['--config', config, 'publish', data], {
+      MONGODB_URI: 'mongodb://127.0.0.1:1',
+    });
+    expect(String(error)).to.contain(`metro-forecast --config ${config} doctor`);
+  });
+
+  it('publish DIR says what it waits for, where a publisher was killed', async () => {
+    await json('publish', data);
+    const client = new MongoClient(uri);
+    const lock = { owner: 'killed', expires: new Date(Date.now() + 600) };
+    await client.db(database).collection('catalog').updateOne({}, { $set: { lock } });
+    await client.close();
+    const { stderr } = await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    expect(stderr).to.contain(`its lock expires at ${lock.expires.toISOString()}`);
+  });
+
+  it('publish DIR never overwrites the sample of the package', async () => {
+    await writeConfig({ use: 'json', options: { path: join(packageRoot, 'metro/dataset') } });
+    expect(await refused('publish', data))
+      .to.contain('the sample of the package')
+      .and.to.contain('metro-forecast init');
+  });
+
+  it('publish and snapshots refuse adapters that cannot, or that forget, naming them', async () => {
+    await writeConfig('memory');
+    expect(await refused('publish', data)).to.include('The adapter "memory" of this configuration forgets everything');
+    expect(await refused('snapshots')).to.include('The adapter "memory"');
+    const readOnly = `export default { kind: 'adapter', name: 'read-only', version: '1.0.0', options: { type: 'object' },
+      capabilities: { publish: false, versions: false },
+      create: () => ({ open() {}, close() {}, ping() {}, snapshot() {} }) };`;
+    await writeFile(join(folder, 'read-only.mjs'), readOnly);
+    await writeConfig('./read-only.mjs');
+    expect(await refused('publish', data)).to.include('The adapter "read-only" of this configuration cannot publish.');
+    expect(await refused('snapshots')).to.include('The adapter "read-only" of this configuration keeps no versions.');
+  });
+
+  it('snapshots lists the newest first; activate goes back; prune deletes all but the newest and the current', async () => {
+    const { version } = await json('publish', data);
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    await done('publish', await another('third', '2124-02-01T00:00:00Z'));
+    const { stdout } = await done('snapshots', 'list');
+    expect(stdout).to.match(
+      new RegExp(`^VERSION +PUBLISHED +STATE\nthird +2124-02-01T00:00:00.000Z +current\nsecond .*\n${version} .*\n$`),
+    );
+    expect((await done('snapshots', 'activate', version)).stdout).to.equal(
+      `Version ${version} is current. Running services follow now.\n`,
+    );
+    expect(await json('snapshots', 'prune', '--keep', '1')).to.deep.equal({ deleted: ['second'] });
+    expect((await done('snapshots', 'prune', '--keep', '1')).stdout).to.equal('There was nothing to delete.\n');
+    const states = (await json('snapshots')).map((entry: { version: string; current: boolean }) => [
+      entry.version,
+      entry.current,
+    ]);
+    expect(states).to.deep.equal([
+      ['third', false],
+      [version, true],
+    ]);
+  });
+
+  it('snapshots audit lists who published, activated and deleted what, and verifies it', async () => {
+    const { version } = await json('publish', data);
+    await done('publish', data);
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    await refused('snapshots', 'activate', 'third');
+    await done('snapshots', 'activate', version);
+    await done('publish', await another('third', '2124-02-01T00:00:00Z'));
+    await done('snapshots', 'prune', '--keep', '1');
+    const { username } = userInfo();
+    const { stdout } = await done('snapshots', 'audit');
+    expect(stdout).to.match(
+      new RegExp(
+        `^TIME +ACTION +VERSION +REPLACES +BY +FROM\n\\S+Z +publish +${version} +- +${username}.*\n` +
+          `\\S+Z +publish +second +${version} .*\n\\S+Z +activate +${version} +second .*\n` +
+          `\\S+Z +publish +third +${version} .*\n\\S+Z +prune +second +- .*\n\\S+Z +prune +${version} +- .*\n$`,
+      ),
+    );
+    const entries = await json('snapshots', 'audit');
+    expect(entries.map(({ action }: { action: string }) => action)).to.deep.equal([
+      'publish',
+      'publish',
+      'activate',
+      'publish',
+      'prune',
+      'prune',
+    ]);
+    expect((await done('snapshots', 'audit', '--verify')).stdout).to.equal(
+      `The audit of data is whole: 6 chained entries. The newest has the hash ${entries[5].hash}.\n`,
+    );
+    expect(await refused('snapshots', 'audit', '--expect', 'f'.repeat(64))).to.contain('no entry has the hash ffff');
+    const client = new MongoClient(uri);
+    await client
+      .db(database)
+      .collection('catalog')
+      .updateOne({}, { $set: { 'current.version': 'by-hand' } });
+    expect(await refused('snapshots', 'audit', '--verify')).to.contain(
+      'no entry tells how "by-hand" became the current version',
+    );
+    await client.db(database).collection<{ _id: number }>('data_audit').deleteOne({ _id: 2 });
+    await client.close();
+    expect(await refused('snapshots', 'audit', '--verify')).to.contain('entry 3 does not follow the entry before it');
+  });
+
+  it('snapshots audit is of a directory too, and finds that it was written by other means', async () => {
+    const served = join(folder, 'served');
+    await mkdir(served);
+    await writeConfig({ use: 'json', options: { path: served } });
+    expect((await done('snapshots', 'audit')).stderr).to.contain('No publication has been recorded.\n');
+    const { version } = await json('publish', data);
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    const [, { replaces, action, hash }] = await json('snapshots', 'audit');
+    expect({ replaces, action }).to.deep.equal({ replaces: version, action: 'publish' });
+    expect((await done('snapshots', 'audit', '--verify', '--expect', hash)).stdout).to.contain('is whole: 2 chained');
+    await cp(await another('third', '2124-02-01T00:00:00Z'), served, { recursive: true });
+    expect(await refused('snapshots', 'audit', '--verify')).to.contain('how "third" became the current version');
+    expect(await refused('snapshots')).to.contain('keeps no versions');
+  });
+
+  it('publish DIR says that nothing has changed where the audit cannot be written', async () => {
+    const served = join(folder, 'served');
+    await mkdir(join(served, '.audit.ndjson'), { recursive: true });
+    await writeConfig({ use: 'json', options: { path: served } });
+    const { error } = await run('publish', data);
+    expect(String(error))
+      .to.contain('Nothing has changed: the audit')
+      .and.to.contain('.audit.ndjson cannot be written');
+    expect(await readdir(served)).to.deep.equal(['.audit.ndjson']);
+  });
+
+  it('snapshots activate refuses a version that is not there, and suggests the nearest', async () => {
+    await done('publish', await another('second', '2124-01-01T00:00:00Z'));
+    expect(await refused('snapshots', 'activate', 'secund')).to.equal(
+      'There is no version "secund"; did you mean "second"?',
+    );
+    expect(await refused('snapshots', 'activate', 'zzz')).to.include('"snapshots list" shows those that there are');
+  });
+
+  for (const keep of ['0', '-1', 'x', '1.5']) {
+    it(`snapshots prune --keep ${keep} is wrong usage`, async () => {
+      const { error } = await run('snapshots', 'prune', `--keep=${keep}`);
+      expect(error).to.include({ code: 'commander.invalidArgument' });
+    });
+  }
+});

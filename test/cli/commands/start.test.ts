@@ -1,0 +1,225 @@
+/** `metro-forecast start`, as a process. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { packageRoot } from '../../../core/files/package.js';
+import { commandArgs } from '../../support/command-process.js';
+import { request } from '../../support/http-client.js';
+
+interface Started {
+  readonly process: ChildProcess;
+  readonly output: () => { stdout: string; stderr: string };
+  readonly exited: Promise<[code: number | null, signal: string | null]>;
+}
+
+const start = (args: readonly string[], env: Readonly<Record<string, string>>): Started => {
+  const child = spawn(process.execPath, commandArgs(['start', ...args]), {
+    cwd: packageRoot,
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    output.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    output.stderr += chunk;
+  });
+  return { process: child, output: () => output, exited: once(child, 'exit') as Started['exited'] };
+};
+
+/** Resolves with the first match in what the process prints. */
+const printed = async ({ output, exited }: Started, pattern: RegExp): Promise<RegExpExecArray> => {
+  let ended = false;
+  void exited.then(() => {
+    ended = true;
+  });
+  for (;;) {
+    const match = pattern.exec(output().stdout);
+    if (match) return match;
+    if (ended) throw new Error(`It ended before it printed ${pattern}: ${output().stderr}`);
+    await new Promise((next) => setTimeout(next, 20));
+  }
+};
+
+describe('metro-forecast start', () => {
+  const running: Started[] = [];
+  let folder: string;
+  const run = (args: readonly string[], env: Readonly<Record<string, string>>) => {
+    const started = start(args, env);
+    running.push(started);
+    return started;
+  };
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'start-'));
+  });
+  afterEach(async () => {
+    for (const { process, exited } of running.splice(0)) {
+      if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');
+      await exited;
+    }
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('serves the embedded dataset and prints a curl line that answers', async () => {
+    const started = run([], { PORT: '0' });
+    const [, line] = await printed(started, /^\s+(curl .+)$/m);
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${line} --silent --fail`]);
+    expect(JSON.parse(stdout)).to.include({ cbsa: '26420' });
+    expect(started.output().stderr).to.not.contain('mfk_');
+  });
+
+  it('makes another demo key at each start', async () => {
+    const keys = await Promise.all(
+      [1, 2].map(async () => (await printed(run([], { PORT: '0' }), /Bearer (mfk_\w+)/))[1]),
+    );
+    expect(keys[0]).to.not.equal(keys[1]);
+  });
+
+  it('names the pages, and where they are', async () => {
+    const started = run([], { PORT: '0' });
+    const [, explorer] = await printed(started, /^Explorer: (\S+)$/m);
+    expect(started.output().stdout).to.match(/^API reference: \S+\/docs$/m);
+    const { status, headers } = await request(`${explorer}`);
+    expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
+  });
+
+  it('makes no demo key with a config of one’s own', async () => {
+    const config = join(folder, 'config.json');
+    await writeFile(
+      config,
+      JSON.stringify({
+        server: { port: 0 },
+        adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } },
+        plugins: ['markets', 'status'],
+      }),
+    );
+    const started = run(['--config', config], {});
+    const [, url] = await printed(started, /Listening on (\S+)/);
+    expect(started.output().stdout).to.not.contain('/explore');
+    expect((await request(`${url}/health`)).status).to.equal(200);
+    expect((await request(`${url}/markets`)).status).to.equal(401);
+    expect(started.output().stdout).to.not.contain('mfk_');
+  });
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`ends cleanly on ${signal}`, async () => {
+      const started = run([], { PORT: '0' });
+      await printed(started, /Listening on/);
+      started.process.kill(signal);
+      expect(await started.exited).to.deep.equal([0, null]);
+    });
+  }
+
+  it('a port that is taken is told with what to do, and exit code 1', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const started = run([], { PORT: String(port) });
+    expect(await started.exited).to.deep.equal([1, null]);
+    expect(started.output().stderr)
+      .to.contain(`port ${port} is taken`)
+      .and.not.match(/^\s+at /m);
+    taken.close();
+  });
+
+  for (const [what, env, says] of [
+    ['a port that is none', { PORT: 'eighty' }, 'server.port'],
+    ['a config that is not there', { METRO_CONFIG: '/nowhere.json' }, '/nowhere.json'],
+    ['a mistyped override', { METRO__SERVR__PORT: '1' }, 'METRO__SERVER'],
+  ] as const) {
+    it(`${what} is told without a stack trace, and exit code 1`, async () => {
+      const started = run([], env);
+      expect(await started.exited).to.deep.equal([1, null]);
+      expect(started.output().stderr)
+        .to.contain(says)
+        .and.not.match(/^\s+at /m);
+    });
+  }
+
+  const lines = (text: string): Record<string, unknown>[] =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  const configure = async (name: string, more: object = {}): Promise<string> => {
+    const path = join(folder, name);
+    const adapter = { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } };
+    const keys = { use: 'file', options: { path: join(folder, 'no-keys.json') } };
+    await writeFile(
+      path,
+      JSON.stringify({ server: { port: 0 }, adapter, plugins: ['markets', 'status'], auth: { keys }, ...more }),
+    );
+    return path;
+  };
+
+  it('once the log has begun, a failure is its last line, in its format', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const started = run([], { PORT: String(port) });
+    await started.exited;
+    taken.close();
+    expect(lines(started.output().stderr).at(-1))
+      .to.include({ level: 60 })
+      .and.to.have.property('msg')
+      .that.contains('is taken');
+  });
+
+  it('the last line says that it has stopped; a start without any key says that nobody can call', async () => {
+    const started = run(['--config', await configure('stopped.json')], {});
+    await printed(started, /Listening on/);
+    started.process.kill('SIGTERM');
+    await started.exited;
+    const log = lines(started.output().stderr);
+    expect(log.map(({ msg }) => msg).join()).to.contain('no key is in force');
+    expect(log.at(-1)).to.include({ msg: 'stopped' }).and.to.have.property('ms').that.is.a('number');
+  });
+
+  it('SIGHUP takes over limit and log level, names what needs a restart, and changes nothing for faults', async () => {
+    const path = await configure('hup.json');
+    const started = run(['--config', path], {});
+    const [, url] = await printed(started, /Listening on (\S+)/);
+    const logged = async (text: string) => {
+      while (!started.output().stderr.includes(text)) await new Promise((next) => setTimeout(next, 20));
+    };
+    await configure('hup.json', {
+      limits: { requestsPerMinute: 7 },
+      log: { level: 'warn' },
+      server: { port: 0, maxHeaders: 50 },
+    });
+    started.process.kill('SIGHUP');
+    await logged('some changes wait for a restart');
+    const { changed, afterRestart } = lines(started.output().stderr).at(-1)!;
+    expect([changed, afterRestart]).to.deep.equal([['limits.requestsPerMinute', 'log.level'], ['server.maxHeaders']]);
+    const { headers } = await request(`${url}/markets`);
+    expect(headers['ratelimit-policy']).to.contain('q=7');
+    expect(started.output().stderr).to.not.contain('/markets');
+    await configure('hup.json', { limits: { requestsPerMinute: 'many' } });
+    started.process.kill('SIGHUP');
+    await logged('the configuration was not read again');
+    const { msg } = lines(started.output().stderr).at(-1)!;
+    expect(msg).to.match(/ has a fault: limits\.requestsPerMinute: "many" is not allowed; [^\n]+$/);
+    expect((await request(`${url}/markets`)).headers['ratelimit-policy']).to.contain('q=7');
+  });
+
+  it('logs of the caller’s address what log.addresses says', async () => {
+    for (const [addresses, shown] of [
+      ['none', undefined],
+      ['network', '127.0.0.0/24'],
+      ['full', '127.0.0.1'],
+    ] as const) {
+      const started = run(['--config', await configure(`${addresses}.json`, { log: { addresses } })], {});
+      const [, url] = await printed(started, /Listening on (\S+)/);
+      await request(`${url}/status`);
+      started.process.kill('SIGINT');
+      await started.exited;
+      const line = lines(started.output().stderr).find(({ msg }) => msg === 'request');
+      expect(line?.['address']).to.equal(shown);
+    }
+  });
+});
