@@ -160,7 +160,23 @@ const listenForMetrics = async (workers: Workers, config: Config): Promise<Metri
   }
 };
 
+/** A store that is away for longer does not keep the service from listening. */
+const FIRST_READ_MS = 5000;
+const FIRST_READ_EVERY_MS = 20;
+
+/** Waits for stores that could not be read at once, since until then other replicas respond where this one cannot. */
+const firstRead = async (app: App): Promise<void> => {
+  const state = resolvePart(app.container, 'state');
+  const deadline = performance.now() + FIRST_READ_MS;
+  while (performance.now() < deadline) {
+    const { draining, health } = state.read();
+    if (draining || (health.storage.ok && health.keys.ok)) return;
+    await delay(FIRST_READ_EVERY_MS);
+  }
+};
+
 const listen = async (app: App, { config, path }: LoadedConfig, options = { metrics: true }): Promise<Listening> => {
+  await firstRead(app);
   try {
     const { url, port, metricsUrl } = await app.listen(options);
     resolvePart(app.container, 'logger').info({ url, metricsUrl, config: path }, 'listening');

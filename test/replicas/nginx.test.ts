@@ -39,6 +39,22 @@ describe('nginx in front of replicas that are gone', () => {
     assert.hasAllKeys(json, ['error', 'code']);
   });
 
+  it('GET is a 200 as soon as one is back, though nginx leaves alone for a while what has failed', async () => {
+    const port = await freePort();
+    const proxy = await startNginx([port, port, port]);
+    try {
+      assert.equal((await request(`${proxy.url}/api/v1/ready`)).status, 503);
+      const replica = await startTestApp({ config: { server: { port } } });
+      try {
+        assert.equal((await request(`${proxy.url}/api/v1/ready`)).status, 200);
+      } finally {
+        await replica.close();
+      }
+    } finally {
+      await proxy.stop();
+    }
+  });
+
   const faults: readonly (readonly [what: string, text: string, status: number, code: string])[] = [
     ['what is not HTTP', 'NONSENSE\r\n\r\n', 400, 'invalid_parameter'],
     ['a request without Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'invalid_parameter'],

@@ -1,5 +1,8 @@
 /** What callers behind nginx notice of replicas that are replaced, one at a time, under load. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { assert } from 'chai';
+import { eventually } from '../../conformance/expect.js';
 import { writeVersions } from '../support/dataset-version.js';
 import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
@@ -76,5 +79,24 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
       for (const replica of service.replicas) await replace(replica);
     });
     assertNoneFailed(answers);
+  });
+
+  it('one that begins while MongoDB is silent takes no request that it cannot answer yet', async () => {
+    const replica = service.replicas[0] as Server;
+    await replica.kill('SIGTERM');
+    const log = join(replica.folder, 'stderr');
+    const before = readFileSync(log, 'utf8').length;
+    const isMissed = () => {
+      const logged = readFileSync(log, 'utf8').slice(before);
+      return logged.includes('MongoDB cannot be reached') && logged.includes('the key store cannot be read');
+    };
+    service.mongo.freeze();
+    const restarted = replica.restart();
+    await eventually('MongoDB is missed', isMissed, 30_000).finally(() => service.mongo.resume());
+    await restarted;
+    const client = new LoadClient(replica.url, key, 1);
+    const { status, body } = await client.get('/markets');
+    client.close();
+    assert.equal(status, 200, body);
   });
 });

@@ -44,12 +44,12 @@ describe('config/tls and config/systemd', function () {
     });
   }
 
-  it('nginx-replicas.conf ends TLS before two replicas, of which either may go, and tells when both are gone', async () => {
+  it('nginx-replicas.conf ends TLS before two replicas, of which either may go, and tells when both are gone and at once when one is back', async () => {
     const replicas = [await startTestApp(), await startTestApp()];
     const [first, second] = replicas.map(({ url }) => new URL(url).host);
     const whole = (await withCertificate('nginx-replicas.conf', folder))
-      .replace('10.0.0.11:8080', first!)
-      .replace('10.0.0.12:8080', second!);
+      .replaceAll('10.0.0.11:8080', first!)
+      .replaceAll('10.0.0.12:8080', second!);
     const get = async (port: number) => {
       const { stdout } = await run('curl', ['-ski', '--http1.1', `https://127.0.0.1:${port}/api/v1/ready`]);
       return stdout;
@@ -81,6 +81,8 @@ describe('config/tls and config/systemd', function () {
         .to.match(/^HTTP\/1\.1 503 [\s\S]*retry-after: 2/i)
         .and.to.contain('"service_unavailable"');
       expect(gone).to.match(/strict-transport-security/i);
+      replicas.push(await startTestApp({ config: { server: { port: Number(new URL(replicas[0]!.url).port) } } }));
+      expect(await get(started.port)).to.match(/^HTTP\/1\.1 200 /);
     } finally {
       await started.stop();
       for (const replica of replicas) await replica.close();
