@@ -37,7 +37,6 @@ export const reportVerification = (verified: AuditVerification, what: string, js
   for (const each of notes) note(each);
   if (faults.length > 0) throw new OperatorError(`The audit of ${what} is not as it was written:`, faults);
   const old = unchained === 0 ? '' : ` after ${unchained} of version 1.0, which have no hashes`;
-  print(
-    `The audit of ${what} is whole: ${chained} chained ${chained === 1 ? 'entry' : 'entries'}${old}. The newest has the hash ${head}.`,
-  );
+  const newest = head === null ? '' : ` The newest has the hash ${head}.`;
+  print(`The audit of ${what} is whole: ${chained} chained ${chained === 1 ? 'entry' : 'entries'}${old}.${newest}`);
 };

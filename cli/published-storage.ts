@@ -8,6 +8,10 @@ import { commandLogger } from './output.js';
 type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
 const WHAT = { publish: 'cannot publish', versions: 'keeps no versions', audit: 'keeps no audit' } as const;
 
+/** How to get the adapter "json", which has all of the above but versions. */
+const SERVES_A_FOLDER =
+  '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"';
+
 /**
  * Runs `task` on the opened storage of a config, and closes it.
  * @param capability what the adapter must have; `task` is given it
@@ -26,8 +30,8 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
     if (!able || module.capabilities.durable === false) {
       const why = able ? 'forgets everything when this command ends' : WHAT[capability];
       throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
-        'name one in "adapter" that does not, such as "mongo"',
-        '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"',
+        'name another one in "adapter", such as "mongo"',
+        ...(capability === 'versions' ? [] : [SERVES_A_FOLDER]),
       ]);
     }
     return await task(

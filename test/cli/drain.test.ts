@@ -80,7 +80,7 @@ describe('SIGTERM', () => {
     const service = await run({ METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000' });
     const outcomes: Outcome[] = [];
     const clients = Promise.all(Array.from({ length: 32 }, () => ask(service, outcomes)));
-    await delay(500);
+    await pollUntil(async () => (outcomes.length > 100 ? true : undefined));
     service.process.kill('SIGTERM');
     await clients;
     expect(await service.exited).to.deep.equal([0, null]);
