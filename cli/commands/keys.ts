@@ -7,7 +7,7 @@ import { type OpenedKeyStore, openKeyStore } from '../../app/open-stores.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { tierNames } from '../../core/config/tiers.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
-import { OperatorError } from '../../core/errors.js';
+import { KeyStoreError, LimiterUnavailable, OperatorError } from '../../core/errors.js';
 import { missingPeppers, Peppers } from '../../core/keys/key.js';
 import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
 import {
@@ -56,12 +56,17 @@ const withStore = async <T>(
   const loaded = await loadConfig({ path: options.config });
   refuseMemory(loaded);
   const { auth } = loaded.config;
-  const { store, service, usage, close } = await openKeyStore(loaded, commandLogger());
+  let opened: OpenedKeyStore | undefined;
   try {
-    const rules = { prefix: service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(auth.peppers) };
-    return await task(store, rules, options, usage);
+    opened = await openKeyStore(loaded, commandLogger());
+    const rules = { prefix: opened.service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(auth.peppers) };
+    return await task(opened.store, rules, options, opened.usage);
+  } catch (error) {
+    throw error instanceof KeyStoreError || error instanceof LimiterUnavailable
+      ? new OperatorError(error.message, [], { cause: error })
+      : error;
   } finally {
-    await close();
+    await opened?.close();
   }
 };
 
