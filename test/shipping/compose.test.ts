@@ -39,8 +39,10 @@ describe('compose.yaml', () => {
 
   it('has nginx ask every replica, from a file that exists, on no port of the outside', () => {
     const [source] = services.nginx.volumes[0].split(':');
-    const upstreams = [...read(source).matchAll(/^\s+server ([\w-]+):8080 /gm)].map(([, name]) => name);
-    expect(upstreams).to.have.members(replicas.map(([name]) => name));
+    const upstreams = [...read(source).matchAll(/^\s+server ([\w-]+):8080 .*?( backup)?;$/gm)];
+    const named = (isBackup: boolean) =>
+      upstreams.filter(([, , backup]) => (backup !== undefined) === isBackup).map(([, name]) => name);
+    for (const isBackup of [false, true]) expect(named(isBackup)).to.have.members(replicas.map(([name]) => name));
     for (const { ports = [] } of Object.values<Parsed>(services))
       for (const port of ports) expect(port).to.match(/^127\.0\.0\.1:/);
   });
