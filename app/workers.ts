@@ -10,7 +10,7 @@ import { grantAll } from '../core/limiter/worker-limiter.js';
 import { mergePages } from '../core/metrics/metric.js';
 import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_VARIABLE } from './worker-link.js';
 
-/** A worker that ends sooner has a fault that the next one may share. */
+/** A worker that ends sooner lengthens the pause before the next one, which may fail in the same way. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
@@ -61,8 +61,8 @@ export class Workers {
     this.#count = count;
     this.#assignment = { ...assignment, loaded: asShare(assignment.loaded, count) };
     this.#logger = logger;
-    // Idle workers accept connections themselves. Handed out in turn, a connection beyond `server.maxConnections`
-    // would go back and forth between this process and them for as long as it is there.
+    // Workers accept connections themselves. If this process handed them out in turn, a connection that every worker
+    // refuses by `server.maxConnections` would be passed around for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
   }
 
@@ -155,7 +155,7 @@ export class Workers {
         this.#onEnd(ending, performance.now() - since, { workerPid: worker.process.pid, ...ending, err: error });
       };
       worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
-      // Without an exit where the system could not start it.
+      // A worker that the system could not start has no pid, and emits `error` but no `exit`.
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended({ code: null, signal: null }, error);
       });

@@ -1,7 +1,7 @@
 /** Bounds every wait for MongoDB, and names its errors in the terms of the storage contract. */
 import { StorageError } from '../../core/errors.js';
 
-/** A driver's error as a `StorageError`: `unavailable` unless the error says otherwise. */
+/** A `StorageError` as it is, and any other error as one that says `unavailable`. */
 export const toStorageError = (error: unknown, what: string): StorageError =>
   error instanceof StorageError
     ? error

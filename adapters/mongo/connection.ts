@@ -23,17 +23,17 @@ export const DEFAULT_DATABASE = 'dataset';
 const databaseOf = (uri: string): string | undefined =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
 
-/** The driver's options that the bare command accepts unchanged. */
+/** The options of a `find` that are passed on to the server's `find` command as they are. */
 type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 
 interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
 
-/** How to write a connection string that the driver refuses; its own sentence quotes parts, perhaps of a password. */
+/** Advice where the driver refuses a connection string, in place of its message, which may quote a password. */
 const WRITE_IT = ['write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/', ENCODE_CREDENTIALS];
 
-/** What the schema of the options cannot say. Connects to nothing. */
+/** The fault of a connection string that the driver cannot parse. Connects to nothing. */
 export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {
   try {
     new MongoClient(uri);
@@ -47,8 +47,8 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
 export class Connection {
   readonly db: Db;
   /**
-   * The same database without a write concern, for the reads of requests. The driver copies the options of each find
-   * and deletes the write concern, which leaves an object that is slow to copy.
+   * The same database without a write concern, for the reads of requests. With one, the driver would delete it from a
+   * copy of the options of each find, which makes that object slow.
    */
   readonly readDb: Db;
   readonly #client: MongoClient;

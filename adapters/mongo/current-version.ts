@@ -52,7 +52,7 @@ export class CurrentVersion {
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
-  /** Every move of the pointer up to what is served, oldest first. Throws `unavailable` while that is not known. */
+  /** Every move of the pointer up to what is served, oldest first; throws `unavailable` where polls have failed so far. */
   get moves(): readonly Publication[] {
     return this.#served || this.#problem ? this.served.moves : [];
   }

@@ -15,7 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Names beyond these are counted. */
+/** How many names a report lists before it says how many more there are. */
 const NAMED = 10;
 
 const names = (list: readonly string[]): string =>

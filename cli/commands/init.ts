@@ -63,12 +63,12 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
 const SCHEMA = 'config/schema.json';
 
 /**
- * The value of `$schema`, so that editors find it: a path that stays right with the project that the folder is in,
- * which has the package installed or is its checkout. Undefined elsewhere: a path into a global installation or a cache
- * of packages breaks when the file is copied, or the package updated.
+ * The value of `$schema`, by which editors find the schema: its relative path in the nearest `node_modules` or checkout
+ * above the folder. Undefined elsewhere, since a path into a global installation or a cache of packages breaks when the
+ * file is copied, or the package updated.
  */
 const schemaReference = async (folder: string): Promise<string | undefined> => {
-  // Editors resolve `..` by the real folder.
+  // Symbolic links are followed first, because editors resolve `..` in the real folder.
   const real = await realpath(folder).catch(() => folder);
   const ancestors = [real];
   while (dirname(ancestors.at(-1)!) !== ancestors.at(-1)) ancestors.push(dirname(ancestors.at(-1)!));

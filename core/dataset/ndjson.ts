@@ -1,4 +1,4 @@
-/** Reads NDJSON in chunks that are parsed at once: nearly as fast as one `JSON.parse` of it all. */
+/** Reads NDJSON and parses the lines of each batch by one `JSON.parse`: nearly as fast as one for the whole file. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -27,7 +27,7 @@ export interface Rows {
   readonly firstRow: number;
   /** Rows that could not be read are undefined, and have been reported. */
   readonly documents: readonly (Document | undefined)[];
-  /** The bytes of the rows, valid until the next batch; absent if a row is faulty, or the rows are in no file. */
+  /** The bytes of the rows, valid until the next batch; absent where a row is faulty, or the rows came from no file. */
   readonly lines?: JsonLines;
 }
 
@@ -41,8 +41,9 @@ interface ReadRowsOptions {
 }
 
 /**
- * Lines end in LF or CRLF, the last one in either or nothing; a byte order mark at the beginning is passed over.
- * @throws StorageError `unavailable` when reading failed for a reason that may pass, and nothing else
+ * Yields the rows of a file in batches. Lines end in LF or CRLF, the last one in either or nothing; a byte order mark at
+ * the beginning is passed over.
+ * @throws StorageError `unavailable` when the file cannot be read now, but may be later
  */
 export async function* readRows(path: string, options: ReadRowsOptions): AsyncGenerator<Rows> {
   let file: FileHandle | undefined;
@@ -111,7 +112,8 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
 }
 
 /**
- * Batches of whole lines: each with the byte before it, and the ends of its lines. @param from where to look for ends
+ * Yields batches of whole lines: each with the byte before it, which takes a bracket, and where its lines end.
+ * @param from where to begin to look for ends of lines
  */
 function* batchesOf(buffer: Buffer, from: number, end: number): Generator<{ bytes: Buffer; ends: number[] }> {
   let begin = 0;

@@ -8,7 +8,7 @@ export const BUCKETS = 60;
 
 export interface ScriptOptions {
   readonly windowMs: number;
-  /** How many addresses a shard remembers at least; at most twice as many, and those of one call. */
+  /** A shard remembers at least this many addresses, and at most twice as many and those of one call. */
   readonly mostAddresses: number;
   /** Whether usage is counted, which is kept for longer than windows are. */
   readonly countsUsage: boolean;
@@ -52,12 +52,12 @@ export interface Told {
 
 /** What a call tells of the usage that it counts. */
 export interface UsageNews {
-  /** An integer below 2^32, by which Redis tells this replica's part from those of others. */
+  /** An integer below 2^32 that names this replica's part of the caller's usage in Redis. */
   readonly stream: number;
   readonly quotas: Quotas;
   /**
-   * This replica's own requests and refusals of a day, to replace what Redis has for it. Without `requests`: those that
-   * Redis has counted stay.
+   * This replica's own requests and refusals of a day, to replace what Redis has for it; where `requests` is undefined,
+   * the refusals alone.
    */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
@@ -70,7 +70,7 @@ export interface Ask {
   readonly asked: number;
   /** All that this replica admitted within the window, to replace what Redis has counted for it. */
   readonly told?: readonly Told[];
-  /** Not with `told`, which makes up for it. */
+  /** Slots to take back; never with `told`, which replaces the buckets that they are in. */
   readonly unused?: readonly Unused[];
   /** Where the subject's usage is counted. */
   readonly usage?: UsageNews;
@@ -98,7 +98,7 @@ export interface Applied {
   readonly applied: true;
   /** One for each ask. */
   readonly grants: readonly Grant[];
-  /** Of the bucket that the requests were counted in: its end by Redis's clock, in microseconds, and how long it lasts. */
+  /** The end of the bucket in which Redis's clock was, in microseconds, and how many milliseconds were left of it. */
   readonly bucketEnd: number;
   readonly bucketMs: number;
 }
@@ -123,7 +123,10 @@ export const shardParts = (key: string): readonly string[] => [key, `${key}:addr
 
 const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 
-/** A reply begins with whether the call was applied and a time or the number of a call, 8 bytes in all; numbers have 6. */
+/**
+ * A reply begins with a byte for whether the call was applied, and seven for Redis's time or the number of the call that
+ * was applied last; each number after that has six bytes.
+ */
 const TIME_BYTES = 8;
 const NUMBER_BYTES = 6;
 
@@ -154,7 +157,7 @@ export const decide = async (
     if (countsUsage) args.push(usageNewsOf(ask));
     hasAddresses ||= ask.subject.startsWith('ip:');
   }
-  // While a slot of a cluster moves, calls of several keys are refused there: those for addresses alone have several.
+  // Only calls that ask for an address name several keys, because a cluster refuses those while it moves their slot.
   const keys = hasAddresses ? shardParts(key) : [key];
   const reply = await script.run<Buffer>(redis, keys, args);
   const applied = reply[0] === 1;

@@ -7,21 +7,22 @@
 --   'usage:<subject>': what usage.lua packs
 --   'replica:<id>': when the replica's last call was applied, and the number of that call (7)
 --   '': when fields were last looked through for old ones, and where that stopped
--- Anybody can come from any number of addresses, so those have two hashes of their own, which bound them: a young one,
--- and the one before it. What is asked for moves to the young one. When that is full, or KEPT old, it takes the place of
--- the one before, which is dropped with the addresses that have not been seen for the longest. In the young one
+-- Addresses are in two hashes of their own, which bound their number, since one caller can have any number of them:
+-- what is asked for is written to `young`. When that is full, or KEPT old, it is renamed to `old`, whose former content
+-- is dropped: the addresses that have not been seen for the longest. A field of `young` is
 --   '': when it was begun
 --
 -- Why a window never has more than the limit: a request passes only if `total` was below the limit, and is counted in
 -- `total` from then on. It leaves `total` when the whole of its bucket is a window old, so never before it is itself.
+-- docs/how-it-works.md has the whole proof, with what replicas tell and give back.
 
 local shard, young, old = KEYS[1], KEYS[2], KEYS[3]
 local replica, number, previous = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
--- Of the first ask, and how many arguments each has.
+-- The first ask begins at ARGV[FIRST], and each ask takes STEP arguments.
 local FIRST, STEP = 4, COUNTS_USAGE and 5 or 4
 local HEAD, BUCKET, WRAP = 11, 12, 4294967296
 local DAY = 86400000000
--- Bounds the time that one call takes: 10 ms.
+-- One sweep looks at no more fields than this, which take Redis about 10 ms.
 local MOST_SWEPT = 20000
 
 local pack, unpackAt, sub, max, min = struct.pack, struct.unpack, string.sub, math.max, math.min
@@ -33,7 +34,7 @@ for i = FIRST, #ARGV, STEP do
   fields[#fields + 1] = ARGV[i]
 end
 local last = #fields
--- Which field is the usage of the subject in another one.
+-- usageField[i] is where the usage of the subject fields[i] stands in `fields`.
 local usageField = {}
 if COUNTS_USAGE then
   for i = 3, last do
@@ -52,7 +53,8 @@ if applied >= number or applied < previous then
 end
 
 local written = { fields[1], pack('>I7I7', now, number) }
--- Where a field is written, and what of the old hash is moved.
+-- into[i] is the list of what is written with field i, where that is not `written`; isMoved[i] is its value where only
+-- the old hash has it, so that it has to be copied to the young one.
 local into, isMoved = {}, {}
 local writtenAddresses, begun
 if young then
@@ -84,6 +86,8 @@ local function bucketEnd(moment)
   return moment + -moment % BUCKET_LENGTH
 end
 local thisEnd = bucketEnd(now)
+-- No bucket can end later, as slots ahead may be used for a bucket's length, unless the clock was set back.
+local latestEnd = thisEnd + BUCKET_LENGTH
 
 -- A window without the buckets that have left it: newest end, sum of counts, buckets, oldest end.
 local function read(value)
@@ -105,8 +109,8 @@ local function read(value)
   return newest, total, sub(value, at), oldest
 end
 
--- The window with what this replica tells, if it does, in place of its own buckets. No bucket ends after `latest`, also
--- none of other replicas. Returns what `read` does.
+-- Replaces this replica's buckets by those that it tells, if it tells any, and moves the end of every other bucket that
+-- is after `latest` to `latest`. Returns what `read` does.
 local function rewrite(newest, buckets, told, latest)
   local list = {}
   for at = 1, #buckets, BUCKET do
@@ -140,7 +144,7 @@ local function giveBack(total, buckets, unused)
     local left = tonumber(count)
     for at = #buckets - BUCKET + 1, 1, -BUCKET do
       local low, owner, counted = unpackAt('>I4I4I4', buckets, at)
-      if low == ends % WRAP and owner == replica then
+      if left > 0 and low == ends % WRAP and owner == replica then
         local taken = min(counted, left)
         buckets = sub(buckets, 1, at + 7) .. pack('>I4', counted - taken) .. sub(buckets, at + BUCKET)
         total, left = total - taken, left - taken
@@ -175,14 +179,14 @@ for i = 3, last do
   local arg = FIRST + STEP * (i - 3)
   local limit, asked, news = tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
   local newest, total, buckets, oldest = read(values[i])
-  local isSetBack = newest > now + BUCKET_LENGTH
+  local isSetBack = newest > latestEnd
   local told = sub(news, 1, 1) == '=' and news
   local isChanged = news ~= '' or isSetBack
   if told or isSetBack then
-    -- A clock that was set back must not lengthen the window. Otherwise no end changes, since other replicas may have
-    -- slots until then; those that they have may be used for a bucket's length still.
-    newest, total, buckets, oldest = rewrite(newest, buckets, told, isSetBack and thisEnd + BUCKET_LENGTH or newest)
-  elseif isChanged then
+    -- Where the clock was set back, ends after the next bucket are moved to it, so that the window does not last longer;
+    -- to no earlier one, because replicas may still use their slots ahead for a bucket's length.
+    newest, total, buckets, oldest = rewrite(newest, buckets, told, isSetBack and latestEnd or newest)
+  elseif news ~= '' then
     total, buckets = giveBack(total, buckets, news)
   end
   local usage = usageField[i] and openUsage(values[usageField[i]], ARGV[arg + 4], told and '' or news)
@@ -197,7 +201,7 @@ for i = 3, last do
     list[#list + 1] = fields[i]
     list[#list + 1] = isChanged and pack('>I7I4', newest, total) .. buckets or values[i]
   end
-  -- The next slot comes free with the oldest bucket; under a limit that was lowered, with the one that makes room.
+  -- The wait ends when the oldest bucket leaves or, where more than the limit is counted, the one that makes room.
   local at, left = 1, total
   while left >= max(limit, 1) do
     local low, _, count = unpackAt('>I4I4I4', buckets, at)
@@ -221,11 +225,11 @@ if isDue then
   local share = math.ceil(redis.call('HLEN', shard) / 30)
   local scanned = redis.call('HSCAN', shard, sweep and sub(sweep, 8) or 0, 'COUNT', max(10, min(share, MOST_SWEPT)))
   for i = 1, #scanned[2], 2 do
-    -- A replica relies on its record for a window after its last call, or two days where it counts usage, and what it
-    -- sends may be on its way for a while.
+    -- The record of a replica's last call is kept for longer than the replica names that call as `previous`: a window and
+    -- a bucket, or two days where usage is counted (`Shard.countedMs`).
     local field, span = scanned[2][i], WINDOW + BUCKET_LENGTH
     if sub(field, 1, 8) == 'replica:' then
-      span = max(2 * WINDOW, min(KEPT, 3 * DAY))
+      span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
     elseif sub(field, 1, 6) == 'usage:' then
       span = KEPT
     end

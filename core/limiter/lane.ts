@@ -26,12 +26,12 @@ export interface Subject {
   /** Requests that the next call will ask for. */
   waiting: Settle[];
   isQueued: boolean;
-  /** When the last call was made, and how many requests there were since, its own included. */
+  /** When the last call for it was made, and how many requests that had or slots ahead have let pass since. */
   sentAt: number;
   used: number;
   /** Since when it has asked without a pause of two buckets. */
   steadySince: number;
-  /** How many more would pass under `limit` and `quotas`, besides slots; and by when the next slot is surely due. */
+  /** How many requests Redis would still admit besides the slots ahead, and by when it surely admits another. */
   remaining: number;
   dueBy: number;
   /** Redis would refuse until then at least, by the monotonic clock. */
@@ -68,12 +68,12 @@ export interface LaneOptions {
 const ASKED_AT_ONCE = 200;
 /** While these are in flight, requests gather for the next call. */
 const CALLS_IN_FLIGHT = 2;
-/** A caller gets as many slots ahead as it is expected to use within this part of a bucket: the mean time left of one. */
+/** Slots ahead are asked for half a bucket, because a call finds half of its bucket left on average. */
 const AHEAD_BUCKETS = 1 / 2;
 /** At most this part of what is left is taken ahead: so much may be missing to other replicas for a bucket. */
 const AHEAD_SHARE = 1 / 64;
 
-/** Whether a replica may have slots of this limit ahead, which come back when their bucket is over. */
+/** Whether a limit is high enough for slots ahead: then other replicas may give some back when their bucket is over. */
 const mayTakeAhead = (limit: number): boolean => limit * AHEAD_SHARE >= 1;
 
 export class Lane {
@@ -132,7 +132,7 @@ export class Lane {
     };
   }
 
-  /** What was said, and taken ahead, under the limit of before is void. */
+  /** Forgets what Redis said under the limit of before, and gives back the slots taken ahead under it. */
   changeLimit(subject: Subject, limit: number, quotas: Quotas | undefined): void {
     subject.limit = limit;
     subject.quotas = quotas;
@@ -229,7 +229,7 @@ export class Lane {
     return { subject, account, limit, quotas, asked: waiting.length + ahead, waiting };
   };
 
-  /** What waited may have got slots meanwhile. */
+  /** A queued subject needs no call once slots ahead have let all its requests pass and it has nothing to tell. */
   readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || this.shard.hasNews(account);
 
   #call(batches: readonly Batch[]): void {
@@ -292,7 +292,7 @@ export class Lane {
       account.usage?.pass(day, passing);
       account.usage?.refuse(day, waiting.length - passing);
       if (account.usage?.hasRefusals) this.#hold(subject);
-      // What passed without Redis since the call was sent is not in it.
+      // `used` lacks what this replica let pass by itself while the call was in flight.
       if (used && this.shard.isCounted(account)) account.usage?.hear(day, used);
       if (slots > 0) this.#addSlots(subject, slots, bucketEnd, sent + bucketMs);
       const states = this.quotas(subject, redisTime);
@@ -307,8 +307,8 @@ export class Lane {
       }
       const left = quotas && used ? leftOf(quotas, used) : Number.POSITIVE_INFINITY;
       subject.remaining = Math.min(remaining, left);
-      // When Redis read its clock is only known to lie within the call: refusals are counted from before it, so that
-      // none is refused here that Redis would admit, and the time to wait from after it, so that who waits is admitted.
+      // Redis read its clock between `sent` and `now`: `refusedUntil` counts from `sent`, so that nothing is refused here
+      // that Redis would admit, and `dueBy` from `now`, so that a caller who waits until then is admitted.
       subject.dueBy = now + resetMs;
       if (subject.remaining + slots > 0) this.#serveWaiting(subject, now);
       else if (left === 0) subject.refusedUntil = sent + bucketMs;
@@ -358,7 +358,7 @@ export class Lane {
     return setTimeout(this.#giveBackUnused, this.#bucketMs).unref();
   }
 
-  /** Of callers that do not ask any more. */
+  /** Gives back the slots whose bucket is over, and tells Redis of refusals. */
   readonly #giveBackUnused = (): void => {
     const now = this.#clock.monotonic();
     for (const subject of this.#holders) {

@@ -7,13 +7,13 @@ local function usageAt(now)
   local DAY = 86400000000
   local pack, unpackAt, sub, max, min, floor = struct.pack, struct.unpack, string.sub, math.max, math.min, math.floor
 
-  -- The UTC day that a request counts in: slots ahead, which may be used until their bucket ends, belong to its day.
+  -- A request counts in the UTC day of the end of its bucket, because slots ahead may be used until then.
   local function dayOf(moment)
     return floor((moment + -moment % BUCKET_LENGTH - 1) / DAY)
   end
 
   -- The first day of a day's month: both are numbers of days since 1970-01-01. The calendar has 146,097 days in 400
-  -- years, which are counted from a March here, so that the leap day is the last of a year.
+  -- years. Years begin on 1 March here, so that the leap day is their last; 719,468 days lie between 0000-03-01 and 1970.
   local function monthStart(day)
     local inEra = (day + 719468) % 146097
     local year = floor((inEra - floor(inEra / 1460) + floor(inEra / 36524) - floor(inEra / 146096)) / 365)
@@ -24,7 +24,8 @@ local function usageAt(now)
   local today = dayOf(now)
   local firstOfMonth = monthStart(today)
 
-  -- Usage as days, of which those before yesterday stay packed, and parts of streams; and the requests of this month.
+  -- Unpacks a usage: `days` from yesterday on, earlier ones as they are packed in `older`, the streams' `parts`, and this
+  -- month's requests.
   local function read(value)
     local usage = { older = '', days = {}, parts = {}, month = 0 }
     if not value then
@@ -34,7 +35,8 @@ local function usageAt(now)
     local partsAt = #value + 1 - parts * PART
     for at = partsAt, #value, PART do
       local day, stream, requests, refused = unpackAt('>I2I4I6I6', value, at)
-      -- For a day longer than they are told, so that a clock that is set back over midnight counts none of them twice.
+      -- Parts are kept a day longer than replicas tell them: without its part, a day that is told again after the clock
+      -- was set back over midnight would be added twice.
       if day >= today - 2 then
         usage.parts[#usage.parts + 1] = { day = day, stream = stream, requests = requests, refused = refused }
       end
@@ -68,7 +70,8 @@ local function usageAt(now)
     return list[#list]
   end
 
-  -- Makes what a stream has used of a day what is given, and changes the day by as much. Days before yesterday stay.
+  -- Sets the part that this stream has of a day to what `change` returns, and adds the difference to the day; does nothing
+  -- to days before yesterday.
   local function setPart(usage, day, change)
     if day < today - 1 then
       return

@@ -93,9 +93,9 @@ export class ModelRedis {
       return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
     };
     let buckets = this.counted(subject, now);
-    const isSetBack = (buckets.at(-1)?.end ?? 0) > now + this.bucket;
+    const latest = endOf(now) + this.bucket;
+    const isSetBack = (buckets.at(-1)?.end ?? 0) > latest;
     if (isSetBack || told) {
-      const latest = endOf(now) + this.bucket;
       const others = buckets
         .filter(
           (bucket) => !told || bucket.replica !== replica || fault === 'adds what it is told to what it has counted',
