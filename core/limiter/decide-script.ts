@@ -27,6 +27,7 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
     // An address has two fields where usage is counted.
     MOST_ADDRESSES: countsUsage ? 2 * mostAddresses : mostAddresses,
     COUNTS_USAGE: countsUsage,
+    DAY: DAY_MS * 1000,
   };
   return new RedisScript(
     [

@@ -21,7 +21,8 @@ local replica, number, previous = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber
 -- The first ask begins at ARGV[FIRST], and each ask takes STEP arguments.
 local FIRST, STEP = 4, COUNTS_USAGE and 5 or 4
 local HEAD, BUCKET, WRAP = 11, 12, 4294967296
-local DAY = 86400000000
+-- Twice as long as the fields of a hash are of use.
+local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
 -- One sweep looks at no more fields than this, which take Redis about 10 ms.
 local MOST_SWEPT = 20000
 
@@ -86,7 +87,8 @@ local function bucketEnd(moment)
   return moment + -moment % BUCKET_LENGTH
 end
 local thisEnd = bucketEnd(now)
--- No bucket can end later, as slots ahead may be used for a bucket's length, unless the clock was set back.
+-- No slot ahead can be used for longer than a bucket's length from now, so a bucket that ends later than this is of a
+-- clock that was set back.
 local latestEnd = thisEnd + BUCKET_LENGTH
 
 -- A window without the buckets that have left it: newest end, sum of counts, buckets, oldest end.
@@ -172,7 +174,7 @@ end
 
 local openUsage, closeUsage
 if COUNTS_USAGE then
-  openUsage, closeUsage = usageAt(now)
+  openUsage, closeUsage = usageAt(now, bucketEnd)
 end
 local reply = { pack('>I1I7', 1, now) }
 for i = 3, last do
@@ -183,8 +185,8 @@ for i = 3, last do
   local told = sub(news, 1, 1) == '=' and news
   local isChanged = news ~= '' or isSetBack
   if told or isSetBack then
-    -- Where the clock was set back, ends after the next bucket are moved to it, so that the window does not last longer;
-    -- to no earlier one, because replicas may still use their slots ahead for a bucket's length.
+    -- Where the clock was set back, later ends are moved to the latest one that slots ahead need, so that the window does
+    -- not last longer.
     newest, total, buckets, oldest = rewrite(newest, buckets, told, isSetBack and latestEnd or newest)
   elseif news ~= '' then
     total, buckets = giveBack(total, buckets, news)
@@ -243,10 +245,10 @@ redis.call('HMSET', shard, unpack(written))
 if young then
   redis.call('HMSET', young, unpack(writtenAddresses))
   if not begun then
-    redis.call('PEXPIRE', young, math.ceil(KEPT / 500))
+    redis.call('PEXPIRE', young, TIME_TO_LIVE_MS)
   end
 end
 if isDue then
-  redis.call('PEXPIRE', shard, math.ceil(KEPT / 500))
+  redis.call('PEXPIRE', shard, TIME_TO_LIVE_MS)
 end
 return table.concat(reply)

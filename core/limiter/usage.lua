@@ -2,14 +2,13 @@
 -- (7 bytes), how many parts there are (4), the days, oldest first: the day's number since 1970 (2), requests (6) and
 -- refusals (6); and the parts that single streams have in the last three days: day (2), stream (4), requests (6),
 -- refusals (6). A stream is a caller on one replica.
-local function usageAt(now)
+local function usageAt(now, bucketEnd)
   local HEAD, DAY_LENGTH, PART = 11, 14, 18
-  local DAY = 86400000000
   local pack, unpackAt, sub, max, min, floor = struct.pack, struct.unpack, string.sub, math.max, math.min, math.floor
 
   -- A request counts in the UTC day of the end of its bucket, because slots ahead may be used until then.
   local function dayOf(moment)
-    return floor((moment + -moment % BUCKET_LENGTH - 1) / DAY)
+    return floor((bucketEnd(moment) - 1) / DAY)
   end
 
   -- The first day of a day's month: both are numbers of days since 1970-01-01. The calendar has 146,097 days in 400
