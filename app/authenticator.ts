@@ -35,7 +35,7 @@ export const createAuthenticator = ({
     tiers: tierNames(auth),
     clock,
     peppers,
-    ...(use && { onUse: use.note }),
+    ...(use && { useOf: use.of }),
   });
   return { authenticator, open: report, close: async () => use?.close() };
 };

@@ -3,7 +3,6 @@
 import type { IncomingMessage } from 'node:http';
 import Koa, { type Middleware } from 'koa';
 import { includes, type Tier, type Tiers, USAGE_PATH } from './config/tiers.js';
-import type { KeyRecord } from './contracts/keys.js';
 import type { Decision, Limiter } from './contracts/limiter.js';
 import type { Logger } from './contracts/runtime.js';
 import { ApiError, errors } from './errors.js';
@@ -15,7 +14,7 @@ import { chooseEncoding, type Encoded, Prepared, Representation } from './http/r
 import type { Caller, RequestState, ServiceContext, ServiceMiddleware } from './http/request-state.js';
 import type { RouteTable } from './http/route-table.js';
 import { addLines, type PreparedBody, wasChanged } from './http/service-koa.js';
-import type { Authenticator } from './keys/authenticator.js';
+import type { Authenticator, KeyIdentity } from './keys/authenticator.js';
 import { familyOf } from './keys/key.js';
 
 /** What the middleware are made with; `createKoa` gives each of them all of it. */
@@ -191,21 +190,15 @@ export const identify = ({
   addressOf,
   settings,
 }: Pick<KoaDependencies, 'keys' | 'addressOf' | 'settings'>): ServiceMiddleware => {
-  let callers = new WeakMap<KeyRecord, Caller>();
-  let known = settings.tiers;
-  const callerOf = (key: KeyRecord): Caller => {
-    if (known !== settings.tiers) {
-      known = settings.tiers;
-      callers = new WeakMap();
-    }
-    let caller = callers.get(key);
-    if (!caller) {
-      const tier = known.of(key);
-      const limit = key.limit_per_minute ?? tier?.limit ?? known.limit;
-      caller = { subject: `key:${familyOf(key)}`, limit, tier, key };
-      callers.set(key, caller);
-    }
-    return caller;
+  const callerOf = (identity: KeyIdentity): Caller => {
+    const { tiers } = settings;
+    if (identity.caller?.tiers === tiers) return identity.caller;
+    const { record: key } = identity;
+    const tier = tiers.of(key);
+    const limit = key.limit_per_minute ?? tier?.limit ?? tiers.limit;
+    const loggedKey = JSON.stringify(key.id);
+    identity.caller = { subject: `key:${familyOf(key)}`, limit, tier, key, loggedKey, tiers };
+    return identity.caller;
   };
   return (ctx, next) => {
     const { state } = ctx;
@@ -213,12 +206,14 @@ export const identify = ({
     // has none.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
-    if (identity.kind === 'key') state.caller = callerOf(identity.record);
+    if (identity.kind === 'key') state.caller = callerOf(identity);
     else {
       state.invalidKey = identity.kind === 'invalid';
-      const { anonymous, limit } = settings.tiers;
+      const { tiers } = settings;
+      const { anonymous, limit } = tiers;
       const subject = `ip:${addressOf(ctx.req)}`;
-      state.caller = { subject, limit: anonymous?.limit ?? limit, tier: anonymous, key: undefined };
+      const caller = { subject, limit: anonymous?.limit ?? limit, tier: anonymous, key: undefined };
+      state.caller = { ...caller, loggedKey: 'null', tiers };
     }
     return next();
   };

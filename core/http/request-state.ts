@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { memoize } from '../cache/lru-map.js';
 import type { Config } from '../config/schema.js';
-import type { Tier } from '../config/tiers.js';
+import type { Tier, Tiers } from '../config/tiers.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { TraceParent } from '../contracts/observer.js';
@@ -28,6 +28,10 @@ export interface Caller {
   readonly tier: Tier | undefined;
   /** The key's record, where a valid one was sent. */
   readonly key: KeyRecord | undefined;
+  /** The key's id as JSON, for the log; there are too many keys to memoize it by. */
+  readonly loggedKey: string;
+  /** The settings that limit and tier are of. */
+  readonly tiers: Tiers;
 }
 
 export class RequestState {
@@ -139,7 +143,7 @@ const members = ({ req, res, state }: ServiceContext): string => {
   const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
   // Ids need no escaping: see `requestId`.
-  return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${text(caller?.key?.id)},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}`;
+  return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}`;
 };
 
 /** `203.0.113.7` is of the network `203.0.113.0/24`, `2001:db8:0:1::/64` of `2001:db8:0::/48`. */

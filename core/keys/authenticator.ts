@@ -1,13 +1,24 @@
 /** Tells who sends a request, by its Authorization header, and notes when keys were used last. */
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
+import type { Caller } from '../http/request-state.js';
 import { withTimeout } from '../scheduling/with-timeout.js';
 import { isKey, Peppers } from './key.js';
 
 /** An entitled key that is in force. */
-interface KeyIdentity {
+export interface KeyIdentity {
   readonly kind: 'key';
   readonly record: KeyRecord;
+  /** Milliseconds since 1970. */
+  readonly endsAt: number;
+  readonly use: Use;
+  /** Kept here by `identify`, since a property costs each request less than a look-up. */
+  caller: Caller | undefined;
+}
+
+/** When a key was used last, in milliseconds since 1970. */
+interface Use {
+  time: number;
 }
 
 type Identity =
@@ -23,8 +34,8 @@ interface AuthenticatorOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** Default: none. */
   readonly peppers?: Peppers;
-  /** Told of each request with a key in force, in milliseconds since 1970; so it must cost next to nothing. */
-  readonly onUse?: (id: string, time: number) => void;
+  /** Where the time of each request with a key in force is noted. */
+  readonly useOf?: (id: string) => Use;
 }
 
 const NONE: Identity = { kind: 'none' };
@@ -44,20 +55,20 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  */
 export class Authenticator {
   /** Keys by the header in its usual spelling: one entry for each key, so never more than the store has. */
-  readonly #cached = new Map<string, { readonly identity: KeyIdentity; readonly endsAt: number }>();
+  readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #peppers: Peppers;
-  readonly #onUse: (id: string, time: number) => void;
+  readonly #useOf: (id: string) => Use;
 
   constructor(
     readonly store: Pick<KeyStore, 'lookup' | 'onChange'>,
-    { tiers, clock, peppers = new Peppers(), onUse = () => undefined }: AuthenticatorOptions,
+    { tiers, clock, peppers = new Peppers(), useOf = () => ({ time: 0 }) }: AuthenticatorOptions,
   ) {
     this.#tiers = new Set(tiers);
     this.#clock = clock;
     this.#peppers = peppers;
-    this.#onUse = onUse;
+    this.#useOf = useOf;
     store.onChange(() => this.#cached.clear());
   }
 
@@ -65,15 +76,14 @@ export class Authenticator {
   identify(authorization: string | undefined): Identity {
     if (authorization === undefined) return NONE;
     const known = this.#cached.get(authorization);
-    if (known === undefined) return this.#look(authorization);
-    return this.#inForce(known.identity, known.endsAt);
+    return known === undefined ? this.#look(authorization) : this.#inForce(known);
   }
 
   /** The comparison counts an end that cannot be read as past. */
-  #inForce(identity: KeyIdentity, endsAt: number): Identity {
+  #inForce(identity: KeyIdentity): Identity {
     const now = this.#clock.now();
-    if (!(now < endsAt)) return INVALID;
-    this.#onUse(identity.record.id, now);
+    if (!(now < identity.endsAt)) return INVALID;
+    identity.use.time = now;
     return identity;
   }
 
@@ -84,10 +94,9 @@ export class Authenticator {
     // A revocation applies as soon as it is seen, whatever its time, since the clocks of replicas differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
-    const identity: KeyIdentity = { kind: 'key', record };
-    const found = this.#inForce(identity, endsAt);
-    if (found === identity && authorization === `Bearer ${token}`)
-      this.#cached.set(authorization, { identity, endsAt });
+    const identity: KeyIdentity = { kind: 'key', record, endsAt, use: this.#useOf(record.id), caller: undefined };
+    const found = this.#inForce(identity);
+    if (found === identity && authorization === `Bearer ${token}`) this.#cached.set(authorization, identity);
     return found;
   }
 
@@ -113,33 +122,42 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** @param time milliseconds since 1970 */
-  note(id: string, time: number): void;
+  /** Where the last use of a key is noted; the same object for the same key. */
+  of(id: string): Use;
   /** Writes what is pending, waiting LAST_WRITE_MS at most. */
   close(): Promise<void>;
 }
 
 /**
  * Notes in memory when keys are used, and writes it to the store every few minutes: one number for each key used since
- * the last write.
+ * the last write that succeeded.
  */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
-  let times = new Map<string, number>();
+  const uses = new Map<string, Use & { written: number }>();
   const writeTimes = async (): Promise<void> => {
+    const times = new Map<string, number>();
+    for (const [id, use] of uses) {
+      if (use.time > use.written) times.set(id, use.time);
+      use.written = use.time;
+    }
     if (times.size === 0) return;
-    const pending = times;
-    times = new Map();
     try {
-      await write(pending);
+      await write(times);
     } catch (error) {
-      for (const [id, time] of pending) if (!times.has(id)) times.set(id, time);
+      for (const id of times.keys()) uses.get(id)!.written = 0;
       // Not a warning: a replica that may only read fails at every write, and by intention.
       logger.debug({ err: error }, 'when keys were used last could not be written');
     }
   };
   const timer = setInterval(() => void writeTimes(), everyMs).unref();
   return {
-    note: (id, time) => void times.set(id, time),
+    of: (id) => {
+      const known = uses.get(id);
+      if (known) return known;
+      const use = { time: 0, written: 0 };
+      uses.set(id, use);
+      return use;
+    },
     async close() {
       clearInterval(timer);
       await withTimeout(writeTimes(), LAST_WRITE_MS).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** The script that decides requests in Redis, with the names of its arguments; it runs on Redis 5.0 or later. */
+/** The script that decides requests in Redis, with its calls and replies; it runs on Redis 5.0 or later. */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import { type RedisClient, RedisScript, readScript } from '../redis/connection.js';
 import { DAY_MS, KEPT_DAYS, type Used, type UsedDay, usageOf } from './usage.js';
@@ -28,6 +28,8 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
     MOST_ADDRESSES: countsUsage ? 2 * mostAddresses : mostAddresses,
     COUNTS_USAGE: countsUsage,
     DAY: DAY_MS * 1000,
+    NOTHING,
+    TOLD,
   };
   return new RedisScript(
     [
@@ -124,20 +126,10 @@ export const shardParts = (key: string): readonly string[] => [key, `${key}:addr
 
 const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 
-/**
- * A reply begins with a byte for whether the call was applied, and seven for Redis's time or the number of the call that
- * was applied last; each number after that has six bytes.
- */
-const TIME_BYTES = 8;
-const NUMBER_BYTES = 6;
-
-const pairs = (list: readonly (readonly [number, number])[]): string => list.map((pair) => pair.join(':')).join(' ');
-
-/** What a replica tells begins with `=`, also if that is nothing; what it gives back with `-`. */
-const newsOf = ({ told, unused }: Ask): string => {
-  if (told) return `=${pairs(told.map(({ ageMs, count }) => [micros(ageMs), count]))}`;
-  return unused ? `-${pairs(unused.map(({ end, count }) => [end, count]))}` : '';
-};
+/** What an ask has beside its request: nothing, all that the replica admitted, or slots that it gives back. */
+const NOTHING = 0;
+const TOLD = 1;
+const UNUSED = 2;
 
 const usageNewsOf = ({ usage }: Ask): string => {
   if (!usage) return '';
@@ -146,30 +138,64 @@ const usageNewsOf = ({ usage }: Ask): string => {
   return `${stream}:${quotas.perDay ?? ''}:${quotas.perMonth ?? ''}${told.join('')}`;
 };
 
-/** One call, and one grant for each ask in their order. */
-export const decide = async (
-  { redis, key, replica, windowMs, countsUsage, script }: Target,
-  { number, previous, asks }: Call,
-): Promise<Reply> => {
-  const args: (string | number)[] = [replica, number, previous];
-  let hasAddresses = false;
-  for (const ask of asks) {
-    args.push(ask.subject, ask.limit, ask.asked, newsOf(ask));
-    if (countsUsage) args.push(usageNewsOf(ask));
-    hasAddresses ||= ask.subject.startsWith('ip:');
+/** Of numbers that may be above 2^32, such as times: they are packed as `double`, as Lua has them. */
+const DOUBLE = 8;
+const HEAD_BYTES = 4 + 2 * DOUBLE;
+/** Of an ask, without its subject, what it tells or gives back, and its usage. */
+const ASK_BYTES = 2 + 2 * DOUBLE + 1 + 2;
+const ENTRY_BYTES = DOUBLE + 4;
+
+const writeText = (text: string, into: Buffer, at: number): number => {
+  const length = into.write(text, at + 2);
+  into.writeUInt16BE(length, at);
+  return at + 2 + length;
+};
+
+/**
+ * A call as one argument, since Redis and its client spend more on each argument than on the bytes. Begins with the
+ * replica (4 bytes) and the numbers of the call and the one before (doubles). Each ask then has its subject (length in 2
+ * bytes, text), the limit and the number of requests (doubles), a byte for what else it has, how many entries that has
+ * (2), and the entries: an age or an end in microseconds (double), and a count (4). Where usage is counted, its news
+ * follow as a text, in the same way as the subject.
+ */
+const pack = ({ replica, countsUsage }: Target, { number, previous, asks }: Call): Buffer => {
+  const usage = countsUsage ? asks.map(usageNewsOf) : undefined;
+  let size = HEAD_BYTES;
+  for (const [i, { subject, told, unused }] of asks.entries()) {
+    size += ASK_BYTES + Buffer.byteLength(subject) + (told ?? unused ?? []).length * ENTRY_BYTES;
+    if (usage) size += 2 + usage[i]!.length;
   }
-  // Only calls that ask for an address name several keys, because a cluster refuses those while it moves their slot.
-  const keys = hasAddresses ? shardParts(key) : [key];
-  const reply = await script.run<Buffer>(redis, keys, args);
-  const applied = reply[0] === 1;
-  // 7 bytes, of which `readUIntBE` takes 6 at most.
-  const time = reply.readUInt8(1) * 2 ** 48 + reply.readUIntBE(2, 6);
-  if (!applied) return { applied, last: time };
-  let at = TIME_BYTES;
-  const next = (): number => {
-    at += NUMBER_BYTES;
-    return reply.readUIntBE(at - NUMBER_BYTES, NUMBER_BYTES);
+  const packed = Buffer.allocUnsafe(size);
+  packed.writeUInt32BE(replica, 0);
+  packed.writeDoubleBE(number, 4);
+  let at = packed.writeDoubleBE(previous, 4 + DOUBLE);
+  const entry = (moment: number, count: number): void => {
+    packed.writeDoubleBE(moment, at);
+    at = packed.writeUInt32BE(count, at + DOUBLE);
   };
+  for (const [i, { subject, limit, asked, told, unused }] of asks.entries()) {
+    at = writeText(subject, packed, at);
+    at = packed.writeDoubleBE(limit, at);
+    at = packed.writeDoubleBE(asked, at);
+    at = packed.writeUInt8(told ? TOLD : unused ? UNUSED : NOTHING, at);
+    at = packed.writeUInt16BE((told ?? unused ?? []).length, at);
+    if (told) for (const { ageMs, count } of told) entry(micros(ageMs), count);
+    else if (unused) for (const { end, count } of unused) entry(end, count);
+    if (usage) at = writeText(usage[i]!, packed, at);
+  }
+  return packed;
+};
+
+/** A reply is a byte for whether the call was applied, and doubles: Redis's time, then the grants, or the last call. */
+const unpack = (reply: Buffer, { asks }: Call, windowMs: number): Reply => {
+  let at = 1 - DOUBLE;
+  const next = (): number => {
+    at += DOUBLE;
+    return reply.readDoubleBE(at);
+  };
+  const applied = reply[0] === 1;
+  if (!applied) return { applied, last: next() };
+  const time = next();
   const grants = asks.map(({ usage }): Grant => {
     const grant = { admitted: next(), remaining: next(), resetMs: next() / 1000 };
     return usage ? { ...grant, used: { day: next(), month: next() } } : grant;
@@ -177,6 +203,15 @@ export const decide = async (
   const bucket = bucketLength(windowMs);
   const bucketEnd = Math.ceil(time / bucket) * bucket;
   return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
+};
+
+/** One call, and one grant for each ask in their order. */
+export const decide = async (target: Target, call: Call): Promise<Reply> => {
+  const { redis, key, windowMs, script } = target;
+  // Only calls that ask for an address name several keys, because a cluster refuses those while it moves their slot.
+  const hasAddresses = call.asks.some(({ subject }) => subject.startsWith('ip:'));
+  const keys = hasAddresses ? shardParts(key) : [key];
+  return unpack(await script.run<Buffer>(redis, keys, [pack(target, call)]), call, windowMs);
 };
 
 /** The UTC day that a bucket is in, by its end. The moment at which a bucket ends belongs to it. */

@@ -1,4 +1,4 @@
--- Decides the requests of one call. decide-script.ts names the arguments and the reply, and writes above this text the
+-- Decides the requests of one call. decide-script.ts packs the call, reads the reply, and writes above this text the
 -- constants in capitals and, where usage is counted, usage.lua.
 --
 -- A shard is one hash. Every value begins with 7 bytes of time, in microseconds of this server's clock. The fields are
@@ -17,9 +17,7 @@
 -- docs/how-it-works.md has the whole proof, with what replicas tell and give back.
 
 local shard, young, old = KEYS[1], KEYS[2], KEYS[3]
-local replica, number, previous = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
--- The first ask begins at ARGV[FIRST], and each ask takes STEP arguments.
-local FIRST, STEP = 4, COUNTS_USAGE and 5 or 4
+local call = ARGV[1]
 local HEAD, BUCKET, WRAP = 11, 12, 4294967296
 -- Twice as long as the fields of a hash are of use.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
@@ -30,19 +28,32 @@ local pack, unpackAt, sub, max, min = struct.pack, struct.unpack, string.sub, ma
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
-local fields = { 'replica:' .. ARGV[1], '' }
-for i = FIRST, #ARGV, STEP do
-  fields[#fields + 1] = ARGV[i]
+local replica, number, previous, at = unpackAt('>I4dd', call)
+-- fields[i], from 3 on, is the subject of an ask; what it asks for, tells and gives back is in the lists beside it.
+local fields, limits, askedFor, told, unused, usageNews = { 'replica:' .. replica, '' }, {}, {}, {}, {}, {}
+while at <= #call do
+  local i, kind, count = #fields + 1, nil, nil
+  fields[i], limits[i], askedFor[i], kind, count, at = unpackAt('>I2c0ddBI2', call, at)
+  if kind ~= NOTHING then
+    local list = {}
+    for j = 1, count do
+      local moment, requests
+      moment, requests, at = unpackAt('>dI4', call, at)
+      list[j] = { moment, requests }
+    end
+    if kind == TOLD then told[i] = list else unused[i] = list end
+  end
+  if COUNTS_USAGE then
+    usageNews[i], at = unpackAt('>I2c0', call, at)
+  end
 end
 local last = #fields
 -- usageField[i] is where the usage of the subject fields[i] stands in `fields`.
 local usageField = {}
-if COUNTS_USAGE then
-  for i = 3, last do
-    if ARGV[FIRST + STEP * (i - 3) + 4] ~= '' then
-      fields[#fields + 1] = 'usage:' .. fields[i]
-      usageField[i] = #fields
-    end
+for i, news in pairs(usageNews) do
+  if news ~= '' then
+    fields[#fields + 1] = 'usage:' .. fields[i]
+    usageField[i] = #fields
   end
 end
 local values = redis.call('HMGET', shard, unpack(fields))
@@ -50,7 +61,7 @@ local values = redis.call('HMGET', shard, unpack(fields))
 -- applied >= number: this call comes late or twice. applied < previous: this server has lost calls of the replica.
 local applied = values[1] and unpackAt('>I7', values[1], 8) or 0
 if applied >= number or applied < previous then
-  return pack('>I1I7', 0, applied)
+  return pack('>Bd', 0, applied)
 end
 
 local written = { fields[1], pack('>I7I7', now, number) }
@@ -111,22 +122,22 @@ local function read(value)
   return newest, total, sub(value, at), oldest
 end
 
--- Replaces this replica's buckets by those that it tells, if it tells any, and moves the end of every other bucket that
+-- Replaces this replica's buckets by what it tells, if anything, and moves the end of every other bucket that
 -- is after `latest` to `latest`. Returns what `read` does.
-local function rewrite(newest, buckets, told, latest)
+local function rewrite(newest, buckets, tells, latest)
   local list = {}
   for at = 1, #buckets, BUCKET do
     local low, owner, count = unpackAt('>I4I4I4', buckets, at)
-    if not told or owner ~= replica then
+    if not tells or owner ~= replica then
       list[#list + 1] = { min(newest - (newest - low) % WRAP, latest), owner, count }
     end
   end
-  for age, count in string.gmatch(told or '', '(%d+):(%d+)') do
-    local ends, before = bucketEnd(now - age), list[#list]
+  for _, each in ipairs(tells or {}) do
+    local ends, before = bucketEnd(now - each[1]), list[#list]
     if before and before[1] == ends and before[2] == replica then
-      before[3] = before[3] + count
+      before[3] = before[3] + each[2]
     elseif ends + WINDOW > now then
-      list[#list + 1] = { ends, replica, tonumber(count) }
+      list[#list + 1] = { ends, replica, each[2] }
     end
   end
   if #list == 0 then
@@ -141,9 +152,9 @@ local function rewrite(newest, buckets, told, latest)
 end
 
 -- Takes slots that were not used out of this replica's buckets with the given ends, if these are there.
-local function giveBack(total, buckets, unused)
-  for ends, count in string.gmatch(unused, '(%d+):(%d+)') do
-    local left = tonumber(count)
+local function giveBack(total, buckets, slots)
+  for _, each in ipairs(slots) do
+    local ends, left = each[1], each[2]
     for at = #buckets - BUCKET + 1, 1, -BUCKET do
       local low, owner, counted = unpackAt('>I4I4I4', buckets, at)
       if left > 0 and low == ends % WRAP and owner == replica then
@@ -176,22 +187,20 @@ local openUsage, closeUsage
 if COUNTS_USAGE then
   openUsage, closeUsage = usageAt(now, bucketEnd)
 end
-local reply = { pack('>I1I7', 1, now) }
+local reply = { pack('>Bd', 1, now) }
 for i = 3, last do
-  local arg = FIRST + STEP * (i - 3)
-  local limit, asked, news = tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
+  local limit, asked = limits[i], askedFor[i]
   local newest, total, buckets, oldest = read(values[i])
   local isSetBack = newest > latestEnd
-  local told = sub(news, 1, 1) == '=' and news
-  local isChanged = news ~= '' or isSetBack
-  if told or isSetBack then
+  local isChanged = told[i] or unused[i] or isSetBack
+  if told[i] or isSetBack then
     -- Where the clock was set back, later ends are moved to the latest one that slots ahead need, so that the window does
     -- not last longer.
-    newest, total, buckets, oldest = rewrite(newest, buckets, told, isSetBack and latestEnd or newest)
-  elseif news ~= '' then
-    total, buckets = giveBack(total, buckets, news)
+    newest, total, buckets, oldest = rewrite(newest, buckets, told[i], isSetBack and latestEnd or newest)
+  elseif unused[i] then
+    total, buckets = giveBack(total, buckets, unused[i])
   end
-  local usage = usageField[i] and openUsage(values[usageField[i]], ARGV[arg + 4], told and '' or news)
+  local usage = usageField[i] and openUsage(values[usageField[i]], usageNews[i], unused[i] or {})
   local admitted = max(0, min(asked, limit - total, usage and usage.left or asked))
   if admitted > 0 then
     local ends = max(thisEnd, newest)
@@ -209,14 +218,14 @@ for i = 3, last do
     local low, _, count = unpackAt('>I4I4I4', buckets, at)
     oldest, left, at = newest - (newest - low) % WRAP, left - count, at + BUCKET
   end
-  reply[#reply + 1] = pack('>I6I6I6', admitted, max(0, limit - total), oldest and oldest + WINDOW - now or 0)
+  reply[#reply + 1] = pack('>ddd', admitted, max(0, limit - total), oldest and oldest + WINDOW - now or 0)
   if usage then
     local field = usageField[i]
     local packed = closeUsage(usage, admitted) or isMoved[field]
     if packed then
       list[#list + 1], list[#list + 2] = fields[field], packed
     end
-    reply[#reply + 1] = pack('>I6I6', usage.day, usage.month)
+    reply[#reply + 1] = pack('>dd', usage.day, usage.month)
   end
 end
 

@@ -4,7 +4,7 @@
  */
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
-import { BUCKETS, type Told } from './decide-script.js';
+import type { Told } from './decide-script.js';
 import { DAY_MS, dayOf, KEPT_DAYS, leftOf, quotaStates, UsedDays, usageOf } from './usage.js';
 
 /**
@@ -53,11 +53,8 @@ export class MemoryLimiter implements Limiter {
   async close(): Promise<void> {}
 }
 
-/**
- * Above this limit admissions are dated in whole milliseconds, so that a log has at most one entry for each millisecond
- * of the window.
- */
-const WHOLE_MS_ABOVE = 1000;
+/** Above this limit admissions of one millisecond are counted together, so that a log has a bounded number of entries. */
+const TOGETHER_ABOVE = 1000;
 /** Of the ring of a log, once it has one. */
 const FIRST_CAPACITY = 4;
 const NO_TIMES = new Float64Array();
@@ -66,10 +63,10 @@ const NO_COUNTS = new Uint32Array();
 /**
  * The times at which one subject passed within the last window: a sliding window in a ring of numbers.
  *
- * Takes 12 bytes for each time at which something passed, rounded up to a power of two: 12 KB at a limit of 600 used up
- * one by one. Above a limit of 1,000, admissions are dated by the end of their millisecond, so a slot becomes free up
- * to one millisecond late, never early, and a log takes at most 786 KB. Times are in milliseconds and are given in
- * order.
+ * Admissions of one span of time are counted together and dated by the latest of them, so that a slot becomes free up
+ * to a span late, never early. Takes 12 bytes for each span in which something passed, rounded up to a power of two:
+ * 12 KB where 600 passed at times of their own, 768 bytes with spans of a second. Times are in milliseconds and are
+ * given in order.
  */
 export class SlidingLog {
   /** The newest entry. It stands apart, since most addresses have no other one and so need no ring. */
@@ -79,11 +76,18 @@ export class SlidingLog {
   /** The entries before the newest. */
   #times = NO_TIMES;
   #counts = NO_COUNTS;
-  /** Where the oldest of the ring stands. */
+  /** Where the oldest of the ring stands, and its time: most requests need the ring for nothing else. */
   #first = 0;
+  #oldest = 0;
   /** How many entries the ring has. */
   #size = 0;
   #total = 0;
+  readonly #spanMs: number;
+
+  /** @param spanMs of what is counted together; 0: nothing is, but above a limit of 1,000 what passes in a millisecond */
+  constructor(spanMs = 0) {
+    this.#spanMs = spanMs;
+  }
 
   /**
    * Counts one request if fewer than `limit` were counted in the window that ends now.
@@ -107,22 +111,11 @@ export class SlidingLog {
     if (count > 0) this.#push(now, count, limit);
   }
 
-  /**
-   * The admissions within the window, oldest first; those of one bucket of Redis are combined and dated by the latest
-   * of them.
-   */
+  /** The admissions within the window, oldest first. */
   tell(now: number, windowMs: number): Told[] {
     this.#expire(now, windowMs);
-    const told: Told[] = [];
-    let bucket = Number.NaN;
-    for (let i = 0; i <= this.#size && this.#count > 0; i++) {
-      const time = this.#timeOf(i);
-      const itsBucket = Math.floor((time * BUCKETS) / windowMs);
-      const before = itsBucket === bucket ? (told.pop()?.count ?? 0) : 0;
-      told.push({ ageMs: now - time, count: before + this.#countOf(i) });
-      bucket = itsBucket;
-    }
-    return told;
+    const entries = this.#count > 0 ? this.#size + 1 : 0;
+    return Array.from({ length: entries }, (_, i) => ({ ageMs: now - this.#timeOf(i), count: this.#countOf(i) }));
   }
 
   /** Where entry `i`, counted from the oldest, stands in the ring. */
@@ -153,10 +146,11 @@ export class SlidingLog {
 
   #expire(now: number, windowMs: number): void {
     // The same sum as in resetMs above, so that rounding cannot make the two disagree.
-    while (this.#size > 0 && (this.#times[this.#first] as number) + windowMs <= now) {
+    while (this.#size > 0 && this.#oldest + windowMs <= now) {
       this.#total -= this.#counts[this.#first] as number;
       this.#first = this.#index(1);
       this.#size -= 1;
+      this.#oldest = this.#timeOf(0);
     }
     if (this.#count > 0 && this.#time + windowMs <= now) {
       this.#total = 0;
@@ -166,19 +160,23 @@ export class SlidingLog {
 
   #push(now: number, count: number, limit: number): void {
     this.#total += count;
-    const time = limit > WHOLE_MS_ABOVE ? Math.ceil(now) : now;
-    // A time that is not after the newest entry is counted with it: a higher limit may have rounded that entry up.
-    if (this.#count > 0 && this.#time >= time) {
-      this.#count += count;
-      return;
+    if (this.#count > 0 && this.#isOfNewest(now, limit)) this.#count += count;
+    else {
+      if (this.#count > 0) this.#moveNewestIntoRing();
+      this.#count = count;
     }
-    if (this.#count > 0) this.#moveNewestIntoRing();
-    this.#time = time;
-    this.#count = count;
+    this.#time = now;
+  }
+
+  /** Whether a moment, which is not before the newest entry, is counted with it. */
+  #isOfNewest(now: number, limit: number): boolean {
+    const span = limit > TOGETHER_ABOVE ? Math.max(1, this.#spanMs) : this.#spanMs;
+    return span === 0 ? now === this.#time : Math.floor(now / span) === Math.floor(this.#time / span);
   }
 
   #moveNewestIntoRing(): void {
     if (this.#size === this.#times.length) this.#grow();
+    if (this.#size === 0) this.#oldest = this.#time;
     const next = this.#index(this.#size);
     this.#times[next] = this.#time;
     this.#counts[next] = this.#count;

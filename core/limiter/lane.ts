@@ -23,8 +23,8 @@ export interface Subject {
   readonly account: Account;
   limit: number;
   quotas: Quotas | undefined;
-  /** Requests that the next call will ask for. */
-  waiting: Settle[];
+  /** Requests that the next call will ask for; undefined: none. */
+  waiting: Settle[] | undefined;
   isQueued: boolean;
   /** When the last call for it was made, and how many requests that had or slots ahead have let pass since. */
   sentAt: number;
@@ -68,13 +68,27 @@ export interface LaneOptions {
 const ASKED_AT_ONCE = 200;
 /** While these are in flight, requests gather for the next call. */
 const CALLS_IN_FLIGHT = 2;
-/** Slots ahead are asked for half a bucket, because a call finds half of its bucket left on average. */
-const AHEAD_BUCKETS = 1 / 2;
+/**
+ * Slots ahead are asked for so many buckets of requests as they came of late. A call finds half of its bucket left on
+ * average; three times as many let most callers ask once in a bucket, and what is left over is given back by the way.
+ */
+const AHEAD_BUCKETS = 3 / 2;
+/** A subject for which no call was made for so long has stopped asking. */
+const IDLE_BUCKETS = 2;
 /** At most this part of what is left is taken ahead: so much may be missing to other replicas for a bucket. */
 const AHEAD_SHARE = 1 / 64;
 
 /** Whether a limit is high enough for slots ahead: then other replicas may give some back when their bucket is over. */
 const mayTakeAhead = (limit: number): boolean => limit * AHEAD_SHARE >= 1;
+
+const NOBODY: readonly Settle[] = [];
+
+/** The requests that wait, which then wait no more. An array for each idle subject would be moved by the collector. */
+const takeAll = (subject: Subject): readonly Settle[] => {
+  const { waiting = NOBODY } = subject;
+  subject.waiting = undefined;
+  return waiting;
+};
 
 export class Lane {
   readonly #options: LaneOptions;
@@ -118,10 +132,10 @@ export class Lane {
   open(name: string): Subject {
     return {
       lane: this,
-      account: this.shard.open(name, new SlidingLog()),
+      account: this.shard.open(name, new SlidingLog(this.#bucketMs)),
       limit: 0,
       quotas: undefined,
-      waiting: [],
+      waiting: undefined,
       isQueued: false,
       sentAt: Number.NEGATIVE_INFINITY,
       used: 0,
@@ -148,6 +162,7 @@ export class Lane {
       this.shard.giveBack(subject.account);
     }
     return new Promise((settle) => {
+      subject.waiting ??= [];
       subject.waiting.push(settle as Settle);
       this.#enqueue(subject);
     });
@@ -176,13 +191,13 @@ export class Lane {
 
   /** Tells what Redis does not know, also if nobody asks now. */
   tell(subject: Subject): void {
-    if (subject.waiting.length > 0 || this.shard.hasNews(subject.account)) this.#enqueue(subject);
+    if (subject.waiting || this.shard.hasNews(subject.account)) this.#enqueue(subject);
   }
 
   /** Decides what waits for the next call, which then only tells. */
   decideWaitingAlone(): void {
     for (const subject of this.#queue) {
-      for (const settle of subject.waiting.splice(0)) settle(this.#options.decideAlone(subject));
+      for (const settle of takeAll(subject)) settle(this.#options.decideAlone(subject));
     }
   }
 
@@ -213,7 +228,8 @@ export class Lane {
   }
 
   readonly #takeWaiting = (subject: Subject): Batch => {
-    const { account, limit, quotas, waiting } = subject;
+    const { account, limit, quotas } = subject;
+    const waiting = takeAll(subject);
     const now = this.#clock.monotonic();
     const used = subject.used + waiting.length;
     if (now - subject.sentAt > 2 * this.#bucketMs) subject.steadySince = now;
@@ -222,7 +238,6 @@ export class Lane {
     const meanGapMs = (now - subject.sentAt) / used;
     const expected = (this.#bucketMs * AHEAD_BUCKETS) / meanGapMs;
     const ahead = isSteady ? Math.floor(Math.min(expected, subject.remaining * AHEAD_SHARE)) : 0;
-    subject.waiting = [];
     subject.isQueued = false;
     subject.sentAt = now;
     subject.used = waiting.length;
@@ -335,8 +350,10 @@ export class Lane {
   /** Requests that came during a call may use the slots that it brought. */
   #serveWaiting(subject: Subject, now: number): void {
     const { slots, slotsUntil } = subject.account;
-    if (now >= slotsUntil) return;
-    for (const settle of subject.waiting.splice(0, slots)) settle(this.#useSlot(subject, now));
+    const { waiting } = subject;
+    if (!waiting || now >= slotsUntil) return;
+    for (const settle of waiting.splice(0, slots)) settle(this.#useSlot(subject, now));
+    if (waiting.length === 0) subject.waiting = undefined;
   }
 
   #useSlot(subject: Subject, now: number): Decision {
@@ -358,13 +375,18 @@ export class Lane {
     return setTimeout(this.#giveBackUnused, this.#bucketMs).unref();
   }
 
-  /** Gives back the slots whose bucket is over, and tells Redis of refusals. */
+  /**
+   * Tells Redis of refusals, and gives back slots whose bucket is over, where the subject has stopped asking: its next
+   * call would do that by the way.
+   */
   readonly #giveBackUnused = (): void => {
     const now = this.#clock.monotonic();
     for (const subject of this.#holders) {
-      if (now < subject.account.slotsUntil) continue;
+      const { account, sentAt } = subject;
+      const isAsking = now < sentAt + IDLE_BUCKETS * this.#bucketMs;
+      if (now < account.slotsUntil || (isAsking && !account.usage?.hasRefusals)) continue;
       this.#holders.delete(subject);
-      this.shard.giveBack(subject.account);
+      this.shard.giveBack(account);
       this.tell(subject);
     }
     this.#timer = this.#holders.size > 0 ? this.#startTimer() : undefined;

@@ -94,8 +94,8 @@ local function usageAt(now, bucketEnd)
     for day, requests, refused in string.gmatch(days, '(%d+):(%d*):(%d+)') do
       setPart(usage, tonumber(day), function(part) return tonumber(requests) or part.requests, tonumber(refused) end)
     end
-    for ends, count in string.gmatch(unused, '(%d+):(%d+)') do
-      setPart(usage, dayOf(tonumber(ends)), function(part) return max(0, part.requests - count), part.refused end)
+    for _, each in ipairs(unused) do
+      setPart(usage, dayOf(each[1]), function(part) return max(0, part.requests - each[2]), part.refused end)
     end
     local used = entryOf(usage.days, today, nil).requests
     usage.left = min((tonumber(perDay) or math.huge) - used, (tonumber(perMonth) or math.huge) - usage.month)

@@ -155,7 +155,7 @@ export class RedisScript {
    * Runs the script over keys of one slot. A server that has forgotten the script has not run it, so sending it again is
    * safe. Strings of the reply are buffers.
    */
-  run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+  run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
     const rest = [keys.length, ...keys, ...args];
     return (redis.callBuffer('evalsha', this.#digest, ...rest) as Promise<Reply>).catch((error: unknown) => {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;

@@ -28,11 +28,11 @@ const setUp = ({ everyMs = NEVER, fail = (): boolean => false } = {}) => {
 describe('keyUse(options)', () => {
   it('tells the store of many uses at once, each key by its last one', async () => {
     const { use, written, next } = setUp({ everyMs: 20 });
-    for (let time = 1; time <= 1000; time++) use.note(`key_${time % 2}`, time);
+    for (let time = 1; time <= 1000; time++) use.of(`key_${time % 2}`).time = time;
     expect(written).to.deep.equal([]);
     await next();
     expect(written).to.deep.equal([{ key_0: 1000, key_1: 999 }]);
-    use.note('key_2', 1001);
+    use.of('key_2').time = 1001;
     await next();
     expect(written[1]).to.deep.equal({ key_2: 1001 });
     await use.close();
@@ -40,7 +40,7 @@ describe('keyUse(options)', () => {
 
   it('tells what is left at the end, and nothing where no key was used', async () => {
     const { use, written } = setUp();
-    use.note('key_1', 7);
+    use.of('key_1').time = 7;
     await use.close();
     await use.close();
     expect(written).to.deep.equal([{ key_1: 7 }]);
@@ -49,10 +49,10 @@ describe('keyUse(options)', () => {
   it('tells again what a store could not keep, by the last use since, without a warning', async () => {
     let failures = 2;
     const { use, written, next, logger } = setUp({ everyMs: 20, fail: () => failures-- > 0 });
-    use.note('key_1', 1);
-    use.note('key_2', 1);
+    use.of('key_1').time = 1;
+    use.of('key_2').time = 1;
     await next();
-    use.note('key_1', 2);
+    use.of('key_1').time = 2;
     await next();
     await next();
     await use.close();
@@ -67,7 +67,7 @@ describe('keyUse(options)', () => {
 
   it('does not keep a process from ending whose store never answers', async () => {
     const use = keyUse({ everyMs: NEVER, logger: keptLogger(), write: () => new Promise(() => undefined) });
-    use.note('key_1', 1);
+    use.of('key_1').time = 1;
     await use.close();
   });
 });
