@@ -84,7 +84,7 @@ export class SlidingLog {
   #total = 0;
   readonly #spanMs: number;
 
-  /** @param spanMs of what is counted together; 0: nothing is, but above a limit of 1,000 what passes in a millisecond */
+  /** @param spanMs what passes within so long is counted together; 0: only above a limit of 1,000, within a millisecond */
   constructor(spanMs = 0) {
     this.#spanMs = spanMs;
   }

@@ -1,6 +1,7 @@
 /** The limiter of a single process: the shared suite on a clock of our own, and what is special to it. */
 import { assert } from 'chai';
-import { MemoryLimiter, MOST_ADDRESSES } from '../../../core/limiter/in-memory.js';
+import fc from 'fast-check';
+import { MemoryLimiter, MOST_ADDRESSES, SlidingLog } from '../../../core/limiter/in-memory.js';
 import { defineLimiterSuite } from './limiter-suite.js';
 
 const WINDOW_MS = 60_000;
@@ -74,5 +75,35 @@ describe('MemoryLimiter', () => {
     }
     assert.equal(limiter.take('key:busy', 4).remaining, 0);
     assert.equal(limiter.size, 1);
+  });
+});
+
+describe('SlidingLog', () => {
+  const SPAN_MS = 10;
+  const LOG_WINDOW_MS = 100;
+
+  it('that counts a span together frees a slot a span late at most, and never early', () => {
+    const requests = fc.array(fc.record({ waitMs: fc.double({ min: 0, max: 60, noNaN: true }), limit: fc.nat(4) }));
+    fc.assert(
+      fc.property(requests, (schedule) => {
+        const log = new SlidingLog(SPAN_MS);
+        let passed: readonly number[] = [];
+        let now = 0;
+        for (const { waitMs, limit } of schedule) {
+          now += waitMs;
+          const since = (ms: number): number => passed.filter((time) => time + ms > now).length;
+          const { allowed } = log.take(now, limit, LOG_WINDOW_MS);
+          if (allowed) assert.isBelow(since(LOG_WINDOW_MS), limit);
+          else assert.isAtLeast(since(LOG_WINDOW_MS + SPAN_MS), limit);
+          if (allowed) passed = [...passed, now];
+          const told = log.tell(now, LOG_WINDOW_MS);
+          const counted = told.reduce((sum, { count }) => sum + count, 0);
+          assert.isAtLeast(counted, since(LOG_WINDOW_MS));
+          assert.isAtMost(counted, since(LOG_WINDOW_MS + SPAN_MS));
+          assert.isAtMost(told.length, LOG_WINDOW_MS / SPAN_MS + 1);
+        }
+      }),
+      { numRuns: 1000 },
+    );
   });
 });

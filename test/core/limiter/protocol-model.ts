@@ -98,7 +98,7 @@ const check = (holds: boolean, message: string): void => {
 
 /** What `RedisLimiter` does with a shard. */
 class Replica {
-  readonly log = new SlidingLog();
+  readonly log = new SlidingLog(BUCKET_MS);
   readonly shard: Shard;
   readonly account: Account;
   readonly usage: OwnUsage | undefined;
