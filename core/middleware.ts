@@ -11,10 +11,10 @@ import { errorResponse, setError, statusResponse } from './http/error-response.j
 import { allowOf, type CommonHeaders, limitLines } from './http/headers.js';
 import { PreparedResponse, sendBody } from './http/prepared-response.js';
 import { chooseEncoding, type Encoded, Prepared, Representation } from './http/representation.js';
-import type { Caller, RequestState, ServiceContext, ServiceMiddleware } from './http/request-state.js';
+import type { RequestState, ServiceContext, ServiceMiddleware } from './http/request-state.js';
 import type { RouteTable } from './http/route-table.js';
 import { addLines, type PreparedBody, wasChanged } from './http/service-koa.js';
-import type { Authenticator, KeyIdentity } from './keys/authenticator.js';
+import type { Authenticator, Caller, KeyIdentity } from './keys/authenticator.js';
 import { familyOf } from './keys/key.js';
 
 /** What the middleware are made with; `createKoa` gives each of them all of it. */

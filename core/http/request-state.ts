@@ -7,32 +7,16 @@ import type { IncomingMessage } from 'node:http';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { memoize } from '../cache/lru-map.js';
 import type { Config } from '../config/schema.js';
-import type { Tier, Tiers } from '../config/tiers.js';
-import type { KeyRecord } from '../contracts/keys.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { TraceParent } from '../contracts/observer.js';
 import type { CallerAccount, KeyHolder, ServiceRequest } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
+import type { Caller } from '../keys/authenticator.js';
 import { holdsKey } from '../keys/key.js';
 import type { CallerAddress } from './caller-address.js';
 import { threeDecimals } from './headers.js';
 import type { Format } from './representation.js';
 import type { Match } from './route-table.js';
-
-/** Who a request counts against. */
-export interface Caller {
-  /** `key:<id>` or `ip:<address or /64 prefix>`. */
-  readonly subject: string;
-  readonly limit: number;
-  /** The tier of the key, or of callers without a key; undefined if those have no tier. */
-  readonly tier: Tier | undefined;
-  /** The key's record, where a valid one was sent. */
-  readonly key: KeyRecord | undefined;
-  /** The key's id as JSON, for the log; there are too many keys to memoize it by. */
-  readonly loggedKey: string;
-  /** The settings that limit and tier are of. */
-  readonly tiers: Tiers;
-}
 
 export class RequestState {
   /** Milliseconds since the process began. */

@@ -1,9 +1,24 @@
 /** Tells who sends a request, by its Authorization header, and notes when keys were used last. */
+import type { Tier, Tiers } from '../config/tiers.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
-import type { Caller } from '../http/request-state.js';
 import { withTimeout } from '../scheduling/with-timeout.js';
 import { isKey, Peppers } from './key.js';
+
+/** Who a request counts against. */
+export interface Caller {
+  /** `key:<id>` or `ip:<address or /64 prefix>`. */
+  readonly subject: string;
+  readonly limit: number;
+  /** The tier of the key, or of callers without a key; undefined if those have no tier. */
+  readonly tier: Tier | undefined;
+  /** The key's record, where a valid one was sent. */
+  readonly key: KeyRecord | undefined;
+  /** The key's id as JSON, for the log; there are too many keys to memoize it by. */
+  readonly loggedKey: string;
+  /** The settings that limit and tier are of. */
+  readonly tiers: Tiers;
+}
 
 /** An entitled key that is in force. */
 export interface KeyIdentity {

@@ -80,7 +80,7 @@ describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock 
     }
     const answers = [...first, ...(await Promise.all(asked))];
     // What was taken ahead and not used is given back by then.
-    await delay(1500);
+    await delay(4000);
     await window.read();
     return { answers, window };
   };

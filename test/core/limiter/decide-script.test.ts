@@ -29,7 +29,7 @@ const unused = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 const ask = fc.record({
-  subject: fc.constantFrom('key:a', 'key:b', 'ip:c'),
+  subject: fc.constantFrom('key:a', 'key:ü€', 'ip:c'),
   limit: fc.constantFrom(0, 1, 3, 60, 61, 64, 100_000_000),
   asked: fc.oneof(fc.integer({ min: 0, max: 4 }), fc.constant(1000)),
   told: fc.option(told, { nil: undefined, freq: 3 }),
