@@ -210,10 +210,10 @@ export const identify = ({
     else {
       state.invalidKey = identity.kind === 'invalid';
       const { tiers } = settings;
-      const { anonymous, limit } = tiers;
+      const tier = tiers.anonymous;
       const subject = `ip:${addressOf(ctx.req)}`;
-      const caller = { subject, limit: anonymous?.limit ?? limit, tier: anonymous, key: undefined };
-      state.caller = { ...caller, loggedKey: 'null', tiers };
+      const limit = tier?.limit ?? tiers.limit;
+      state.caller = { subject, limit, tier, key: undefined, loggedKey: 'null', tiers };
     }
     return next();
   };

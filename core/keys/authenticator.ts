@@ -152,7 +152,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
   const writeTimes = async (): Promise<void> => {
     const times = new Map<string, number>();
     for (const [id, use] of uses) {
-      if (use.time > use.written) times.set(id, use.time);
+      if (use.time !== use.written) times.set(id, use.time);
       use.written = use.time;
     }
     if (times.size === 0) return;

@@ -122,8 +122,8 @@ local function read(value)
   return newest, total, sub(value, at), oldest
 end
 
--- Replaces this replica's buckets by what it tells, if anything, and moves the end of every other bucket that
--- is after `latest` to `latest`. Returns what `read` does.
+-- Replaces this replica's buckets by what it tells, if anything, and moves the end of every other bucket that is after
+-- `latest` to `latest`. Returns what `read` does.
 local function rewrite(newest, buckets, tells, latest)
   local list = {}
   for at = 1, #buckets, BUCKET do

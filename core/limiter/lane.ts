@@ -73,12 +73,12 @@ const CALLS_IN_FLIGHT = 2;
  * average; three times as many let most callers ask once in a bucket, and what is left over is given back by the way.
  */
 const AHEAD_BUCKETS = 3 / 2;
-/** A subject for which no call was made for so long has stopped asking. */
+/** A subject for which no call was made for so many buckets has stopped asking. */
 const IDLE_BUCKETS = 2;
-/** At most this part of what is left is taken ahead: so much may be missing to other replicas for a bucket. */
+/** At most this part of what is left is taken ahead: so much may be missing to other replicas until it is given back. */
 const AHEAD_SHARE = 1 / 64;
 
-/** Whether a limit is high enough for slots ahead: then other replicas may give some back when their bucket is over. */
+/** Whether a limit is high enough for slots ahead: then other replicas may give some back. */
 const mayTakeAhead = (limit: number): boolean => limit * AHEAD_SHARE >= 1;
 
 const NOBODY: readonly Settle[] = [];
@@ -232,7 +232,7 @@ export class Lane {
     const waiting = takeAll(subject);
     const now = this.#clock.monotonic();
     const used = subject.used + waiting.length;
-    if (now - subject.sentAt > 2 * this.#bucketMs) subject.steadySince = now;
+    if (now - subject.sentAt > IDLE_BUCKETS * this.#bucketMs) subject.steadySince = now;
     // A burst that may be over needs no slots ahead, since one call asks for all of it, and other replicas would miss them.
     const isSteady = waiting.length === 1 || (waiting.length > 1 && now - subject.steadySince >= this.#bucketMs);
     const meanGapMs = (now - subject.sentAt) / used;

@@ -47,7 +47,8 @@ describe('Authenticator.identify(authorization)', () => {
   it('finds the record of a key', async () => {
     const { ring, issue } = setUp();
     const { header, record } = await issue();
-    expect(ring.identify(header)).to.deep.include({ kind: 'key', record });
+    const rest = { endsAt: Number.POSITIVE_INFINITY, use: { time: START }, caller: undefined };
+    expect(ring.identify(header)).to.deep.equal({ kind: 'key', record, ...rest });
   });
 
   it('takes the scheme in any case, and more than one space after it', async () => {
