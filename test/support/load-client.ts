@@ -16,12 +16,12 @@ export interface Answer {
 export class LoadClient {
   readonly #agent: Agent;
   readonly #url: URL;
-  readonly #key: string;
+  readonly #headers: Readonly<Record<string, string>>;
 
   /** @param url with the base path */
-  constructor(url: string, key: string, connections = 16) {
+  constructor(url: string, key: string, connections = 16, headers: Readonly<Record<string, string>> = {}) {
     this.#url = new URL(url);
-    this.#key = key;
+    this.#headers = { Authorization: `Bearer ${key}`, ...headers };
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
@@ -33,7 +33,7 @@ export class LoadClient {
       hostname,
       port,
       path: `${pathname}${path}`,
-      headers: { Authorization: `Bearer ${this.#key}` },
+      headers: this.#headers,
     };
     return new Promise((resolve) => {
       const sent = performance.now();
