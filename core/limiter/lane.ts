@@ -26,7 +26,7 @@ export interface Subject {
   /** Requests that the next call will ask for; undefined: none. */
   waiting: Settle[] | undefined;
   isQueued: boolean;
-  /** When the last call for it was made, and how many requests that had or slots ahead have let pass since. */
+  /** When the last call for it was made, and how many requests slots ahead have let pass since. */
   sentAt: number;
   used: number;
   /** Since when it has asked without a pause of two buckets. */
@@ -73,13 +73,15 @@ const CALLS_IN_FLIGHT = 2;
  * average; three times as many let most callers ask once in a bucket, and what is left over is given back by the way.
  */
 const AHEAD_BUCKETS = 3 / 2;
+/** A single slot would seldom be used before its bucket is over, and then costs both sides the giving back. */
+const FEWEST_AHEAD = 2;
 /** A subject for which no call was made for so many buckets has stopped asking. */
 const IDLE_BUCKETS = 2;
 /** At most this part of what is left is taken ahead: so much may be missing to other replicas until it is given back. */
 const AHEAD_SHARE = 1 / 64;
 
 /** Whether a limit is high enough for slots ahead: then other replicas may give some back. */
-const mayTakeAhead = (limit: number): boolean => limit * AHEAD_SHARE >= 1;
+const mayTakeAhead = (limit: number): boolean => limit * AHEAD_SHARE >= FEWEST_AHEAD;
 
 const NOBODY: readonly Settle[] = [];
 
@@ -237,11 +239,12 @@ export class Lane {
     const isSteady = waiting.length === 1 || (waiting.length > 1 && now - subject.steadySince >= this.#bucketMs);
     const meanGapMs = (now - subject.sentAt) / used;
     const expected = (this.#bucketMs * AHEAD_BUCKETS) / meanGapMs;
-    const ahead = isSteady ? Math.floor(Math.min(expected, subject.remaining * AHEAD_SHARE)) : 0;
+    const ahead = Math.floor(Math.min(expected, subject.remaining * AHEAD_SHARE));
     subject.isQueued = false;
     subject.sentAt = now;
-    subject.used = waiting.length;
-    return { subject, account, limit, quotas, asked: waiting.length + ahead, waiting };
+    subject.used = 0;
+    const asked = isSteady && ahead >= FEWEST_AHEAD ? waiting.length + ahead : waiting.length;
+    return { subject, account, limit, quotas, asked, waiting };
   };
 
   /** A queued subject needs no call once slots ahead have let all its requests pass and it has nothing to tell. */
