@@ -63,20 +63,42 @@ const takeTurn = async (bench: Bench, turn: Turn): Promise<Sample> => {
   };
 };
 
-/** Gives each its turn, round after round. */
-export const takeTurns = async (bench: Bench, turns: readonly Turn[]): Promise<ReadonlyMap<string, Outcome>> => {
-  const samples = new Map(turns.map(({ name }) => [name, [] as Sample[]]));
+const outcomeOf = (samples: readonly Sample[]): Outcome => ({
+  requestsPerSecond: medianOf(samples, 'requestsPerSecond'),
+  spread: spread(samples.map(({ requestsPerSecond }) => requestsPerSecond)),
+  p50: medianOf(samples, 'p50'),
+  p99: medianOf(samples, 'p99'),
+  cpu: medianOf(samples, 'cpu'),
+  loadCpu: medianOf(samples, 'loadCpu'),
+  redisCpu: medianOf(samples, 'redisCpu'),
+});
+
+/**
+ * Takes the turns of several tables in the same rounds, those of one name after each other, so that tables can be compared.
+ * @returns an outcome for each name, for each table
+ */
+export const takeTurnsOfTables = async (
+  bench: Bench,
+  tables: readonly (readonly Turn[])[],
+): Promise<readonly ReadonlyMap<string, Outcome>[]> => {
+  const places = tables.flatMap((turns) => turns.map((turn) => ({ turns, turn, samples: [] as Sample[] })));
+  const names = [...new Set(places.map(({ turn }) => turn.name))];
+  const inOrder = names.flatMap((name) => places.filter(({ turn }) => turn.name === name));
   for (let round = 1; round <= bench.settings.rounds; round++) {
-    for (const turn of turns) samples.get(turn.name)!.push(await takeTurn(bench, turn));
+    for (const { turn, samples } of inOrder) {
+      try {
+        samples.push(await takeTurn(bench, turn));
+      } catch (cause) {
+        throw new Error(`In round ${round} the turn of ${turn.name} failed.`, { cause });
+      }
+    }
   }
-  const outcome = (all: readonly Sample[]): Outcome => ({
-    requestsPerSecond: medianOf(all, 'requestsPerSecond'),
-    spread: spread(all.map(({ requestsPerSecond }) => requestsPerSecond)),
-    p50: medianOf(all, 'p50'),
-    p99: medianOf(all, 'p99'),
-    cpu: medianOf(all, 'cpu'),
-    loadCpu: medianOf(all, 'loadCpu'),
-    redisCpu: medianOf(all, 'redisCpu'),
+  return tables.map((table) => {
+    const own = places.filter(({ turns }) => turns === table);
+    return new Map(own.map(({ turn, samples }) => [turn.name, outcomeOf(samples)]));
   });
-  return new Map([...samples].map(([name, all]) => [name, outcome(all)]));
 };
+
+/** Gives each its turn, round after round. */
+export const takeTurns = async (bench: Bench, turns: readonly Turn[]): Promise<ReadonlyMap<string, Outcome>> =>
+  (await takeTurnsOfTables(bench, [turns]))[0]!;

@@ -7,8 +7,9 @@ import { type Entrant, withLineup } from '../lineup.js';
 import { loadNote, outcomeColumns, outcomeRows } from '../outcome-table.js';
 import { runPinned, SERVER_CORE } from '../pinned-process.js';
 import { type RequestList, writeRequests } from '../request-list.js';
+import { median } from '../statistics.js';
 import { formatCell, type SectionReport, type Table } from '../table.js';
-import { type Outcome, type Turn, takeTurns } from '../turns.js';
+import { type Turn, takeTurnsOfTables } from '../turns.js';
 
 const MANY_KEYS = 50_000;
 /** With the busy ones fewer than 1,024, at which Redis doubles its table. */
@@ -74,7 +75,7 @@ const pingTime = async (bench: Bench): Promise<number> => {
 /** Requests that a caller makes one after the other, as a script does that fetches a market at a time. */
 const IN_A_ROW = 60;
 
-/** What a decision on Redis adds to a response, in the mean, for callers who are alone. */
+/** What a decision on Redis adds to a response, in the mean, for callers who are alone: the median of the rounds. */
 const decisionNote = async (
   bench: Bench,
   entrants: readonly Entrant[],
@@ -83,21 +84,28 @@ const decisionNote = async (
 ): Promise<string> => {
   bench.say('Keys: one connection');
   const ours = entrants.filter(({ contender: { name } }) => name === SERVICE || name === IN_MEMORY);
-  const ping = await pingTime(bench);
-  const addedBy = async (keys: readonly string[]): Promise<string> => {
-    const requests = await listOf(keys);
-    const outcomes = await takeTurns(
-      bench,
-      ours.map((entrant) => turnOf(entrant, { title: '', connections: 1, requests })),
-    );
-    const mean = (name: string): number => 1e6 / outcomes.get(name)!.requestsPerSecond;
-    const added = mean(SERVICE) - mean(IN_MEMORY);
-    return `${added.toFixed(0)} microseconds (${(added / ping).toFixed(2)} x a PING from the same core, ${ping.toFixed(0)})`;
-  };
   const inARow = others.flatMap((key) => Array.from({ length: IN_A_ROW }, () => key));
+  const lists = [await listOf(bench.usualKeys), await listOf(inARow)];
+  const tables = lists.map((requests) =>
+    ours.map((entrant) => turnOf(entrant, { title: '', connections: 1, requests })),
+  );
+  const added: number[][] = lists.map(() => []);
+  const pings: number[] = [];
+  const oneRound = { ...bench, settings: { ...bench.settings, rounds: 1 } };
+  for (let round = 0; round < bench.settings.rounds; round++) {
+    pings.push(await pingTime(bench));
+    for (const [i, outcomes] of (await takeTurnsOfTables(oneRound, tables)).entries()) {
+      const mean = (name: string): number => 1e6 / outcomes.get(name)!.requestsPerSecond;
+      added[i]!.push(mean(SERVICE) - mean(IN_MEMORY));
+    }
+  }
+  const told = added.map((all) => {
+    const inPings = median(all.map((microseconds, round) => microseconds / pings[round]!));
+    return `${median(all).toFixed(0)} microseconds (${inPings.toFixed(2)} x a PING from the same core)`;
+  });
   return (
-    `On one connection a decision on Redis adds in the mean ${await addedBy(bench.usualKeys)} where each request is ` +
-    `another caller's, and ${await addedBy(inARow)} where a caller makes ${IN_A_ROW} in a row.`
+    `On one connection a decision on Redis adds in the mean ${told[0]} where each request is another caller's, and ` +
+    `${told[1]} where a caller makes ${IN_A_ROW} in a row; a PING takes ${median(pings).toFixed(0)}.`
   );
 };
 
@@ -127,21 +135,26 @@ export const keysSection = (bench: Bench): Promise<SectionReport> => {
     ];
     const limits = await probe(bench, entrants, many);
     const decision = await decisionNote(bench, entrants, listOf, many.slice(-2000));
-    const tables: Table[] = [];
-    const measured: ReadonlyMap<string, Outcome>[] = [];
-    for (const scenario of scenarios) {
-      bench.say(`Keys: ${scenario.title}`);
-      const turns = entrants.map((entrant) => turnOf(entrant, scenario));
-      if (!scenario.requests) turns.push({ ...turns[0]!, name: REFUSED, key: bench.refusedKey, refusals: true });
-      const outcomes = await takeTurns(bench, turns);
-      measured.push(outcomes);
-      tables.push({ title: scenario.title, columns: outcomeColumns(ratios), rows: outcomeRows(outcomes, ratios) });
-    }
+    bench.say(`Keys: ${scenarios.map(({ title }) => title).join('; ')}`);
+    const measured = await takeTurnsOfTables(
+      bench,
+      scenarios.map((scenario) => {
+        const turns = entrants.map((entrant) => turnOf(entrant, scenario));
+        const refused = { ...turns[0]!, name: REFUSED, key: bench.refusedKey, refusals: true };
+        return scenario.requests ? turns : [...turns, refused];
+      }),
+    );
+    const tables = scenarios.map(({ title }, i) => ({
+      title,
+      columns: outcomeColumns(ratios),
+      rows: outcomeRows(measured[i]!, ratios),
+    }));
     return {
       tables: [...tables, limits],
       notes: [
         'Each contender has a Redis of its own, all on the core of the load; CPU of Redis is its processor time for one ' +
           'request, which is one decision.',
+        'These tables were measured in the same rounds, so that their figures can be compared with each other.',
         decision,
         loadNote(measured),
         `The most in 60 s: a key of ${USUAL_LIMIT} asks once, waits for the end of the minute that this began, and then asks ` +
