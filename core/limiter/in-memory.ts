@@ -55,27 +55,25 @@ export class MemoryLimiter implements Limiter {
 
 /** Above this limit admissions of one millisecond are counted together, so that a log has a bounded number of entries. */
 const TOGETHER_ABOVE = 1000;
-/** Of the ring of a log, once it has one. */
+/** Entries that the ring of a log has room for, once it has one. */
 const FIRST_CAPACITY = 4;
-const NO_TIMES = new Float64Array();
-const NO_COUNTS = new Uint32Array();
+const NO_ENTRIES: number[] = [];
 
 /**
  * The times at which one subject passed within the last window: a sliding window in a ring of numbers.
  *
  * Admissions of one span of time are counted together and dated by the latest of them, so that a slot becomes free up
- * to a span late, never early. Takes 12 bytes for each span in which something passed, rounded up to a power of two:
- * 12 KB where 600 passed at times of their own, 768 bytes with spans of a second. Times are in milliseconds and are
- * given in order.
+ * to a span late, never early. Takes 16 bytes for each span in which something passed, rounded up to a power of two:
+ * 16 KB where 600 passed at times of their own, 1 KB with spans of a second. Times are in milliseconds and are given in
+ * order.
  */
 export class SlidingLog {
   /** The newest entry. It stands apart, since most addresses have no other one and so need no ring. */
   #time = 0;
   /** 0: the log is empty. */
   #count = 0;
-  /** The entries before the newest. */
-  #times = NO_TIMES;
-  #counts = NO_COUNTS;
+  /** The entries before the newest: a time and a count each. Of plain numbers, since small typed arrays cost more. */
+  #ring = NO_ENTRIES;
   /** Where the oldest of the ring stands, and its time: most requests need the ring for nothing else. */
   #first = 0;
   #oldest = 0;
@@ -120,15 +118,15 @@ export class SlidingLog {
 
   /** Where entry `i`, counted from the oldest, stands in the ring. */
   #index(i: number): number {
-    return (this.#first + i) & (this.#times.length - 1);
+    return (this.#first + 2 * i) & (this.#ring.length - 1);
   }
 
   #timeOf(i: number): number {
-    return i === this.#size ? this.#time : (this.#times[this.#index(i)] as number);
+    return i === this.#size ? this.#time : (this.#ring[this.#index(i)] as number);
   }
 
   #countOf(i: number): number {
-    return i === this.#size ? this.#count : (this.#counts[this.#index(i)] as number);
+    return i === this.#size ? this.#count : (this.#ring[this.#index(i) + 1] as number);
   }
 
   /**
@@ -147,7 +145,7 @@ export class SlidingLog {
   #expire(now: number, windowMs: number): void {
     // The same sum as in resetMs above, so that rounding cannot make the two disagree.
     while (this.#size > 0 && this.#oldest + windowMs <= now) {
-      this.#total -= this.#counts[this.#first] as number;
+      this.#total -= this.#countOf(0);
       this.#first = this.#index(1);
       this.#size -= 1;
       this.#oldest = this.#timeOf(0);
@@ -175,32 +173,24 @@ export class SlidingLog {
   }
 
   #moveNewestIntoRing(): void {
-    if (this.#size === this.#times.length) this.#grow();
+    if (2 * this.#size === this.#ring.length) this.#grow();
     if (this.#size === 0) this.#oldest = this.#time;
     const next = this.#index(this.#size);
-    this.#times[next] = this.#time;
-    this.#counts[next] = this.#count;
+    this.#ring[next] = this.#time;
+    this.#ring[next + 1] = this.#count;
     this.#size += 1;
   }
 
   #grow(): void {
-    const capacity = Math.max(FIRST_CAPACITY, this.#size * 2);
-    this.#times = unrolled(this.#times, new Float64Array(capacity), this.#first);
-    this.#counts = unrolled(this.#counts, new Uint32Array(capacity), this.#first);
+    const larger = new Array<number>(Math.max(2 * FIRST_CAPACITY, 2 * this.#ring.length));
+    for (let i = 0; i < this.#size; i++) {
+      larger[2 * i] = this.#timeOf(i);
+      larger[2 * i + 1] = this.#countOf(i);
+    }
+    this.#ring = larger;
     this.#first = 0;
   }
 }
-
-/** A full ring from its first entry on, in a larger array. */
-const unrolled = <Numbers extends Float64Array | Uint32Array>(
-  ring: Numbers,
-  larger: Numbers,
-  first: number,
-): Numbers => {
-  larger.set(ring.subarray(first));
-  larger.set(ring.subarray(0, first), ring.length - first);
-  return larger;
-};
 
 /**
  * Drops a value between one and two spans after its last use, at the next `get`; beyond `most` keys earlier, but never

@@ -12,35 +12,41 @@ import {
   type Target,
 } from './decide-script.js';
 import { SlidingLog } from './in-memory.js';
-import { type Account, type Asking, Shard } from './shard.js';
+import { type Asking, Shard, Subject } from './shard.js';
 import { DAY_MS, dayOf, leftOf, quotaStates, withQuotas } from './usage.js';
 
 export type Settle = (decision: Decision | Promise<never>) => void;
 
-/** What this replica knows of a caller. */
-export interface Subject {
-  readonly lane: Lane;
-  readonly account: Account;
-  limit: number;
-  quotas: Quotas | undefined;
+/** A subject as its lane knows it. One object for all of it, since with many callers each is far from the next in memory. */
+export class LaneSubject extends Subject {
+  limit = 0;
+  quotas: Quotas | undefined = undefined;
   /** Requests that the next call will ask for; undefined: none. */
-  waiting: Settle[] | undefined;
-  isQueued: boolean;
+  waiting: Settle[] | undefined = undefined;
+  isQueued = false;
   /** When the last call for it was made, and how many requests slots ahead have let pass since. */
-  sentAt: number;
-  used: number;
+  sentAt = Number.NEGATIVE_INFINITY;
+  used = 0;
   /** Since when it has asked without a pause of two buckets. */
-  steadySince: number;
+  steadySince = Number.NEGATIVE_INFINITY;
   /** How many requests Redis would still admit besides the slots ahead, and by when it surely admits another. */
-  remaining: number;
-  dueBy: number;
+  remaining = 0;
+  dueBy = 0;
   /** Redis would refuse until then at least, by the monotonic clock. */
-  refusedUntil: number;
+  refusedUntil = 0;
+
+  constructor(
+    readonly lane: Lane,
+    name: string,
+    bucketMs: number,
+  ) {
+    super(name, new SlidingLog(bucketMs), lane.shard.epoch);
+  }
 }
 
 /** The requests of a subject that one call asks for, and how many more are expected. */
 interface Batch extends Asking {
-  readonly subject: Subject;
+  readonly subject: LaneSubject;
   readonly waiting: readonly Settle[];
 }
 
@@ -61,7 +67,7 @@ export interface LaneOptions {
   /** Redis has lost what it had counted. */
   readonly onLoss: () => void;
   /** Decides without Redis. */
-  readonly decideAlone: (subject: Subject) => Decision | Promise<never>;
+  readonly decideAlone: (subject: LaneSubject) => Decision | Promise<never>;
 }
 
 /** A bound of the time for which one call occupies Redis. */
@@ -86,7 +92,7 @@ const mayTakeAhead = (limit: number): boolean => limit * AHEAD_SHARE >= FEWEST_A
 const NOBODY: readonly Settle[] = [];
 
 /** The requests that wait, which then wait no more. An array for each idle subject would be moved by the collector. */
-const takeAll = (subject: Subject): readonly Settle[] => {
+const takeAll = (subject: LaneSubject): readonly Settle[] => {
   const { waiting = NOBODY } = subject;
   subject.waiting = undefined;
   return waiting;
@@ -99,7 +105,7 @@ export class Lane {
   readonly #clock: Clock;
   readonly shard: Shard;
   /** Subjects with requests that wait, or with something to tell. */
-  #queue: Subject[] = [];
+  #queue: LaneSubject[] = [];
   #isScheduled = false;
   /** In the order in which they were sent. */
   readonly #pending = new Set<Pending>();
@@ -107,7 +113,7 @@ export class Lane {
   /** How far Redis's clock, in milliseconds since 1970, is ahead of the monotonic one here. */
   #redisAhead: number | undefined;
   /** Subjects that may have slots ahead or refusals to tell, and the timer by which these are given back and told. */
-  readonly #holders = new Set<Subject>();
+  readonly #holders = new Set<LaneSubject>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: LaneOptions) {
@@ -131,37 +137,24 @@ export class Lane {
     return this.shard.inFlight > 0 || this.#queue.length > 0;
   }
 
-  open(name: string): Subject {
-    return {
-      lane: this,
-      account: this.shard.open(name, new SlidingLog(this.#bucketMs)),
-      limit: 0,
-      quotas: undefined,
-      waiting: undefined,
-      isQueued: false,
-      sentAt: Number.NEGATIVE_INFINITY,
-      used: 0,
-      steadySince: Number.NEGATIVE_INFINITY,
-      remaining: 0,
-      dueBy: 0,
-      refusedUntil: 0,
-    };
+  open(name: string): LaneSubject {
+    return new LaneSubject(this, name, this.#bucketMs);
   }
 
   /** Forgets what Redis said under the limit of before, and gives back the slots taken ahead under it. */
-  changeLimit(subject: Subject, limit: number, quotas: Quotas | undefined): void {
+  changeLimit(subject: LaneSubject, limit: number, quotas: Quotas | undefined): void {
     subject.limit = limit;
     subject.quotas = quotas;
     subject.remaining = 0;
     subject.refusedUntil = 0;
-    this.shard.giveBack(subject.account);
+    this.shard.giveBack(subject);
   }
 
   /** Decides at once by a slot that was taken ahead, or else with the next call. */
-  take(subject: Subject, now: number): Decision | Promise<Decision> {
-    if (subject.account.slots > 0) {
-      if (now < subject.account.slotsUntil) return this.#useSlot(subject, now);
-      this.shard.giveBack(subject.account);
+  take(subject: LaneSubject, now: number): Decision | Promise<Decision> {
+    if (subject.slots > 0) {
+      if (now < subject.slotsUntil) return this.#useSlot(subject, now);
+      this.shard.giveBack(subject);
     }
     return new Promise((settle) => {
       subject.waiting ??= [];
@@ -171,11 +164,11 @@ export class Lane {
   }
 
   /** Refuses a request that Redis would surely refuse. */
-  refuse(subject: Subject, now: number): Decision {
-    const { account, limit, dueBy } = subject;
+  refuse(subject: LaneSubject, now: number): Decision {
+    const { usage, limit, dueBy } = subject;
     const time = this.redisTime(now);
-    account.usage?.refuse(dayOf(time), 1);
-    if (account.usage) this.#hold(subject);
+    usage?.refuse(dayOf(time), 1);
+    if (usage) this.#hold(subject);
     return withQuotas({ allowed: false, limit, remaining: 0, resetMs: dueBy - now }, this.quotas(subject, time));
   }
 
@@ -185,15 +178,15 @@ export class Lane {
   }
 
   /** The state of a subject's quotas. @param time as `redisTime` has it */
-  quotas({ account: { usage, slots }, quotas }: Subject, time: number): Decision['quotas'] {
+  quotas({ usage, slots, quotas }: LaneSubject, time: number): Decision['quotas'] {
     if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
     return quotaStates(quotas, { day: day - slots, month: month - slots }, time);
   }
 
   /** Tells what Redis does not know, also if nobody asks now. */
-  tell(subject: Subject): void {
-    if (subject.waiting || this.shard.hasNews(subject.account)) this.#enqueue(subject);
+  tell(subject: LaneSubject): void {
+    if (subject.waiting || this.shard.hasNews(subject)) this.#enqueue(subject);
   }
 
   /** Decides what waits for the next call, which then only tells. */
@@ -205,10 +198,10 @@ export class Lane {
 
   giveBackAll(): void {
     clearTimeout(this.#timer);
-    for (const subject of this.#holders) this.shard.giveBack(subject.account);
+    for (const subject of this.#holders) this.shard.giveBack(subject);
   }
 
-  #enqueue(subject: Subject): void {
+  #enqueue(subject: LaneSubject): void {
     if (subject.isQueued) return;
     subject.isQueued = true;
     this.#queue.push(subject);
@@ -229,8 +222,8 @@ export class Lane {
     }
   }
 
-  readonly #takeWaiting = (subject: Subject): Batch => {
-    const { account, limit, quotas } = subject;
+  readonly #takeWaiting = (subject: LaneSubject): Batch => {
+    const { limit, quotas } = subject;
     const waiting = takeAll(subject);
     const now = this.#clock.monotonic();
     const used = subject.used + waiting.length;
@@ -244,11 +237,11 @@ export class Lane {
     subject.sentAt = now;
     subject.used = 0;
     const asked = isSteady && ahead >= FEWEST_AHEAD ? waiting.length + ahead : waiting.length;
-    return { subject, account, limit, quotas, asked, waiting };
+    return { subject, limit, quotas, asked, waiting };
   };
 
   /** A queued subject needs no call once slots ahead have let all its requests pass and it has nothing to tell. */
-  readonly #isNeeded = ({ account, waiting }: Batch): boolean => waiting.length > 0 || this.shard.hasNews(account);
+  readonly #isNeeded = ({ subject, waiting }: Batch): boolean => waiting.length > 0 || this.shard.hasNews(subject);
 
   #call(batches: readonly Batch[]): void {
     const sent = this.#clock.monotonic();
@@ -303,15 +296,15 @@ export class Lane {
     const day = dayOfBucket(bucketEnd);
     for (const [i, { subject, limit, quotas, waiting }] of batches.entries()) {
       const { admitted, remaining, resetMs, used } = grants[i] as Grant;
-      const { account } = subject;
+      const { log, usage } = subject;
       const passing = Math.min(admitted, waiting.length);
       const slots = admitted - passing;
-      account.log.add(now, passing, limit, this.#windowMs);
-      account.usage?.pass(day, passing);
-      account.usage?.refuse(day, waiting.length - passing);
-      if (account.usage?.hasRefusals) this.#hold(subject);
+      log.add(now, passing, limit, this.#windowMs);
+      usage?.pass(day, passing);
+      usage?.refuse(day, waiting.length - passing);
+      if (usage?.hasRefusals) this.#hold(subject);
       // `used` lacks what this replica let pass by itself while the call was in flight.
-      if (used && this.shard.isCounted(account)) account.usage?.hear(day, used);
+      if (used && this.shard.isCounted(subject)) usage?.hear(day, used);
       if (slots > 0) this.#addSlots(subject, slots, bucketEnd, sent + bucketMs);
       const states = this.quotas(subject, redisTime);
       for (let j = 0; j < waiting.length; j++) {
@@ -320,7 +313,7 @@ export class Lane {
         (waiting[j] as Settle)(withQuotas({ allowed, limit, remaining: left, resetMs }, states));
       }
       if (limit !== subject.limit || quotas !== subject.quotas) {
-        this.shard.giveBack(account);
+        this.shard.giveBack(subject);
         continue;
       }
       const left = quotas && used ? leftOf(quotas, used) : Number.POSITIVE_INFINITY;
@@ -340,35 +333,35 @@ export class Lane {
     }
   }
 
-  #addSlots(subject: Subject, slots: number, end: number, until: number): void {
-    this.shard.addSlots(subject.account, slots, end, until);
+  #addSlots(subject: LaneSubject, slots: number, end: number, until: number): void {
+    this.shard.addSlots(subject, slots, end, until);
     this.#hold(subject);
   }
 
-  #hold(subject: Subject): void {
+  #hold(subject: LaneSubject): void {
     this.#holders.add(subject);
     this.#timer ??= this.#startTimer();
   }
 
   /** Requests that came during a call may use the slots that it brought. */
-  #serveWaiting(subject: Subject, now: number): void {
-    const { slots, slotsUntil } = subject.account;
+  #serveWaiting(subject: LaneSubject, now: number): void {
+    const { slots, slotsUntil } = subject;
     const { waiting } = subject;
     if (!waiting || now >= slotsUntil) return;
     for (const settle of waiting.splice(0, slots)) settle(this.#useSlot(subject, now));
     if (waiting.length === 0) subject.waiting = undefined;
   }
 
-  #useSlot(subject: Subject, now: number): Decision {
-    const { account, limit, remaining, dueBy } = subject;
-    account.slots--;
-    account.log.add(now, 1, limit, this.#windowMs);
-    account.usage?.pass(dayOfBucket(account.slotsEnd), 1);
+  #useSlot(subject: LaneSubject, now: number): Decision {
+    const { limit, remaining, dueBy } = subject;
+    subject.slots--;
     subject.used++;
+    subject.log.add(now, 1, limit, this.#windowMs);
+    subject.usage?.pass(dayOfBucket(subject.slotsEnd), 1);
     const decision = {
       allowed: true,
       limit,
-      remaining: remaining + account.slots,
+      remaining: remaining + subject.slots,
       resetMs: Math.max(0, dueBy - now),
     };
     return withQuotas(decision, this.quotas(subject, this.redisTime(now)));
@@ -385,11 +378,11 @@ export class Lane {
   readonly #giveBackUnused = (): void => {
     const now = this.#clock.monotonic();
     for (const subject of this.#holders) {
-      const { account, sentAt } = subject;
+      const { sentAt, slotsUntil, usage } = subject;
       const isAsking = now < sentAt + IDLE_BUCKETS * this.#bucketMs;
-      if (now < account.slotsUntil || (isAsking && !account.usage?.hasRefusals)) continue;
+      if (now < slotsUntil || (isAsking && !usage?.hasRefusals)) continue;
       this.#holders.delete(subject);
-      this.shard.giveBack(account);
+      this.shard.giveBack(subject);
       this.tell(subject);
     }
     this.#timer = this.#holders.size > 0 ? this.#startTimer() : undefined;

@@ -12,7 +12,7 @@ const TOLD_DAYS = 2;
  * call tells the stream's numbers as they are, and the difference is put right. Refusals are counted here, and told.
  */
 export class OwnUsage {
-  /** The epoch of the shard in which Redis counted all of it, as that of an `Account`. */
+  /** The epoch of the shard in which Redis counted all of it, as that of a `Subject`. */
   epoch: number;
   readonly #days = new UsedDays(TOLD_DAYS);
   #hasRefusals = false;

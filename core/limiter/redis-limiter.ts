@@ -9,8 +9,8 @@ import type { RedisConnection } from '../redis/connection.js';
 import { withTimeout } from '../scheduling/with-timeout.js';
 import { decideScript, readUsage } from './decide-script.js';
 import { Callers, MOST_ADDRESSES } from './in-memory.js';
-import { Lane, type Subject } from './lane.js';
-import type { OwnUsage } from './own-usage.js';
+import { Lane, type LaneSubject } from './lane.js';
+import { OwnUsage } from './own-usage.js';
 import { shardKeys, shardOf } from './shard.js';
 import { DAY_MS, dayOf, withQuotas } from './usage.js';
 
@@ -77,7 +77,7 @@ export class RedisLimiter implements Limiter {
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #lanes: readonly Lane[];
-  readonly #subjects: Callers<Subject>;
+  readonly #subjects: Callers<LaneSubject>;
   /** Kept for a day after a caller's last request: as long as some of it may have to be told. */
   readonly #usages: Callers<OwnUsage>;
   readonly #breaker: Breaker;
@@ -122,7 +122,7 @@ export class RedisLimiter implements Limiter {
     );
     this.#failed = this.#lanes[0] as Lane;
     this.#subjects = new Callers(windowMs, (name) => this.#laneOf(name).open(name));
-    this.#usages = new Callers(DAY_MS, (name) => this.#laneOf(name).shard.openUsage(name, randomNumber()));
+    this.#usages = new Callers(DAY_MS, (name) => new OwnUsage(name, randomNumber(), this.#laneOf(name).shard.epoch));
     this.#breaker = new Breaker({
       name: 'limiter',
       // A write, since a replica of Redis that cannot count is of no use.
@@ -147,7 +147,7 @@ export class RedisLimiter implements Limiter {
     const { lane } = subject;
     if (limit !== subject.limit || quotas !== subject.quotas) lane.changeLimit(subject, limit, quotas);
     if (quotas) this.#countUsage(subject, now);
-    if (now < subject.refusedUntil && subject.account.slots === 0) return lane.refuse(subject, now);
+    if (now < subject.refusedUntil && subject.slots === 0) return lane.refuse(subject, now);
     return this.#isAlone(now) ? this.#decideAlone(subject, now) : lane.take(subject, now);
   }
 
@@ -160,9 +160,9 @@ export class RedisLimiter implements Limiter {
     }
   }
 
-  #countUsage({ lane, account }: Subject, now: number): void {
-    const usage = this.#usages.get(account.name, now);
-    if (usage !== account.usage) lane.shard.attach(account, usage);
+  #countUsage(subject: LaneSubject, now: number): void {
+    const usage = this.#usages.get(subject.name, now);
+    if (usage !== subject.usage) subject.lane.shard.attach(subject, usage);
   }
 
   health(): Health {
@@ -203,23 +203,22 @@ export class RedisLimiter implements Limiter {
     this.#breaker.trip(new Error('The connection to Redis was lost.'));
   };
 
-  #decideAlone(subject: Subject, now: number): Decision | Promise<never> {
-    const { limit, quotas, account, lane } = subject;
-    const { usage } = account;
+  #decideAlone(subject: LaneSubject, now: number): Decision | Promise<never> {
+    const { limit, quotas, usage, lane } = subject;
     if (this.#whenAway === 'closed') return Promise.reject(new LimiterUnavailable(AWAY.closed));
     const time = lane.redisTime(now);
     const today = dayOf(time);
     if (this.#whenAway === 'open') {
       usage?.passAlone(today);
-      if (usage) lane.shard.doubt(account);
+      if (usage) lane.shard.doubt(subject);
       return withQuotas({ allowed: true, limit, remaining: limit, resetMs: 0 }, lane.quotas(subject, time));
     }
     const share = this.#shareOf(limit, now);
     const hasLeft = !usage || !quotas || usage.mayPassAlone(quotas, today, this.#replicas);
-    const { allowed, remaining, resetMs } = account.log.take(now, share.now, this.#windowMs, hasLeft);
+    const { allowed, remaining, resetMs } = subject.log.take(now, share.now, this.#windowMs, hasLeft);
     if (allowed) {
       usage?.passAlone(today);
-      lane.shard.doubt(account);
+      lane.shard.doubt(subject);
     } else usage?.refuse(today, 1);
     const waits = allowed ? resetMs : Math.max(resetMs, share.growsInMs);
     return withQuotas({ allowed, limit, remaining, resetMs: waits }, lane.quotas(subject, time));
@@ -257,7 +256,7 @@ export class RedisLimiter implements Limiter {
     return (
       this.#lanes.some((lane) => lane.isBusy) ||
       this.#usages.values().some((usage) => !this.#laneOf(usage.name).shard.isCounted(usage)) ||
-      this.#subjects.values().some(({ lane, account }) => lane.shard.hasNews(account))
+      this.#subjects.values().some((subject) => subject.lane.shard.hasNews(subject))
     );
   }
 

@@ -2,7 +2,7 @@
 import type { Quotas } from '../contracts/limiter.js';
 import { BUCKETS, type Call, type Reply, type Unused } from './decide-script.js';
 import type { SlidingLog } from './in-memory.js';
-import { OwnUsage } from './own-usage.js';
+import type { OwnUsage } from './own-usage.js';
 
 /** Enough to spread the windows over the nodes of a cluster, few enough for many requests in each call. */
 const CLUSTER_SHARDS = 32;
@@ -18,30 +18,35 @@ export const shardOf = (subject: string, shards: number): number => {
   return (hash >>> 0) % shards;
 };
 
-/** What a replica knows of one caller's window. */
-export interface Account {
-  readonly name: string;
-  /** This replica's own admissions. */
-  readonly log: SlidingLog;
-  /** Where the caller's usage is counted. It stays known for longer than the account. */
-  usage: OwnUsage | undefined;
-  /** The epoch of the shard in which Redis counted all of the log; `UNCOUNTED` if it may not have. */
-  epoch: number;
-  /** Slots that Redis has counted ahead, in the bucket with this end; they have to be used by `slotsUntil`. */
-  slots: number;
-  slotsEnd: number;
-  slotsUntil: number;
-  /** Slots to be given back. */
-  unused: readonly Unused[];
-}
-
 const UNCOUNTED = -1;
 /** One array for all callers, most of whom have no slots ahead. */
 const NO_UNUSED: readonly Unused[] = [];
 
+/** What a replica knows of one caller's window. */
+export class Subject {
+  /** Where the caller's usage is counted. It stays known for longer than the subject. */
+  usage: OwnUsage | undefined = undefined;
+  /** Slots that Redis has counted ahead, in the bucket with this end; they have to be used by `slotsUntil`. */
+  slots = 0;
+  slotsEnd = 0;
+  slotsUntil = 0;
+  /** Slots to be given back. */
+  unused = NO_UNUSED;
+
+  /**
+   * @param log this replica's own admissions
+   * @param epoch of the shard, in which Redis counted all of the log; `UNCOUNTED` if it may not have
+   */
+  constructor(
+    readonly name: string,
+    readonly log: SlidingLog,
+    public epoch: number,
+  ) {}
+}
+
 /** What one call asks for a caller. */
 export interface Asking {
-  readonly account: Account;
+  readonly subject: Subject;
   readonly limit: number;
   readonly quotas?: Quotas | undefined;
   readonly asked: number;
@@ -75,40 +80,37 @@ export class Shard {
     readonly countedMs = windowMs + windowMs / BUCKETS,
   ) {}
 
-  open(name: string, log: SlidingLog): Account {
-    return { name, log, usage: undefined, epoch: this.#epoch, slots: 0, slotsEnd: 0, slotsUntil: 0, unused: NO_UNUSED };
+  /** Of what is new: there is nothing that Redis has not counted. */
+  get epoch(): number {
+    return this.#epoch;
   }
 
-  openUsage(name: string, stream: number): OwnUsage {
-    return new OwnUsage(name, stream, this.#epoch);
+  /** Counts a caller's usage from now on: what was counted before the subject was new, and may not be told yet. */
+  attach(subject: Subject, usage: OwnUsage): void {
+    subject.usage = usage;
+    if (!this.isCounted(usage)) this.doubt(subject);
   }
 
-  /** Counts a caller's usage from now on: what was counted before its account was opened, and may not be told yet. */
-  attach(account: Account, usage: OwnUsage): void {
-    account.usage = usage;
-    if (!this.isCounted(usage)) this.doubt(account);
-  }
-
-  isCounted({ epoch }: Pick<Account, 'epoch'>): boolean {
+  isCounted({ epoch }: Pick<Subject, 'epoch'>): boolean {
     return epoch === this.#epoch;
   }
 
   /** Whether Redis counts something else for this caller than what is in the log and the slots. */
-  hasNews(account: Account): boolean {
-    return account.unused.length > 0 || !this.isCounted(account) || account.usage?.hasRefusals === true;
+  hasNews(subject: Subject): boolean {
+    return subject.unused.length > 0 || !this.isCounted(subject) || subject.usage?.hasRefusals === true;
   }
 
   /** The next call returns the slots that are left. */
-  giveBack(account: Account): void {
-    if (account.slots > 0) account.unused = [...account.unused, { end: account.slotsEnd, count: account.slots }];
-    account.slots = 0;
+  giveBack(subject: Subject): void {
+    if (subject.slots > 0) subject.unused = [...subject.unused, { end: subject.slotsEnd, count: subject.slots }];
+    subject.slots = 0;
   }
 
   /** Redis may have counted something else than what is in the log. */
-  doubt(account: Account): void {
-    account.epoch = UNCOUNTED;
-    if (account.usage) account.usage.epoch = UNCOUNTED;
-    account.slots = 0;
+  doubt(subject: Subject): void {
+    subject.epoch = UNCOUNTED;
+    if (subject.usage) subject.usage.epoch = UNCOUNTED;
+    subject.slots = 0;
     this.#hasToTell = true;
   }
 
@@ -142,18 +144,18 @@ export class Shard {
     this.#sent++;
     this.#sentAt = now;
     if (asking.length > 0) this.#askedAt = now;
-    const asks = asking.map(({ account, limit, quotas = NO_QUOTAS, asked }) => {
-      const { name, unused } = account;
-      const isCounted = this.isCounted(account);
-      const usage = account.usage && { usage: account.usage.tell(quotas, !isCounted) };
+    const asks = asking.map(({ subject, limit, quotas = NO_QUOTAS, asked }) => {
+      const { name, unused } = subject;
+      const isCounted = this.isCounted(subject);
+      const usage = subject.usage && { usage: subject.usage.tell(quotas, !isCounted) };
       const ask = { subject: name, limit, asked, ...usage };
       if (isCounted && unused.length === 0) return ask;
-      account.unused = NO_UNUSED;
+      subject.unused = NO_UNUSED;
       if (isCounted) return { ...ask, unused };
-      account.epoch = this.#epoch;
-      if (account.usage) account.usage.epoch = this.#epoch;
-      account.slots = 0;
-      return { ...ask, told: account.log.tell(now, this.windowMs) };
+      subject.epoch = this.#epoch;
+      if (subject.usage) subject.usage.epoch = this.#epoch;
+      subject.slots = 0;
+      return { ...ask, told: subject.log.tell(now, this.windowMs) };
     });
     return { number: this.#sent, previous, asks };
   }
@@ -173,14 +175,14 @@ export class Shard {
   lose(asking: readonly Asking[]): void {
     this.#inFlight--;
     this.#hasToTell = true;
-    for (const { account } of asking) this.doubt(account);
+    for (const { subject } of asking) this.doubt(subject);
   }
 
   /** Slots that a call has brought beyond what it was asked for: in the bucket with this end, which comes at `until`. */
-  addSlots(account: Account, slots: number, end: number, until: number): void {
-    if (account.slotsEnd !== end) this.giveBack(account);
-    account.slotsUntil = account.slots > 0 ? Math.min(account.slotsUntil, until) : until;
-    account.slotsEnd = end;
-    account.slots += slots;
+  addSlots(subject: Subject, slots: number, end: number, until: number): void {
+    if (subject.slotsEnd !== end) this.giveBack(subject);
+    subject.slotsUntil = subject.slots > 0 ? Math.min(subject.slotsUntil, until) : until;
+    subject.slotsEnd = end;
+    subject.slots += slots;
   }
 }

@@ -1,8 +1,8 @@
 /** Runs of the limiter's protocol: what may happen to two replicas, the network and Redis, and what must hold. */
 import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/decide-script.js';
 import { SlidingLog } from '../../../core/limiter/in-memory.js';
-import type { OwnUsage } from '../../../core/limiter/own-usage.js';
-import { type Account, type Asking, Shard } from '../../../core/limiter/shard.js';
+import { OwnUsage } from '../../../core/limiter/own-usage.js';
+import { type Asking, Shard, Subject } from '../../../core/limiter/shard.js';
 import { ModelRedis, type RedisFault, sum } from './decide-model.js';
 
 const SUBJECT = 'key:a';
@@ -100,7 +100,7 @@ const check = (holds: boolean, message: string): void => {
 class Replica {
   readonly log = new SlidingLog(BUCKET_MS);
   readonly shard: Shard;
-  readonly account: Account;
+  readonly subject: Subject;
   readonly usage: OwnUsage | undefined;
   readonly inFlight: Sent[] = [];
   isAway = false;
@@ -113,10 +113,10 @@ class Replica {
   ) {
     const { countsUsage } = history.world;
     this.shard = countsUsage ? new Shard(WINDOW_MS, Number.POSITIVE_INFINITY) : new Shard(WINDOW_MS);
-    this.account = this.shard.open(SUBJECT, this.log);
+    this.subject = new Subject(SUBJECT, this.log, this.shard.epoch);
     if (!countsUsage) return;
-    this.usage = this.shard.openUsage(SUBJECT, id);
-    this.shard.attach(this.account, this.usage);
+    this.usage = new OwnUsage(SUBJECT, id, this.shard.epoch);
+    this.shard.attach(this.subject, this.usage);
   }
 
   get #now(): number {
@@ -124,7 +124,7 @@ class Replica {
   }
 
   get hasOldSlots(): boolean {
-    return this.account.slots > 0 && this.#now >= this.account.slotsUntil;
+    return this.subject.slots > 0 && this.#now >= this.subject.slotsUntil;
   }
 
   /** @returns whether a call was made */
@@ -132,10 +132,10 @@ class Replica {
     const { world, fault } = this.history;
     for (let i = 0; i < world.requests; i++) {
       if (this.isAway) this.#decideAlone();
-      else if (this.account.slots > 0 && !this.hasOldSlots) this.#useSlot();
-      else if (this.account.slots > 0 && fault === 'uses slots after their bucket is over') this.#useSlot();
+      else if (this.subject.slots > 0 && !this.hasOldSlots) this.#useSlot();
+      else if (this.subject.slots > 0 && fault === 'uses slots after their bucket is over') this.#useSlot();
       else {
-        this.shard.giveBack(this.account);
+        this.shard.giveBack(this.subject);
         this.#waiting++;
         this.#isQueued = true;
       }
@@ -157,22 +157,22 @@ class Replica {
   }
 
   giveBack(): void {
-    this.shard.giveBack(this.account);
-    if (!this.isAway && this.shard.hasNews(this.account)) this.tell();
+    this.shard.giveBack(this.subject);
+    if (!this.isAway && this.shard.hasNews(this.subject)) this.tell();
   }
 
   heal(): void {
     this.isAway = false;
-    if (this.shard.hasNews(this.account)) this.tell();
+    if (this.shard.hasNews(this.subject)) this.tell();
   }
 
   #send(): boolean {
-    const { shard, account } = this;
+    const { shard, subject } = this;
     const { fault, world } = this.history;
     const isReady = shard.isReady || fault === 'tells while a call is in flight';
     if (this.isAway || !this.#isQueued || !isReady || shard.inFlight >= CALLS_IN_FLIGHT) return false;
     const waiting = this.#waiting;
-    const asking = [{ account, limit: LIMIT, asked: waiting > 0 ? waiting + world.ahead : 0 }] as const;
+    const asking = [{ subject, limit: LIMIT, asked: waiting > 0 ? waiting + world.ahead : 0 }] as const;
     const call = shard.next(asking, this.#now);
     this.#waiting = 0;
     this.#isQueued = false;
@@ -192,8 +192,8 @@ class Replica {
       this.usage?.pass(dayOfBucket(reply.bucketEnd), passing);
       for (let i = 0; i < passing; i++) this.history.passed.push({ at, by: this.id, granted: true });
       if (admitted > passing)
-        this.shard.addSlots(this.account, admitted - passing, reply.bucketEnd, sent.at + reply.bucketMs);
-      while (this.#waiting > 0 && this.account.slots > 0 && !this.hasOldSlots) {
+        this.shard.addSlots(this.subject, admitted - passing, reply.bucketEnd, sent.at + reply.bucketMs);
+      while (this.#waiting > 0 && this.subject.slots > 0 && !this.hasOldSlots) {
         this.#waiting--;
         this.#useSlot();
       }
@@ -216,15 +216,15 @@ class Replica {
 
   #decideAlone(): void {
     if (!this.log.take(this.#now, SHARE, WINDOW_MS).allowed) return;
-    if (this.history.fault !== 'does not tell after a time alone') this.shard.doubt(this.account);
+    if (this.history.fault !== 'does not tell after a time alone') this.shard.doubt(this.subject);
     this.usage?.passAlone(DAY);
     this.history.passed.push({ at: this.#now, by: this.id, granted: false });
   }
 
   #useSlot(): void {
-    this.account.slots--;
+    this.subject.slots--;
     if (this.history.fault === 'gives back slots that were used') {
-      this.account.unused = [...this.account.unused, { end: this.account.slotsEnd, count: 1 }];
+      this.subject.unused = [...this.subject.unused, { end: this.subject.slotsEnd, count: 1 }];
     }
     this.log.add(this.#now, 1, LIMIT, WINDOW_MS);
     this.usage?.pass(DAY, 1);
@@ -423,8 +423,8 @@ class History {
 
   /** Of each replica that has not ended, exactly what it let pass; of others, no less than Redis let them pass. */
   #checkUsage(): void {
-    for (const { id, account } of this.#replicas) {
-      const ahead = account.slots + account.unused.reduce((total, { count }) => total + count, 0);
+    for (const { id, subject } of this.#replicas) {
+      const ahead = subject.slots + subject.unused.reduce((total, { count }) => total + count, 0);
       const passed = this.passed.filter(({ by }) => by === id).length;
       check(this.#redis.usedBy(SUBJECT, DAY, id) === passed + ahead, 'usage is not what passed');
     }

@@ -1,5 +1,5 @@
 /**
- * The protocol between replicas and Redis as a model: two replicas with the real `Shard`, `Account` and `SlidingLog`, a
+ * The protocol between replicas and Redis as a model: two replicas with the real `Shard`, `Subject` and `SlidingLog`, a
  * Redis by `decide-model.ts` (which `decide-script.test.ts` compares with the script), and a network that loses, delays
  * and repeats. Every short run and many long ones keep the invariant; versions broken on purpose do not.
  */
