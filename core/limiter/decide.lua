@@ -17,7 +17,6 @@
 -- docs/how-it-works.md has the whole proof, with what replicas tell and give back.
 
 local shard, young, old = KEYS[1], KEYS[2], KEYS[3]
-local call = ARGV[1]
 local HEAD, BUCKET, WRAP = 11, 12, 4294967296
 -- Twice as long as the fields of a hash are of use.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
@@ -28,32 +27,22 @@ local pack, unpackAt, sub, max, min = struct.pack, struct.unpack, string.sub, ma
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
-local replica, number, previous, at = unpackAt('>I4dd', call)
--- fields[i], from 3 on, is the subject of an ask; what it asks for, tells and gives back is in the lists beside it.
-local fields, limits, askedFor, told, unused, usageNews = { 'replica:' .. replica, '' }, {}, {}, {}, {}, {}
-while at <= #call do
-  local i, kind, count = #fields + 1, nil, nil
-  fields[i], limits[i], askedFor[i], kind, count, at = unpackAt('>I2c0ddBI2', call, at)
-  if kind ~= NOTHING then
-    local list = {}
-    for j = 1, count do
-      local moment, requests
-      moment, requests, at = unpackAt('>dI4', call, at)
-      list[j] = { moment, requests }
-    end
-    if kind == TOLD then told[i] = list else unused[i] = list end
-  end
-  if COUNTS_USAGE then
-    usageNews[i], at = unpackAt('>I2c0', call, at)
-  end
+local call = cjson.decode(ARGV[1])
+-- fields[i], from 3 on, is the subject of an ask.
+local fields, numbers, news = call[1], call[2], call[4]
+local replica, number, previous = numbers[1], numbers[2], numbers[3]
+local told, unused = {}, {}
+for _, each in ipairs(call[3]) do
+  local i, isTold, entries = each[1], each[2], each[3]
+  if isTold then told[i] = entries else unused[i] = entries end
 end
 local last = #fields
 -- usageField[i] is where the usage of the subject fields[i] stands in `fields`.
 local usageField = {}
-for i, news in pairs(usageNews) do
-  if news ~= '' then
-    fields[#fields + 1] = 'usage:' .. fields[i]
-    usageField[i] = #fields
+for at, each in ipairs(news) do
+  if each then
+    fields[#fields + 1] = 'usage:' .. fields[at + 2]
+    usageField[at + 2] = #fields
   end
 end
 local values = redis.call('HMGET', shard, unpack(fields))
@@ -189,7 +178,7 @@ if COUNTS_USAGE then
 end
 local reply = { pack('>Bd', 1, now) }
 for i = 3, last do
-  local limit, asked = limits[i], askedFor[i]
+  local limit, asked = numbers[2 * i - 2], numbers[2 * i - 1]
   local newest, total, buckets, oldest = read(values[i])
   local isSetBack = newest > latestEnd
   local isChanged = told[i] or unused[i] or isSetBack
@@ -200,7 +189,7 @@ for i = 3, last do
   elseif unused[i] then
     total, buckets = giveBack(total, buckets, unused[i])
   end
-  local usage = usageField[i] and openUsage(values[usageField[i]], usageNews[i], unused[i] or {})
+  local usage = usageField[i] and openUsage(values[usageField[i]], news[i - 2], unused[i] or {})
   local admitted = max(0, min(asked, limit - total, usage and usage.left or asked))
   if admitted > 0 then
     local ends = max(thisEnd, newest)

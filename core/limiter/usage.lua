@@ -88,17 +88,18 @@ local function usageAt(now, bucketEnd)
 
   -- A subject's usage with what this replica tells of it and gives back; and how many more requests its quotas let pass.
   local function open(value, news, unused)
-    local stream, perDay, perMonth, days = string.match(news, '^(%d+):(%d*):(%d*)(.*)$')
+    local stream, perDay, perMonth, days = unpack(news)
     local usage = read(value)
-    usage.stream = tonumber(stream)
-    for day, requests, refused in string.gmatch(days, '(%d+):(%d*):(%d+)') do
-      setPart(usage, tonumber(day), function(part) return tonumber(requests) or part.requests, tonumber(refused) end)
+    usage.stream = stream
+    for _, each in ipairs(days) do
+      local day, requests, refused = unpack(each)
+      setPart(usage, day, function(part) return requests or part.requests, refused end)
     end
     for _, each in ipairs(unused) do
       setPart(usage, dayOf(each[1]), function(part) return max(0, part.requests - each[2]), part.refused end)
     end
     local used = entryOf(usage.days, today, nil).requests
-    usage.left = min((tonumber(perDay) or math.huge) - used, (tonumber(perMonth) or math.huge) - usage.month)
+    usage.left = min((perDay or math.huge) - used, (perMonth or math.huge) - usage.month)
     return usage
   end
 
