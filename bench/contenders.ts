@@ -32,6 +32,8 @@ export interface Contender {
 
 export const SERVICE = 'Metro Forecast API';
 export const BARE = 'node:http';
+/** What a round trip to Redis costs at the least in a server of Node. */
+export const PINGING = 'node:http, a PING first';
 /** Fastify with what the service does, by its own plugins: what it is measured against. */
 export const FASTIFY = 'Fastify, same features';
 export const FASTIFY_LIMITS = 'Fastify, keys and limits';
@@ -49,7 +51,12 @@ export const pathOf = (route: Route, cbsa: string): string =>
 const asItIs = (_route: Route, body: unknown): unknown => body;
 
 /** A program of `contenders/`, told what to do by its argument. */
-const nodeContender = (name: string, program: string, features: string, everything = false): Contender => ({
+const nodeContender = (
+  name: string,
+  program: string,
+  features: string,
+  { everything = false, pings = false } = {},
+): Contender => ({
   name,
   features,
   path: pathOf,
@@ -61,7 +68,7 @@ const nodeContender = (name: string, program: string, features: string, everythi
       keys,
       JSON.stringify(Object.fromEntries(limitsOf(bench).map(([key, limit]) => [hashKey(key), limit]))),
     );
-    const orders = { answers: answersFile(bench), keys, redis: bench.redis, everything };
+    const orders = { answers: answersFile(bench), keys, redis: bench.redis, everything, pings };
     return {
       command: [process.execPath, join(packageRoot, 'bench/contenders', program), JSON.stringify(orders)],
       probe: pathOf('market', bench.cbsa),
@@ -92,8 +99,9 @@ const all: readonly Contender[] = [
   service(SERVICE),
   service(IN_MEMORY, { limiter: 'memory' }),
   nodeContender(BARE, 'node-http.js', PREPARED),
+  nodeContender(PINGING, 'node-http.js', PREPARED, { pings: true }),
   nodeContender('Koa, prepared', 'koa-prepared.js', PREPARED),
-  nodeContender(FASTIFY, 'fastify.js', FEATURES, true),
+  nodeContender(FASTIFY, 'fastify.js', FEATURES, { everything: true }),
   nodeContender(FASTIFY_LIMITS, 'fastify.js', 'schemas, keys, limits on Redis'),
   nodeContender(KOA, 'koa.js', WITHOUT_SCHEMAS),
   nodeContender(EXPRESS, 'express.js', WITHOUT_SCHEMAS),
@@ -147,10 +155,12 @@ export const chosen = (names: readonly string[], against?: string): readonly Con
     against,
   );
 
+const VARIANTS: readonly string[] = [IN_MEMORY, FASTIFY_LIMITS, PINGING];
+
 /** Everybody who has the three answers, but for variants of the same program. */
 export const everybody = (against?: string): readonly Contender[] =>
   withOther(
-    all.filter(({ name }) => name !== IN_MEMORY && name !== FASTIFY_LIMITS),
+    all.filter(({ name }) => !VARIANTS.includes(name)),
     against,
   );
 

@@ -74,7 +74,8 @@ const outcomeOf = (samples: readonly Sample[]): Outcome => ({
 });
 
 /**
- * Takes the turns of several tables in the same rounds, those of one name after each other, so that tables can be compared.
+ * Takes the turns of several tables in the same rounds, those of one name after each other, so that tables can be compared;
+ * every other round backwards, so that nobody is always the first after a server's rest.
  * @returns an outcome for each name, for each table
  */
 export const takeTurnsOfTables = async (
@@ -85,7 +86,7 @@ export const takeTurnsOfTables = async (
   const names = [...new Set(places.map(({ turn }) => turn.name))];
   const inOrder = names.flatMap((name) => places.filter(({ turn }) => turn.name === name));
   for (let round = 1; round <= bench.settings.rounds; round++) {
-    for (const { turn, samples } of inOrder) {
+    for (const { turn, samples } of round % 2 === 1 ? inOrder : inOrder.toReversed()) {
       try {
         samples.push(await takeTurn(bench, turn));
       } catch (cause) {

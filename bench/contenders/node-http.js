@@ -1,11 +1,12 @@
 /**
  * The bare server of Node with every answer prepared as bytes, in each encoding and with its ETag, and without keys and
- * limits: the ceiling for anything written on it.
+ * limits: the ceiling for anything written on it. Where it is told to, it waits for a PING of Redis before each answer.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { answers, ready } from './support.js';
+import { Redis } from 'ioredis';
+import { answers, orders, ready } from './support.js';
 
 const SHORTEST_COMPRESSED = 1024;
 const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
@@ -34,11 +35,15 @@ const encodingFor = (accepted) => {
   return accepted.includes('br') ? 'br' : accepted.includes('gzip') ? 'gzip' : 'identity';
 };
 
-const server = createServer((request, response) => {
+/** @type {import('node:http').RequestListener} */
+const respond = (request, response) => {
   const answer = prepared.get(request.url ?? '');
   if (!answer) return void response.writeHead(404).end();
   const { etag, head, body, notModified } = answer[encodingFor(request.headers['accept-encoding'])];
   if (request.headers['if-none-match'] === etag) response.writeHead(304, notModified).end();
   else response.writeHead(answer.status, head).end(body);
-});
+};
+
+const redis = orders.pings ? new Redis(orders.redis) : undefined;
+const server = createServer(redis ? (...exchange) => void redis.ping().then(() => respond(...exchange)) : respond);
 server.listen(0, '127.0.0.1', () => ready(server.address().port));

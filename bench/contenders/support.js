@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
  * @property {string} keys a file: requests per minute by the SHA-256 of each valid key
  * @property {string} redis where Redis is
  * @property {boolean} everything whether all that the service does is wanted
+ * @property {boolean} pings whether each response waits for a PING of Redis
  */
 
 /** @type {Orders} What the runner wants of this process. */

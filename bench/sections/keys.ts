@@ -1,13 +1,24 @@
 /** What limits cost and how exact they are: many keys as APIs have them, and one key as only benchmarks have it. */
 import { fileURLToPath } from 'node:url';
 import { type Bench, HUGE_LIMIT, makeKeys, USUAL_LIMIT } from '../bench.js';
-import { chosen, EXPRESS, FASTIFY, FASTIFY_LIMITS, IN_MEMORY, KOA, pathOf, SERVICE } from '../contenders.js';
+import {
+  BARE,
+  chosen,
+  EXPRESS,
+  FASTIFY,
+  FASTIFY_LIMITS,
+  IN_MEMORY,
+  KOA,
+  PINGING,
+  pathOf,
+  SERVICE,
+} from '../contenders.js';
 import { probeLimits } from '../limit-probe.js';
 import { type Entrant, withLineup } from '../lineup.js';
 import { loadNote, outcomeColumns, outcomeRows } from '../outcome-table.js';
 import { runPinned, SERVER_CORE } from '../pinned-process.js';
 import { type RequestList, writeRequests } from '../request-list.js';
-import { median } from '../statistics.js';
+import { median, medianOf } from '../statistics.js';
 import { formatCell, type SectionReport, type Table } from '../table.js';
 import { type Turn, takeTurnsOfTables } from '../turns.js';
 
@@ -74,47 +85,73 @@ const pingTime = async (bench: Bench): Promise<number> => {
 
 /** Requests that a caller makes one after the other, as a script does that fetches a market at a time. */
 const IN_A_ROW = 60;
+/** More than can have their turn in two seconds. */
+const CALLERS_IN_A_ROW = 1500;
 
-/** What a decision on Redis adds to a response, in the mean, for callers who are alone: the median of the rounds. */
+type Lists = (keys: readonly string[]) => Promise<RequestList>;
+
+/**
+ * What a decision on Redis adds to a response, in the mean, for callers who are alone, and what a PING adds to one: medians
+ * of the rounds.
+ */
 const decisionNote = async (
   bench: Bench,
   entrants: readonly Entrant[],
-  listOf: (keys: readonly string[]) => Promise<RequestList>,
+  listOf: Lists,
   others: readonly string[],
 ): Promise<string> => {
   bench.say('Keys: one connection');
-  const ours = entrants.filter(({ contender: { name } }) => name === SERVICE || name === IN_MEMORY);
-  const inARow = others.flatMap((key) => Array.from({ length: IN_A_ROW }, () => key));
-  const lists = [await listOf(bench.usualKeys), await listOf(inARow)];
-  const tables = lists.map((requests) =>
-    ours.map((entrant) => turnOf(entrant, { title: '', connections: 1, requests })),
-  );
-  const added: number[][] = lists.map(() => []);
-  const pings: number[] = [];
+  const turns = (names: readonly string[], requests: RequestList): Turn[] =>
+    entrants
+      .filter(({ contender: { name } }) => names.includes(name))
+      .map((entrant) => turnOf(entrant, { title: '', connections: 1, requests }));
+  const ours = [SERVICE, IN_MEMORY];
+  const { rounds } = bench.settings;
   const oneRound = { ...bench, settings: { ...bench.settings, rounds: 1 } };
-  for (let round = 0; round < bench.settings.rounds; round++) {
-    pings.push(await pingTime(bench));
-    for (const [i, outcomes] of (await takeTurnsOfTables(oneRound, tables)).entries()) {
-      const mean = (name: string): number => 1e6 / outcomes.get(name)!.requestsPerSecond;
-      added[i]!.push(mean(SERVICE) - mean(IN_MEMORY));
-    }
+  const usual = await listOf(bench.usualKeys);
+  const samples: { inTurn: number; inARow: number; ping: number; loop: number }[] = [];
+  for (let round = 0; round < rounds; round++) {
+    // Others in each round: a turn may use up what a key has in a minute.
+    const keys = others.slice(round * CALLERS_IN_A_ROW, (round + 1) * CALLERS_IN_A_ROW);
+    const inARow = await listOf(keys.flatMap((key) => Array.from({ length: IN_A_ROW }, () => key)));
+    const loop = await pingTime(bench);
+    const outcomes = await takeTurnsOfTables(oneRound, [
+      turns([BARE, PINGING], usual),
+      turns(ours, usual),
+      turns(ours, inARow),
+    ]);
+    const added = (table: number, name: string, less: string): number => {
+      const mean = (of: string): number => 1e6 / outcomes[table]!.get(of)!.requestsPerSecond;
+      return mean(name) - mean(less);
+    };
+    samples.push({
+      loop,
+      ping: added(0, PINGING, BARE),
+      inTurn: added(1, SERVICE, IN_MEMORY),
+      inARow: added(2, SERVICE, IN_MEMORY),
+    });
   }
-  const told = added.map((all) => {
-    const inPings = median(all.map((microseconds, round) => microseconds / pings[round]!));
-    return `${median(all).toFixed(0)} microseconds (${inPings.toFixed(2)} x a PING from the same core)`;
-  });
+  const told = (figure: 'inTurn' | 'inARow'): string => {
+    const times = (other: 'ping' | 'loop'): string => median(samples.map((all) => all[figure] / all[other])).toFixed(2);
+    return `${medianOf(samples, figure).toFixed(0)} (${times('ping')} x that PING, ${times('loop')} x the other)`;
+  };
   return (
-    `On one connection a decision on Redis adds in the mean ${told[0]} where each request is another caller's, and ` +
-    `${told[1]} where a caller makes ${IN_A_ROW} in a row; a PING takes ${median(pings).toFixed(0)}.`
+    `On one connection, in the mean, a PING of Redis adds ${medianOf(samples, 'ping').toFixed(0)} microseconds to a response of ` +
+    `node:http; in a loop that does nothing else one takes ${medianOf(samples, 'loop').toFixed(0)}. A decision adds ` +
+    `${told('inTurn')} where each request is another caller's, and ${told('inARow')} where a caller makes ${IN_A_ROW} in a row.`
   );
 };
 
 export const keysSection = (bench: Bench): Promise<SectionReport> => {
   const many = makeKeys(MANY_KEYS);
-  const lineup = chosen([SERVICE, IN_MEMORY, FASTIFY, FASTIFY_LIMITS, KOA, EXPRESS], bench.settings.against);
-  return withLineup({ ...bench, usualKeys: [...bench.usualKeys, ...many] }, lineup, async (entrants) => {
+  // Of their own, since what they use up would be refused to those who are measured.
+  const probed = makeKeys(1 + IDLE_CALLERS + BUSY_CALLERS);
+  const limited = chosen([SERVICE, IN_MEMORY, FASTIFY, FASTIFY_LIMITS, KOA, EXPRESS], bench.settings.against);
+  const lineup = [...limited, ...chosen([BARE, PINGING])];
+  return withLineup({ ...bench, usualKeys: [...bench.usualKeys, ...many, ...probed] }, lineup, async (all) => {
+    const entrants = all.slice(0, limited.length);
     const path = pathOf('market', bench.cbsa);
-    const listOf = (keys: readonly string[]): Promise<RequestList> =>
+    const listOf: Lists = (keys) =>
       writeRequests(
         bench.folder,
         keys.map((key) => ({ path, key })),
@@ -133,8 +170,8 @@ export const keysSection = (bench: Bench): Promise<SectionReport> => {
       },
       { title: HUGE_KEY_TITLE, connections: TOLD_CONNECTIONS },
     ];
-    const limits = await probe(bench, entrants, many);
-    const decision = await decisionNote(bench, entrants, listOf, many.slice(-2000));
+    const limits = await probe(bench, entrants, probed);
+    const decision = await decisionNote(bench, all, listOf, many);
     bench.say(`Keys: ${scenarios.map(({ title }) => title).join('; ')}`);
     const measured = await takeTurnsOfTables(
       bench,
