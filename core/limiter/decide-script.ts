@@ -140,8 +140,8 @@ const pack = ({ replica, countsUsage }: Target, { number, previous, asks }: Call
   const numbers = [replica, number, previous];
   const told: [index: number, isTold: boolean, entries: [moment: number, count: number][]][] = [];
   for (const ask of asks) {
-    // Lua counts from 1.
-    const index = fields.push(ask.subject);
+    // Half of a surrogate pair, which a key's id may have, would fail the whole call. Lua counts from 1.
+    const index = fields.push(ask.subject.toWellFormed());
     numbers.push(ask.limit, ask.asked);
     if (ask.told) told.push([index, true, ask.told.map(({ ageMs, count }) => [micros(ageMs), count])]);
     else if (ask.unused) told.push([index, false, ask.unused.map(({ end, count }) => [end, count])]);

@@ -228,6 +228,18 @@ describe('RedisLimiter', () => {
     assert.equal(decisions.filter(({ allowed }) => allowed).length, 1500);
   });
 
+  it('a subject that is no valid Unicode is limited as any other, and costs those beside it nothing', async () => {
+    const limiter = create(await connect(server.url));
+    const subjects = ['key:half \ud83d', 'key:"quoted" \\ \u0000', 'key:é 😀', 'key:plain'];
+    for (const allowed of [true, false]) {
+      const decisions = await Promise.all(subjects.map((subject) => limiter.take(subject, 1)));
+      assert.deepEqual(
+        decisions.map((decision) => decision.allowed),
+        subjects.map(() => allowed),
+      );
+    }
+  });
+
   it('a subject that many replicas ask for is one bucket a replica in each sixtieth of the window', async () => {
     const limiters = await Promise.all(
       [1, 2, 3, 4].map(async () => create(await connect(server.url, 'many:'), 60_000)),
