@@ -31,9 +31,9 @@ export interface Outcome {
 }
 
 /**
- * What the first second after a server's rest is like depends on who had the core meanwhile: its compilers and collector
- * have work left from the turn before, which low-priority threads did not get to beside the others. It counts for nothing,
- * nor does the second in which the callers of the largest list ask for the first time in a minute.
+ * What the first seconds after a server's rest are like depends on who had the core meanwhile: its compilers and collector
+ * have work left from the turn before, which low-priority threads did not get to beside the others; and the
+ * callers of the largest list ask for the first time in a minute. They count for nothing.
  */
 export const LEAD_SECONDS = 2;
 

@@ -156,6 +156,7 @@ const packedNews = ({ usage }: Ask) => {
   return [stream, quotas.perDay ?? false, quotas.perMonth ?? false, told];
 };
 
+/** Bytes of a number in a reply: a `double`, as Lua has them, since times are above 2^32. */
 const DOUBLE = 8;
 
 /** A reply is a byte for whether the call was applied, and doubles: Redis's time, then the grants, or the last call. */

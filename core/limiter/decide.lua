@@ -28,7 +28,8 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
 local call = cjson.decode(ARGV[1])
--- fields[i], from 3 on, is the subject of an ask.
+-- fields[i], from 3 on, is the subject of an ask: numbers[2 * i - 2] is its limit, the number after that how many requests
+-- it asks for, news[i - 2] its usage.
 local fields, numbers, news = call[1], call[2], call[4]
 local replica, number, previous = numbers[1], numbers[2], numbers[3]
 local told, unused = {}, {}
