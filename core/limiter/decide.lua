@@ -1,12 +1,15 @@
 -- Decides the requests of one call. decide-script.ts packs the call, reads the reply, and writes above this text the
 -- constants in capitals and, where usage is counted, usage.lua.
 --
--- A shard is one hash. Every value begins with 7 bytes of time, in microseconds of this server's clock. The fields are
---   <subject>: the end of its newest bucket, the sum of its counts (4 bytes), and its buckets, oldest first: the end (its
---     lower 4 bytes), the replica that admitted them (4), and how many requests (4)
---   'usage:<subject>': what usage.lua packs
+-- A shard is one hash. Times have 7 bytes, in microseconds of this server's clock. The fields are
+--   <subject>: its buckets, newest first: the bucket's number (1 byte: its end in lengths of a bucket, modulo 256, which
+--     tells those of a window apart), the replica that admitted requests in it (4), and how many (4); then the end of the
+--     newest bucket, and the sum of the counts (4)
+--   'usage:<subject>': what usage.lua packs, which begins with a time
 --   'replica:<id>': when the replica's last call was applied, and the number of that call (7)
 --   '': when fields were last looked through for old ones, and where that stopped
+-- Lua computes a hash over all bytes of each string that comes to be. With busy callers nothing costs more, so a window is
+-- packed tightly, and what is kept of it is copied but once.
 -- Addresses are in two hashes of their own, which bound their number, since one caller can have any number of them:
 -- what is asked for is written to `young`. When that is full, or KEPT old, it is renamed to `old`, whose former content
 -- is dropped: the addresses that have not been seen for the longest. A field of `young` is
@@ -17,7 +20,7 @@
 -- docs/how-it-works.md has the whole proof, with what replicas tell and give back.
 
 local shard, young, old = KEYS[1], KEYS[2], KEYS[3]
-local HEAD, BUCKET, WRAP = 11, 12, 4294967296
+local BUCKET, TAIL, NUMBERS = 9, 11, 256
 -- Twice as long as the fields of a hash are of use.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
 -- One sweep looks at no more fields than this, which take Redis about 10 ms.
@@ -92,130 +95,166 @@ local thisEnd = bucketEnd(now)
 -- clock that was set back.
 local latestEnd = thisEnd + BUCKET_LENGTH
 
--- A window without the buckets that have left it: newest end, sum of counts, buckets, oldest end.
+local function numberOf(ends)
+  return ends / BUCKET_LENGTH % NUMBERS
+end
+
+-- The end of the bucket with this number, in a window with this newest end.
+local function endOf(number, newest)
+  return newest - (newest / BUCKET_LENGTH - number) % NUMBERS * BUCKET_LENGTH
+end
+
+-- A window without the buckets that have left it: newest end, sum of counts, a string that begins with the buckets, their
+-- length in it, oldest end.
 local function read(value)
   if not value then
-    return 0, 0, '', nil
+    return 0, 0, '', 0, nil
   end
-  local newest, total = unpackAt('>I7I4', value)
+  local length = #value - TAIL
+  local newest, total = unpackAt('>I7I4', value, length + 1)
   if newest + WINDOW <= now then
-    return 0, 0, '', nil
+    return 0, 0, '', 0, nil
   end
-  local at = HEAD + 1
-  local low, _, count = unpackAt('>I4I4I4', value, at)
-  local oldest = newest - (newest - low) % WRAP
+  local number, _, count = unpackAt('>BI4I4', value, length - BUCKET + 1)
+  local oldest = endOf(number, newest)
   while oldest + WINDOW <= now do
-    total, at = total - count, at + BUCKET
-    low, _, count = unpackAt('>I4I4I4', value, at)
-    oldest = newest - (newest - low) % WRAP
+    total, length = total - count, length - BUCKET
+    number, _, count = unpackAt('>BI4I4', value, length - BUCKET + 1)
+    oldest = endOf(number, newest)
   end
-  return newest, total, sub(value, at), oldest
+  return newest, total, value, length, oldest
 end
 
 -- Replaces this replica's buckets by what it tells, if anything, and moves the end of every other bucket that is after
 -- `latest` to `latest`. Returns what `read` does.
-local function rewrite(newest, buckets, tells, latest)
+local function rewrite(newest, buckets, length, tells, latest)
   local list = {}
-  for at = 1, #buckets, BUCKET do
-    local low, owner, count = unpackAt('>I4I4I4', buckets, at)
-    if not tells or owner ~= replica then
-      list[#list + 1] = { min(newest - (newest - low) % WRAP, latest), owner, count }
-    end
-  end
   for _, each in ipairs(tells or {}) do
     local ends, before = bucketEnd(now - each[1]), list[#list]
-    if before and before[1] == ends and before[2] == replica then
+    if before and before[1] == ends then
       before[3] = before[3] + each[2]
     elseif ends + WINDOW > now then
       list[#list + 1] = { ends, replica, each[2] }
     end
   end
-  if #list == 0 then
-    return 0, 0, '', nil
+  for at = 1, length, BUCKET do
+    local number, owner, count = unpackAt('>BI4I4', buckets, at)
+    if not tells or owner ~= replica then
+      list[#list + 1] = { min(endOf(number, newest), latest), owner, count }
+    end
   end
-  table.sort(list, function(a, b) return a[1] < b[1] end)
+  if #list == 0 then
+    return 0, 0, '', 0, nil
+  end
+  table.sort(list, function(a, b) return a[1] > b[1] end)
   local total, packed = 0, {}
   for i, bucket in ipairs(list) do
-    total, packed[i] = total + bucket[3], pack('>I4I4I4', bucket[1] % WRAP, bucket[2], bucket[3])
+    total, packed[i] = total + bucket[3], pack('>BI4I4', numberOf(bucket[1]), bucket[2], bucket[3])
   end
-  return list[#list][1], total, table.concat(packed), list[1][1]
+  return list[1][1], total, table.concat(packed), #list * BUCKET, list[#list][1]
+end
+
+local function setCount(buckets, length, at, count)
+  return sub(buckets, 1, at + 4) .. pack('>I4', count) .. sub(buckets, at + BUCKET, length)
 end
 
 -- Takes slots that were not used out of this replica's buckets with the given ends, if these are there.
-local function giveBack(total, buckets, slots)
+local function giveBack(newest, total, buckets, length, slots)
   for _, each in ipairs(slots) do
-    local ends, left = each[1], each[2]
-    for at = #buckets - BUCKET + 1, 1, -BUCKET do
-      local low, owner, counted = unpackAt('>I4I4I4', buckets, at)
-      if left > 0 and low == ends % WRAP and owner == replica then
-        local taken = min(counted, left)
-        buckets = sub(buckets, 1, at + 7) .. pack('>I4', counted - taken) .. sub(buckets, at + BUCKET)
+    local ends, left, at = each[1], each[2], 1
+    while left > 0 and at <= length do
+      local number, owner, count = unpackAt('>BI4I4', buckets, at)
+      if owner == replica and endOf(number, newest) == ends then
+        local taken = min(count, left)
+        buckets = setCount(buckets, length, at, count - taken)
         total, left = total - taken, left - taken
       end
+      at = at + BUCKET
     end
   end
   return total, buckets
 end
 
--- Counts requests in this replica's bucket with the given end, which is the newest end or later.
-local function add(newest, buckets, ends, admitted)
-  local at = ends == newest and #buckets - BUCKET + 1 or 0
-  while at > 0 do
-    local low, owner, count = unpackAt('>I4I4I4', buckets, at)
-    if low ~= ends % WRAP then
+local formats = {}
+
+-- Counts requests in this replica's bucket with the given end, which is the newest end or later. Returns the value that is
+-- to be written.
+local function add(newest, total, buckets, length, ends, admitted)
+  local number = numberOf(ends)
+  for at = 1, ends == newest and length or 0, BUCKET do
+    local other, owner, count = unpackAt('>BI4I4', buckets, at)
+    if other ~= number then
       break
     end
     if owner == replica then
-      return sub(buckets, 1, at + 7) .. pack('>I4', count + admitted) .. sub(buckets, at + BUCKET)
+      return setCount(buckets, length, at, count + admitted) .. pack('>I7I4', ends, total)
     end
-    at = at - BUCKET
   end
-  return buckets .. pack('>I4I4I4', ends % WRAP, replica, admitted)
+  -- 'c<n>' packs the first n bytes of a string: those of the buckets that are left.
+  local format = formats[length] or '>BI4I4c' .. length .. 'I7I4'
+  formats[length] = format
+  return pack(format, number, replica, admitted, buckets, ends, total)
 end
 
 local openUsage, closeUsage
 if COUNTS_USAGE then
   openUsage, closeUsage = usageAt(now, bucketEnd)
 end
-local reply = { pack('>Bd', 1, now) }
+local reply = { now }
 for i = 3, last do
   local limit, asked = numbers[2 * i - 2], numbers[2 * i - 1]
-  local newest, total, buckets, oldest = read(values[i])
+  local newest, total, buckets, length, oldest = read(values[i])
   local isSetBack = newest > latestEnd
   local isChanged = told[i] or unused[i] or isSetBack
   if told[i] or isSetBack then
     -- Where the clock was set back, later ends are moved to the latest one that slots ahead need, so that the window does
     -- not last longer.
-    newest, total, buckets, oldest = rewrite(newest, buckets, told[i], isSetBack and latestEnd or newest)
+    newest, total, buckets, length, oldest =
+      rewrite(newest, buckets, length, told[i], isSetBack and latestEnd or newest)
   elseif unused[i] then
-    total, buckets = giveBack(total, buckets, unused[i])
+    total, buckets = giveBack(newest, total, buckets, length, unused[i])
   end
   local usage = usageField[i] and openUsage(values[usageField[i]], news[i - 2], unused[i] or {})
-  local admitted = max(0, min(asked, limit - total, usage and usage.left or asked))
+  local admitted = min(asked, limit - total)
+  if usage then
+    admitted = min(admitted, usage.left)
+  end
+  local ends, value = newest > thisEnd and newest or thisEnd, isMoved[i]
   if admitted > 0 then
-    local ends = max(thisEnd, newest)
-    buckets = add(newest, buckets, ends, admitted)
-    newest, total, oldest, isChanged = ends, total + admitted, oldest or ends, true
+    total = total + admitted
+    value = add(newest, total, buckets, length, ends, admitted)
+    oldest = oldest or ends
+  else
+    admitted = 0
+    if isChanged then
+      value = sub(buckets, 1, length) .. pack('>I7I4', newest, total)
+    end
   end
   local list = into[i] or written
-  if isChanged or isMoved[i] then
-    list[#list + 1] = fields[i]
-    list[#list + 1] = isChanged and pack('>I7I4', newest, total) .. buckets or values[i]
+  if value then
+    list[#list + 1], list[#list + 2] = fields[i], value
   end
-  -- The wait ends when the oldest bucket leaves or, where more than the limit is counted, the one that makes room.
-  local at, left = 1, total
-  while left >= max(limit, 1) do
-    local low, _, count = unpackAt('>I4I4I4', buckets, at)
-    oldest, left, at = newest - (newest - low) % WRAP, left - count, at + BUCKET
+  -- The wait ends when the oldest bucket leaves or, where more than the limit is counted, the one that makes room: at the
+  -- latest the one with what was just admitted.
+  local at, left = length - BUCKET + 1, total
+  while left >= limit and left > 0 do
+    if at > 0 then
+      local number, _, count = unpackAt('>BI4I4', buckets, at)
+      oldest, left, at = endOf(number, newest), left - count, at - BUCKET
+    else
+      oldest, left = ends, 0
+    end
   end
-  reply[#reply + 1] = pack('>ddd', admitted, max(0, limit - total), oldest and oldest + WINDOW - now or 0)
+  local count = #reply
+  reply[count + 1], reply[count + 2] = admitted, limit > total and limit - total or 0
+  reply[count + 3] = oldest and oldest + WINDOW - now or 0
   if usage then
     local field = usageField[i]
     local packed = closeUsage(usage, admitted) or isMoved[field]
     if packed then
       list[#list + 1], list[#list + 2] = fields[field], packed
     end
-    reply[#reply + 1] = pack('>dd', usage.day, usage.month)
+    reply[count + 4], reply[count + 5] = usage.day, usage.month
   end
 end
 
@@ -228,13 +267,14 @@ if isDue then
   for i = 1, #scanned[2], 2 do
     -- The record of a replica's last call is kept for longer than the replica names that call as `previous`: a window and
     -- a bucket, or two days where usage is counted (`Shard.countedMs`).
-    local field, span = scanned[2][i], WINDOW + BUCKET_LENGTH
+    local field, value = scanned[2][i], scanned[2][i + 1]
+    local at, span = 1, KEPT
     if sub(field, 1, 8) == 'replica:' then
       span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
-    elseif sub(field, 1, 6) == 'usage:' then
-      span = KEPT
+    elseif field ~= '' and sub(field, 1, 6) ~= 'usage:' then
+      at, span = #value - TAIL + 1, WINDOW + BUCKET_LENGTH
     end
-    if unpackAt('>I7', scanned[2][i + 1]) + span <= now then
+    if unpackAt('>I7', value, at) + span <= now then
       redis.call('HDEL', shard, field)
     end
   end
@@ -250,4 +290,4 @@ end
 if isDue then
   redis.call('PEXPIRE', shard, TIME_TO_LIVE_MS)
 end
-return table.concat(reply)
+return pack('>B' .. string.rep('d', #reply), 1, unpack(reply))

@@ -74,6 +74,8 @@ export interface LaneOptions {
 const ASKED_AT_ONCE = 200;
 /** While these are in flight, requests gather for the next call. */
 const CALLS_IN_FLIGHT = 2;
+/** From so many subjects on, two calls share them, so that Redis decides one half while responses of the other are sent. */
+const SHARED_FROM = 16;
 /**
  * Slots ahead are asked for so many buckets of requests as they came of late. A call finds half of its bucket left on
  * average; three times as many let most callers ask once in a bucket, and what is left over is given back by the way.
@@ -216,7 +218,10 @@ export class Lane {
 
   #sendCalls(): void {
     while (this.#queue.length > 0 && this.shard.isReady && this.shard.inFlight < CALLS_IN_FLIGHT) {
-      const batches = this.#queue.splice(0, ASKED_AT_ONCE).map(this.#takeWaiting).filter(this.#isNeeded);
+      const { length } = this.#queue;
+      const isShared = this.shard.inFlight === 0 && length >= SHARED_FROM;
+      const most = isShared ? Math.min(Math.ceil(length / 2), ASKED_AT_ONCE) : ASKED_AT_ONCE;
+      const batches = this.#queue.splice(0, most).map(this.#takeWaiting).filter(this.#isNeeded);
       if (this.#options.isAway()) this.#settleAlone(batches);
       else if (batches.length > 0) this.#call(batches);
     }

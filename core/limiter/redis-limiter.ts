@@ -65,9 +65,9 @@ const AWAY: Record<AwayPolicy, string> = {
  * In no window does more than the limit pass: Redis counts each request before it passes, and drops it only when its
  * bucket has left the window (`decide.lua`), so that a slot comes back at most one bucket late: a second of sixty.
  *
- * What comes in one turn of the event loop is asked for by one call, whoever the callers are; who is asked for often
- * gets slots ahead (`lane.ts`). A caller over its limit is refused here until its next slot is due. Nothing depends on
- * the replica's clock being right: only spans of its monotonic one are used.
+ * What comes in one turn of the event loop is asked for by one call or two, whoever the callers are; who is asked for
+ * often gets slots ahead (`lane.ts`). A caller over its limit is refused here until its next slot is due. Nothing depends
+ * on the replica's clock being right: only spans of its monotonic one are used.
  */
 export class RedisLimiter implements Limiter {
   readonly #redis: RedisConnection;

@@ -2,9 +2,11 @@
 import type { Cluster, Redis } from 'ioredis';
 import { shardKeys, shardOf } from '../../core/limiter/shard.js';
 
-const HEAD = 11;
-const BUCKET = 12;
-const WRAP = 2 ** 32;
+const BUCKET = 9;
+const TAIL = 11;
+const NUMBERS = 256;
+/** How long a bucket of a window of a minute is, in microseconds. */
+const LENGTH = 1_000_000;
 
 export interface Bucket {
   /** Microseconds of Redis's clock. */
@@ -15,28 +17,29 @@ export interface Bucket {
 
 /** The buckets of a subject's field, oldest first: those too that have left the window since somebody asked. */
 export const bucketsOf = (field: Buffer): Bucket[] => {
-  const newest = Number(field.readBigUInt64BE(0) >> 8n);
+  const tail = field.length - TAIL;
+  const newest = Number(field.readBigUInt64BE(tail) >> 8n) / LENGTH;
   const buckets: Bucket[] = [];
-  for (let at = HEAD; at < field.length; at += BUCKET) {
-    const age = ((newest % WRAP) - field.readUInt32BE(at) + WRAP) % WRAP;
-    buckets.push({ end: newest - age, replica: field.readUInt32BE(at + 4), count: field.readUInt32BE(at + 8) });
+  for (let at = tail - BUCKET; at >= 0; at -= BUCKET) {
+    const age = ((newest % NUMBERS) - field.readUInt8(at) + NUMBERS) % NUMBERS;
+    const end = (newest - age) * LENGTH;
+    buckets.push({ end, replica: field.readUInt32BE(at + 1), count: field.readUInt32BE(at + 5) });
   }
   return buckets;
 };
 
 /** The field of a subject with these buckets, oldest first. */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
-  const field = Buffer.alloc(HEAD + BUCKET * buckets.length);
-  field.writeBigUInt64BE(BigInt(buckets.at(-1)?.end ?? 0) << 8n);
-  field.writeUInt32BE(
-    buckets.reduce((sum, { count }) => sum + count, 0),
-    HEAD - 4,
-  );
-  for (const [i, { end, replica, count }] of buckets.entries()) {
-    field.writeUInt32BE(end % WRAP, HEAD + BUCKET * i);
-    field.writeUInt32BE(replica, HEAD + BUCKET * i + 4);
-    field.writeUInt32BE(count, HEAD + BUCKET * i + 8);
+  const tail = BUCKET * buckets.length;
+  const field = Buffer.alloc(tail + TAIL);
+  for (const [i, { end, replica, count }] of buckets.toReversed().entries()) {
+    field.writeUInt8((end / LENGTH) % NUMBERS, BUCKET * i);
+    field.writeUInt32BE(replica, BUCKET * i + 1);
+    field.writeUInt32BE(count, BUCKET * i + 5);
   }
+  const sum = buckets.reduce((total, { count }) => total + count, 0);
+  field.writeBigUInt64BE(BigInt(buckets.at(-1)?.end ?? 0) << 8n, tail);
+  field.writeUInt32BE(sum, tail + 7);
   return field;
 };
 
