@@ -70,11 +70,11 @@ export interface Ask {
   /** How many requests wait for a decision or are expected; 0 only tells. */
   readonly asked: number;
   /** All that this replica admitted within the window, to replace what Redis has counted for it. */
-  readonly told?: readonly Told[];
+  readonly told?: readonly Told[] | undefined;
   /** Slots to take back; never with `told`, which replaces the buckets that they are in. */
-  readonly unused?: readonly Unused[];
+  readonly unused?: readonly Unused[] | undefined;
   /** Where the subject's usage is counted. */
-  readonly usage?: UsageNews;
+  readonly usage?: UsageNews | undefined;
 }
 
 export interface Call {
@@ -92,7 +92,7 @@ export interface Grant {
   /** Milliseconds until another slot becomes free: 0 when nothing is counted. */
   readonly resetMs: number;
   /** What the subject has used on the day and in the month that the bucket is in. Where its usage is counted. */
-  readonly used?: Used;
+  readonly used: Used | undefined;
 }
 
 export interface Applied {
@@ -170,8 +170,10 @@ const unpack = (reply: Buffer, { asks }: Call, windowMs: number): Reply => {
   if (!applied) return { applied, last: next() };
   const time = next();
   const grants = asks.map(({ usage }): Grant => {
-    const grant = { admitted: next(), remaining: next(), resetMs: next() / 1000 };
-    return usage ? { ...grant, used: { day: next(), month: next() } } : grant;
+    const admitted = next();
+    const remaining = next();
+    const resetMs = next() / 1000;
+    return { admitted, remaining, resetMs, used: usage && { day: next(), month: next() } };
   });
   const bucket = bucketLength(windowMs);
   const bucketEnd = Math.ceil(time / bucket) * bucket;

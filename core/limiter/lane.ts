@@ -75,7 +75,7 @@ const ASKED_AT_ONCE = 200;
 /** While these are in flight, requests gather for the next call. */
 const CALLS_IN_FLIGHT = 2;
 /** From so many subjects on, two calls share them, so that Redis decides one half while responses of the other are sent. */
-const SHARED_FROM = 16;
+const SHARED_FROM = 20;
 /**
  * Slots ahead are asked for so many buckets of requests as they came of late. A call finds half of its bucket left on
  * average; three times as many let most callers ask once in a bucket, and what is left over is given back by the way.

@@ -142,7 +142,7 @@ export class ModelRedis {
       admitted,
       remaining: Math.max(0, limit - total),
       resetMs: slot ? (slot.end + this.window - now) / 1000 : 0,
-      ...(used && { used: { day: used.day + admitted, month: used.month + admitted } }),
+      used: used && { day: used.day + admitted, month: used.month + admitted },
     };
   }
 
