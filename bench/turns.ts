@@ -31,9 +31,9 @@ export interface Outcome {
 }
 
 /**
- * What the first seconds after a server's rest are like depends on who had the core meanwhile: its compilers and collector
- * have work left from the turn before, which low-priority threads did not get to beside the others; and the
- * callers of the largest list ask for the first time in a minute. They count for nothing.
+ * Seconds before each measurement that are not counted. What they are like depends on who had the core meanwhile: the
+ * server's compilers and collector, which have low priority, catch up on work from its turn before; and the callers of the
+ * largest list ask for the first time in a minute.
  */
 export const LEAD_SECONDS = 2;
 

@@ -8,8 +8,8 @@
 --   'usage:<subject>': what usage.lua packs, which begins with a time
 --   'replica:<id>': when the replica's last call was applied, and the number of that call (7)
 --   '': when fields were last looked through for old ones, and where that stopped
--- Lua computes a hash over all bytes of each string that comes to be. With busy callers nothing costs more, so a window is
--- packed tightly, and what is kept of it is copied but once.
+-- Redis's Lua hashes every byte of each string that a script creates, which is most of the work for a busy caller. So a
+-- window is packed into few bytes, and its buckets are copied once for each decision (`add`).
 -- Addresses are in two hashes of their own, which bound their number, since one caller can have any number of them:
 -- what is asked for is written to `young`. When that is full, or KEPT old, it is renamed to `old`, whose former content
 -- is dropped: the addresses that have not been seen for the longest. A field of `young` is
@@ -154,6 +154,7 @@ local function rewrite(newest, buckets, length, tells, latest)
   return list[1][1], total, table.concat(packed), #list * BUCKET, list[#list][1]
 end
 
+-- The buckets with another count in the one at this place.
 local function setCount(buckets, length, at, count)
   return sub(buckets, 1, at + 4) .. pack('>I4', count) .. sub(buckets, at + BUCKET, length)
 end
@@ -215,20 +216,21 @@ for i = 3, last do
     total, buckets = giveBack(newest, total, buckets, length, unused[i])
   end
   local usage = usageField[i] and openUsage(values[usageField[i]], news[i - 2], unused[i] or {})
+  -- Mostly without `max` and `min`: in a script, calls of functions take longer than comparisons.
   local admitted = min(asked, limit - total)
   if usage then
     admitted = min(admitted, usage.left)
+  end
+  if admitted < 0 then
+    admitted = 0
   end
   local ends, value = newest > thisEnd and newest or thisEnd, isMoved[i]
   if admitted > 0 then
     total = total + admitted
     value = add(newest, total, buckets, length, ends, admitted)
     oldest = oldest or ends
-  else
-    admitted = 0
-    if isChanged then
-      value = sub(buckets, 1, length) .. pack('>I7I4', newest, total)
-    end
+  elseif isChanged then
+    value = sub(buckets, 1, length) .. pack('>I7I4', newest, total)
   end
   local list = into[i] or written
   if value then

@@ -166,11 +166,10 @@ describe('decide.lua', () => {
           const call = {
             number: Math.max(1, last + number),
             previous: Math.max(0, last + previous),
-            asks: asks.map(({ told, unused, usage, ...asked }) => ({
-              ...asked,
-              ...(told && { told }),
-              ...(unused && !told && { unused }),
-              ...(usage && countsUsage && { usage }),
+            asks: asks.map(({ unused, usage, ...ask }) => ({
+              ...ask,
+              unused: ask.told ? undefined : unused,
+              usage: countsUsage ? usage : undefined,
             })),
           };
           const reply = await decide({ redis, key, replica, windowMs: WINDOW_MS, countsUsage, script }, call);
