@@ -22,7 +22,6 @@ COPY --from=build /app/plugins plugins
 COPY --from=build /app/config config
 COPY --from=build /app/cli/metro-forecast.js cli/
 COPY --from=build /app/cli/templates cli/templates
-COPY --from=build /app/metro/dataset metro/dataset
 COPY --from=build /app/docs docs
 # Nothing is written outside of /data, a volume for datasets and keys: the root may be read-only, and belongs to root.
 RUN install -d -o node -g node /data

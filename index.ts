@@ -1,10 +1,8 @@
 /** The package as a library: embed the service, or write a plugin, an adapter or a key store for it. */
-export { type Overrides, resolve, tokens } from './app/container.js';
-export { type App, type AppOverrides, createApp } from './app/create-app.js';
-export { loadConfig } from './app/load-config.js';
-export type { Services } from './app/services.js';
-export { chain, verifyChain } from './core/audit/chain.js';
-export { contentOf, dataAuditEntry, withPublished } from './core/audit/data-audit.js';
+export { type Overrides, resolve, tokens } from './core/app/container.js';
+export { type App, type AppOverrides, createApp } from './core/app/create-app.js';
+export { loadConfig } from './core/app/load-config.js';
+export type { Services } from './core/app/services.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
 export type { AuditEntry, AuditVerification, DataAudit, DataAuditEntry } from './core/contracts/audit.js';
@@ -64,6 +62,10 @@ export type {
   StorageAdapter,
   Versions,
 } from './core/contracts/storage.js';
+export { contentOf, dataAuditEntry, withPublished } from './core/data/data-audit.js';
+export { IndexedCollection, indexedSnapshot } from './core/data/indexed-collection.js';
+export { frozenCopy, publicationTime } from './core/data/publishing.js';
+export { compareBy, compareScalars } from './core/data/scalars.js';
 export {
   ApiError,
   defineError,
@@ -77,10 +79,8 @@ export {
   StorageError,
   type StorageErrorCode,
 } from './core/errors.js';
-export { findPage, type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from './core/http/pagination.js';
-export { callerOf } from './core/http/request-state.js';
-export { IndexedCollection, indexedSnapshot } from './core/storage/indexed-collection.js';
-export { frozenCopy, publicationTime } from './core/storage/publishing.js';
-export { compareBy, compareScalars } from './core/storage/scalars.js';
+export { chain, verifyChain } from './core/keys/chain.js';
+export { callerOf } from './core/pipeline/request-state.js';
+export { findPage, type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from './core/routes/pagination.js';
 /** The collections of Metro Forecast and their document types, for plugins that read them. */
-export * as metro from './metro/collections.js';
+export * as metro from './plugins/metro/collections.js';

@@ -9,12 +9,12 @@ import type {
   StorageAdapter,
   Versions,
 } from '../core/contracts/storage.js';
-import { openDirectory } from '../core/dataset/directory.js';
-import { checkDataset } from '../core/dataset/validate.js';
+import { openDirectory } from '../core/data/directory.js';
+import { IndexedCollection, type IndexedDataset, indexedSnapshot } from '../core/data/indexed-collection.js';
+import { frozenCopy, momentAfter, publicationTime, readable } from '../core/data/publishing.js';
+import { checkDataset } from '../core/data/validate.js';
 import { StorageError } from '../core/errors.js';
-import { packageVersion } from '../core/files/package.js';
-import { IndexedCollection, type IndexedDataset, indexedSnapshot } from '../core/storage/indexed-collection.js';
-import { frozenCopy, momentAfter, publicationTime, readable } from '../core/storage/publishing.js';
+import { packageVersion } from '../core/util/package.js';
 
 export interface MemoryOptions {
   /** A dataset directory that is published when the adapter opens. */

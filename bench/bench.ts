@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createKey } from '../core/keys/key.js';
-import { metroService } from '../metro/service.js';
+import { metroService } from '../plugins/metro/service.js';
 import { type Server, startRedis } from '../test/support/services.js';
 import { marketCodes, writeDataset } from './dataset.js';
 import { bindToCore, LOAD_CORE } from './pinned-process.js';

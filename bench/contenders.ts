@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { packageRoot } from '../core/files/package.js';
 import { hashKey } from '../core/keys/key.js';
+import { packageRoot } from '../core/util/package.js';
 import { freePort } from '../test/support/server-process.js';
 import { answersFile } from './answers.js';
 import type { Bench } from './bench.js';

@@ -1,7 +1,7 @@
 /** Makes up a dataset of FHFA's size (410 metros, 204 quarters), or a multiple of it. */
 import type { Document, Manifest } from '../core/contracts/dataset.js';
-import { writeDirectory } from '../core/dataset/write-directory.js';
-import { type Random, randomFrom } from '../metro/sample/random.js';
+import { writeDirectory } from '../core/data/write-directory.js';
+import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
 const MARKETS = 410;
 const QUARTERS = 204;

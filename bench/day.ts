@@ -2,7 +2,7 @@
  * A user's day as requests: many callers who ask each for little, and for different things. What is popular is asked for
  * far more often than the rest (Zipf's law: the n-th of a list 1/n times as often as the first).
  */
-import { type Random, randomFrom } from '../metro/sample/random.js';
+import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
 /** What a caller says in Accept-Encoding; undefined: nothing. */
 export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;

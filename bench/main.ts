@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { OperatorError } from '../core/errors.js';
-import { packageRoot } from '../core/files/package.js';
+import { packageRoot } from '../core/util/package.js';
 import { type Bench, withBench } from './bench.js';
 import { keepCoresAwake } from './idle-cores.js';
 import { describeMachine } from './machine.js';

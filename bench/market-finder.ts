@@ -1,7 +1,7 @@
 /** The driver alone: finds markets in MongoDB by the query that the adapter makes of it. */
 import { MongoClient } from 'mongodb';
 import { planGet, type Row } from '../adapters/mongo/layout.js';
-import { markets } from '../metro/collections.js';
+import { markets } from '../plugins/metro/collections.js';
 
 export interface MarketFinder {
   find(cbsa: string): Promise<Row | null>;

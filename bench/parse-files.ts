@@ -1,7 +1,7 @@
 /** The least that loading can take: reads a dataset's files and parses every line. A process of its own. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DirectoryManifest } from '../core/dataset/manifest.js';
+import type { DirectoryManifest } from '../core/data/manifest.js';
 
 const directory = process.argv[2] ?? '.';
 const manifest = JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8')) as DirectoryManifest;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { OperatorError } from '../core/errors.js';
-import { packageRoot } from '../core/files/package.js';
+import { packageRoot } from '../core/util/package.js';
 import { onPath } from '../test/support/binaries.js';
 import { packagesInstalled } from './contenders.js';
 

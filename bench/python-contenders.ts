@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sqlite from 'node-sqlite3-wasm';
 import type { Document } from '../core/contracts/dataset.js';
-import { openDirectory } from '../core/dataset/directory.js';
+import { openDirectory } from '../core/data/directory.js';
 import { cacheFolder } from '../test/support/cache-folder.js';
 import type { Bench } from './bench.js';
 import type { ServerCommand } from './server.js';

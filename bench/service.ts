@@ -1,9 +1,9 @@
 /** The service with all that it does switched on: keys, limits, validation, ETags, ids, a JSON log and metrics. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../core/files/package.js';
 import { hashKey } from '../core/keys/key.js';
 import { formatKeyFile } from '../core/keys/key-file.js';
+import { packageRoot } from '../core/util/package.js';
 import { type Bench, HUGE_LIMIT, USUAL_LIMIT } from './bench.js';
 import { runPinned, SERVER_CORE } from './pinned-process.js';
 import type { ServerCommand } from './server.js';

@@ -1,6 +1,6 @@
 /** Closed-loop load by wrk: as many requests as its connections can carry. */
 import { join } from 'node:path';
-import { packageRoot } from '../core/files/package.js';
+import { packageRoot } from '../core/util/package.js';
 import { endedCpuSeconds, LOAD_CORE, runPinned } from './pinned-process.js';
 import type { RequestList } from './request-list.js';
 

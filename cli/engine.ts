@@ -6,7 +6,7 @@ import { executionAsyncResource } from 'node:async_hooks';
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { nodeEventLoop } from '../core/scheduling/event-loop.js';
+import { nodeEventLoop } from '../core/util/event-loop.js';
 
 /**
  * Changes how V8 collects garbage. To be called before the first request.

@@ -1,12 +1,12 @@
 /** What the options of `metro-forecast forecast` mean: all faults at once. */
 import { OperatorError } from '../core/errors.js';
-import { defaultRules } from '../metro/forecast/default-rules.js';
-import type { ForecastInput } from '../metro/forecast/forecast-dataset.js';
-import { defaultForecastOptions } from '../metro/forecast/model.js';
-import { findModel } from '../metro/forecast/models/index.js';
-import { checkRules, type Rules } from '../metro/forecast/rules.js';
-import { defaultSpan, type Span } from '../metro/forecast/runs.js';
-import { parseQuarter, quarterName } from '../metro/periods.js';
+import { defaultRules } from '../plugins/metro/forecast/default-rules.js';
+import type { ForecastInput } from '../plugins/metro/forecast/forecast-dataset.js';
+import { defaultForecastOptions } from '../plugins/metro/forecast/model.js';
+import { findModel } from '../plugins/metro/forecast/models/index.js';
+import { checkRules, type Rules } from '../plugins/metro/forecast/rules.js';
+import { defaultSpan, type Span } from '../plugins/metro/forecast/runs.js';
+import { parseQuarter, quarterName } from '../plugins/metro/periods.js';
 import { UsageError } from './options.js';
 
 /** As given on the command line. */

@@ -1,7 +1,7 @@
 /** What `metro-forecast forecast` says about the runs that it made. */
-import { SIGNALS } from '../metro/collections.js';
-import type { ForecastReport } from '../metro/forecast/forecast-directory.js';
-import type { Runs } from '../metro/forecast/runs.js';
+import { SIGNALS } from '../plugins/metro/collections.js';
+import type { ForecastReport } from '../plugins/metro/forecast/forecast-directory.js';
+import type { Runs } from '../plugins/metro/forecast/runs.js';
 import { count } from './output.js';
 
 /** The newest run's forecasts by signal, and those without bounds. */

@@ -1,6 +1,6 @@
 /** The command line: one file a command, and one place where faults become messages and exit codes. */
 import { Command } from 'commander';
-import { packageVersion } from '../core/files/package.js';
+import { packageVersion } from '../core/util/package.js';
 import { EXIT_CODES, errorText, report } from './report.js';
 
 /** A command is loaded when it is run, so that `start` does not have the others in memory. */

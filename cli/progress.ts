@@ -1,7 +1,7 @@
 /** Progress of long work: a bar on a terminal, plain lines elsewhere. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
-import { loadPackage } from '../core/files/package.js';
+import { loadPackage } from '../core/util/package.js';
 import { count } from './output.js';
 
 type Unit = 'rows' | 'bytes';

@@ -1,6 +1,6 @@
 /** Opens storage for the commands that publish: it must be able to, and still be there afterwards. */
-import { loadConfig } from '../app/load-config.js';
-import { type OpenedStorage, openStorage } from '../app/open-stores.js';
+import { loadConfig } from '../core/app/load-config.js';
+import { type OpenedStorage, openStorage } from '../core/app/open-stores.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
 import { commandLogger } from './output.js';

@@ -1,7 +1,7 @@
 /** What a failed command says, and its exit code. Standard output stays empty: it belongs to results. */
 import { CommanderError } from 'commander';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
-import { FileLockError } from '../core/files/lock.js';
+import { FileLockError } from '../core/util/lock.js';
 import { UsageError } from './options.js';
 
 /** The same for every command. */

@@ -1,6 +1,6 @@
 /** Packages that only the users of one plugin install: they are large, and most services do without. */
 import { OperatorError } from '../core/errors.js';
-import { peerDependencies } from '../core/files/package.js';
+import { peerDependencies } from '../core/util/package.js';
 
 /**
  * For the `catch` of an import.

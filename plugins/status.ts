@@ -11,9 +11,9 @@ import {
   type StatusComponent,
   serviceRoute,
 } from '../core/contracts/plugin.js';
-import { ageOf } from '../core/dataset/period.js';
+import { ageOf } from '../core/data/period.js';
 import { ApiError, errors } from '../core/errors.js';
-import { packageVersion } from '../core/files/package.js';
+import { packageVersion } from '../core/util/package.js';
 
 type Level = ComponentState['status'];
 

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { AuditFile } from '../../core/audit/audit-file.js';
-import { madeOnly } from '../../core/audit/chain.js';
+import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
+import type { Clock, Logger } from '../../core/contracts/runtime.js';
 import {
   contentOf,
   dataAuditEntry,
@@ -14,14 +14,14 @@ import {
   publicationOf,
   sumsOf,
   withPublished,
-} from '../../core/audit/data-audit.js';
-import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
-import type { Clock, Logger } from '../../core/contracts/runtime.js';
-import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from '../../core/dataset/manifest.js';
-import type { ManifestChange } from '../../core/dataset/write-directory.js';
+} from '../../core/data/data-audit.js';
+import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from '../../core/data/manifest.js';
+import type { ManifestChange } from '../../core/data/write-directory.js';
 import { StorageError } from '../../core/errors.js';
-import { fileErrorReason } from '../../core/files/error-reason.js';
-import { openRegular } from '../../core/files/regular.js';
+import { AuditFile } from '../../core/keys/audit-file.js';
+import { madeOnly } from '../../core/keys/chain.js';
+import { fileErrorReason } from '../../core/util/error-reason.js';
+import { openRegular } from '../../core/util/regular.js';
 
 const FILE_MODE = 0o644;
 

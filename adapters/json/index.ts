@@ -1,6 +1,5 @@
 /** The `json` adapter: serves a dataset directory from memory, and polls it for each new version. */
 import { readdir } from 'node:fs/promises';
-import { LruMap } from '../../core/cache/lru-map.js';
 import type { DataAudit } from '../../core/contracts/audit.js';
 import type {
   AdapterContext,
@@ -10,10 +9,11 @@ import type {
   Snapshot,
   StorageAdapter,
 } from '../../core/contracts/storage.js';
+import { type IndexedDataset, indexedSnapshot } from '../../core/data/indexed-collection.js';
+import { publicationTime } from '../../core/data/publishing.js';
 import { StorageError } from '../../core/errors.js';
-import { packageVersion } from '../../core/files/package.js';
-import { type IndexedDataset, indexedSnapshot } from '../../core/storage/indexed-collection.js';
-import { publicationTime } from '../../core/storage/publishing.js';
+import { LruMap } from '../../core/util/lru-map.js';
+import { packageVersion } from '../../core/util/package.js';
 import { directoryAudit } from './data-audit.js';
 import { type Loaded, load, stampOf } from './load.js';
 import { hasDataset, publishInto } from './publish.js';

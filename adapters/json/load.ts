@@ -4,12 +4,12 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Collection, Manifest } from '../../core/contracts/dataset.js';
-import { type DirectoryDataset, openDirectory } from '../../core/dataset/directory.js';
-import { descriptionOf, MANIFEST_FILE } from '../../core/dataset/manifest.js';
-import { checkDataset } from '../../core/dataset/validate.js';
+import { type DirectoryDataset, openDirectory } from '../../core/data/directory.js';
+import { IndexedCollection, PackedDocuments } from '../../core/data/indexed-collection.js';
+import { descriptionOf, MANIFEST_FILE } from '../../core/data/manifest.js';
+import { checkDataset } from '../../core/data/validate.js';
 import { StorageError } from '../../core/errors.js';
-import { BackgroundPacing } from '../../core/scheduling/event-loop.js';
-import { IndexedCollection, PackedDocuments } from '../../core/storage/indexed-collection.js';
+import { BackgroundPacing } from '../../core/util/event-loop.js';
 
 export interface Loaded {
   readonly manifest: Manifest;

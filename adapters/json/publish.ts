@@ -2,11 +2,11 @@
 import { readdir } from 'node:fs/promises';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { AdapterContext, Dataset, PublishOptions } from '../../core/contracts/storage.js';
-import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
-import { DatasetCheck } from '../../core/dataset/validate.js';
-import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { MANIFEST_FILE } from '../../core/data/manifest.js';
+import { readable } from '../../core/data/publishing.js';
+import { DatasetCheck } from '../../core/data/validate.js';
+import { writeDirectory } from '../../core/data/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
-import { readable } from '../../core/storage/publishing.js';
 import { recordPublication } from './data-audit.js';
 
 /**

@@ -7,8 +7,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db, Collection as MongoCollection, ObjectId, Sort } from 'mongodb';
-import { chain, type Placed, startOf, undoing, verifyChain } from '../../core/audit/chain.js';
 import type { AuditEntry, AuditVerification } from '../../core/contracts/audit.js';
+import { chain, type Placed, startOf, undoing, verifyChain } from '../../core/keys/chain.js';
 import type { Connection } from './connection.js';
 import { isDuplicate } from './layout.js';
 

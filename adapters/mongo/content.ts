@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
+import { readable } from '../../core/data/publishing.js';
+import { compareBy } from '../../core/data/scalars.js';
 import { StorageError } from '../../core/errors.js';
-import { readable } from '../../core/storage/publishing.js';
-import { compareBy } from '../../core/storage/scalars.js';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { dataCollection, indexOf, isDuplicate, ordersOf, planFind, type Row } from './layout.js';

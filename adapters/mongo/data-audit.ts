@@ -1,8 +1,9 @@
 /** The audit of what was published, activated and deleted: the collection `data_audit`. */
-import { madeOnly } from '../../core/audit/chain.js';
-import { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from '../../core/audit/data-audit.js';
+
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Clock } from '../../core/contracts/runtime.js';
+import { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from '../../core/data/data-audit.js';
+import { madeOnly } from '../../core/keys/chain.js';
 import { MongoAudit } from './audit.js';
 import { Catalog, type CatalogDocument } from './catalog.js';
 import type { Connection } from './connection.js';

@@ -9,7 +9,7 @@ import type {
   StorageAdapter,
 } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { Catalog, type Publication } from './catalog.js';
 import { Connection, checkConnection } from './connection.js';
 import { CurrentVersion } from './current-version.js';

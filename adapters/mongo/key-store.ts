@@ -7,7 +7,6 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Filter } from 'mongodb';
-import { madeOnly } from '../../core/audit/chain.js';
 import type { AuditVerification } from '../../core/contracts/audit.js';
 import type {
   KeyAuditEntry,
@@ -20,6 +19,7 @@ import type {
 import type { Health } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';
 import { auditEntry, withComparison } from '../../core/keys/audit.js';
+import { madeOnly } from '../../core/keys/chain.js';
 import { MongoAudit } from './audit.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection, checkConnection } from './connection.js';

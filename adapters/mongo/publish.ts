@@ -1,12 +1,12 @@
 /** Publishes a dataset: everything is written and verified under a new id before the pointer moves to it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { contentOf, sumsOf } from '../../core/audit/data-audit.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import type { Clock, Logger } from '../../core/contracts/runtime.js';
 import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
+import { contentOf, sumsOf } from '../../core/data/data-audit.js';
+import { publicationTime } from '../../core/data/publishing.js';
 import { StorageError } from '../../core/errors.js';
-import { publicationTime } from '../../core/storage/publishing.js';
 import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import {

@@ -1,8 +1,8 @@
 /** What has been published: listing it, going back to it, removing it, and reading what was current once. */
 import type { Clock } from '../../core/contracts/runtime.js';
 import type { Snapshot, Versions } from '../../core/contracts/storage.js';
+import { momentAfter } from '../../core/data/publishing.js';
 import { StorageError } from '../../core/errors.js';
-import { momentAfter } from '../../core/storage/publishing.js';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';

@@ -5,7 +5,7 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WARM_UP_MS } from '../../cli/engine.js';
-import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
+import { MANIFEST_FILE } from '../../core/data/manifest.js';
 import type { ArrivalResult } from '../arrival.js';
 import type { Bench } from '../bench.js';
 import { marketCodes } from '../dataset.js';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { newKey } from '../../test/support/key-record.js';
 import { startRedis } from '../../test/support/services.js';
 import { bindToCore, LOAD_CORE, runPinned, SERVER_CORE, stayOnLoadCore } from '../pinned-process.js';
@@ -66,7 +66,7 @@ const run = async ({ seconds }: { seconds: string }): Promise<void> => {
     const busy = newKey({ limit_per_minute: 1_000_000 });
     const config = await writeSoakConfig({
       folder,
-      adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } },
+      adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
       redis: redis.url,
       keys: [own.record, other.record, busy.record],
       level: 'warn',

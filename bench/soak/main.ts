@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { describeMachine } from '../machine.js';
 import { ADAPTERS, type AdapterName, soak } from './soak.js';
 import { judge } from './verdict.js';

@@ -1,11 +1,11 @@
 /** Publishes the sample again and again, each time with other figures, as another process than the server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { loadConfig } from '../../app/load-config.js';
-import { type OpenedStorage, openStorage } from '../../app/open-stores.js';
+import { loadConfig } from '../../core/app/load-config.js';
+import { type OpenedStorage, openStorage } from '../../core/app/open-stores.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
-import { type OpenedDirectory, openDirectory } from '../../core/dataset/directory.js';
+import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 
 /** Earlier versions that stay, for requests as of an earlier time. */
 const KEPT = 3;

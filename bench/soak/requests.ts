@@ -1,6 +1,6 @@
 /** The mix of requests: every endpoint and page, each as clients of all sorts ask it, wrong ones among them. */
 import { createKey } from '../../core/keys/key.js';
-import { type Random, randomFrom } from '../../metro/sample/random.js';
+import { type Random, randomFrom } from '../../plugins/metro/sample/random.js';
 import { BASE } from '../service.js';
 
 /** One request as it is sent, and what may come back. */

@@ -3,8 +3,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openDirectory } from '../../core/dataset/directory.js';
-import { packageRoot } from '../../core/files/package.js';
+import { openDirectory } from '../../core/data/directory.js';
+import { packageRoot } from '../../core/util/package.js';
 import { newKey } from '../../test/support/key-record.js';
 import { startMongo, startRedis } from '../../test/support/services.js';
 import { json } from '../service.js';
@@ -96,7 +96,7 @@ export const soak = async (
   say: (sample: SoakSample) => void,
 ): Promise<SoakResult> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-soak-'));
-  const source = join(packageRoot, 'metro/dataset');
+  const source = join(packageRoot, 'plugins/metro/dataset');
   const ends: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true })];
   try {
     const redis = await startRedis();

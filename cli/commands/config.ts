@@ -1,7 +1,7 @@
 /** `metro-forecast config`: shows the configuration in force. */
 import type { Command } from 'commander';
-import { loadConfig, namedVariables } from '../../app/load-config.js';
-import { loadModules } from '../../app/load-modules.js';
+import { loadConfig, namedVariables } from '../../core/app/load-config.js';
+import { loadModules } from '../../core/app/load-modules.js';
 import { configSchema } from '../../core/config/schema.js';
 import { maskSecrets } from '../../core/config/secrets.js';
 import { formatPath } from '../../core/validation/path.js';

@@ -1,10 +1,10 @@
 /** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
 import { type Command, Option } from 'commander';
-import { defaultRules } from '../../metro/forecast/default-rules.js';
-import { forecastDirectory } from '../../metro/forecast/forecast-directory.js';
-import { defaultForecastOptions } from '../../metro/forecast/model.js';
-import { defaultModel, fallbackModel, models } from '../../metro/forecast/models/index.js';
-import { defaultSpan } from '../../metro/forecast/runs.js';
+import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
+import { forecastDirectory } from '../../plugins/metro/forecast/forecast-directory.js';
+import { defaultForecastOptions } from '../../plugins/metro/forecast/model.js';
+import { defaultModel, fallbackModel, models } from '../../plugins/metro/forecast/models/index.js';
+import { defaultSpan } from '../../plugins/metro/forecast/runs.js';
 import { type ForecastArguments, parseForecastArguments } from '../forecast-options.js';
 import { forecastReport, forecastSummary } from '../forecast-summary.js';
 import { createdOption } from '../options.js';

@@ -5,14 +5,14 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { COLUMN_TYPES, type ColumnType, type CsvTable, tableOfCsv } from '../../core/dataset/csv-table.js';
-import { DECLARATION } from '../../core/dataset/declarations.js';
-import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { COLUMN_TYPES, type ColumnType, type CsvTable, tableOfCsv } from '../../core/data/csv-table.js';
+import { DECLARATION } from '../../core/data/declarations.js';
+import { writeDirectory } from '../../core/data/write-directory.js';
 import { OperatorError } from '../../core/errors.js';
-import { fileErrorReason } from '../../core/files/error-reason.js';
-import { writeFileAtomic } from '../../core/files/write-atomic.js';
-import { openOld } from '../../metro/import/import.js';
-import { contentVersion, inOneBatch, type Rows } from '../../metro/rows.js';
+import { fileErrorReason } from '../../core/util/error-reason.js';
+import { writeFileAtomic } from '../../core/util/write-atomic.js';
+import { openOld } from '../../plugins/metro/import/import.js';
+import { contentVersion, inOneBatch, type Rows } from '../../plugins/metro/rows.js';
 import { createdOption } from '../options.js';
 import { count, print, table, toJson } from '../output.js';
 

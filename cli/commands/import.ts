@@ -1,8 +1,8 @@
 /** `metro-forecast import`: brings FHFA's and FRED's files into a dataset directory. */
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type ImportReport, importInto } from '../../metro/import/import.js';
-import { isDay } from '../../metro/periods.js';
+import { type ImportReport, importInto } from '../../plugins/metro/import/import.js';
+import { isDay } from '../../plugins/metro/periods.js';
 import { commandLine, createdOption } from '../options.js';
 import { count, print, toJson } from '../output.js';
 import { withProgress } from '../progress.js';

@@ -2,8 +2,8 @@
  * `metro-forecast keys`: creates, lists, changes, rotates and revokes API keys, and shows their usage and their audit.
  */
 import type { Command } from 'commander';
-import { loadConfig } from '../../app/load-config.js';
-import { type OpenedKeyStore, openKeyStore } from '../../app/open-stores.js';
+import { loadConfig } from '../../core/app/load-config.js';
+import { type OpenedKeyStore, openKeyStore } from '../../core/app/open-stores.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { tierNames } from '../../core/config/tiers.js';
 import type { KeyStore } from '../../core/contracts/keys.js';

@@ -3,10 +3,10 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { adapters, plugins } from '../../app/builtins.js';
 import { OperatorError } from '../../core/errors.js';
-import { fileErrorReason } from '../../core/files/error-reason.js';
-import { packageRoot, packageVersion } from '../../core/files/package.js';
+import { fileErrorReason } from '../../core/util/error-reason.js';
+import { packageRoot, packageVersion } from '../../core/util/package.js';
+import { adapters, plugins } from '../builtins.js';
 import { UsageError } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';

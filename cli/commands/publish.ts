@@ -2,14 +2,14 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { OpenedStorage } from '../../app/open-stores.js';
+import type { OpenedStorage } from '../../core/app/open-stores.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
-import { type OpenedDirectory, openDirectory } from '../../core/dataset/directory.js';
-import { isDamagedManifest, MANIFEST_FILE } from '../../core/dataset/manifest.js';
-import { checkDataset } from '../../core/dataset/validate.js';
+import { differingCollection } from '../../core/data/differing-collection.js';
+import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
+import { isDamagedManifest, MANIFEST_FILE } from '../../core/data/manifest.js';
+import { checkDataset } from '../../core/data/validate.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
-import { packageRoot } from '../../core/files/package.js';
-import { differingCollection } from '../../core/storage/differing-collection.js';
+import { packageRoot } from '../../core/util/package.js';
 import { type CommonOptions, commandLine } from '../options.js';
 import { count, note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
@@ -85,7 +85,7 @@ const servedVersion = (adapter: StorageAdapter): string | undefined => {
 const refuseSample = ({ directory }: OpenedStorage): void => {
   if (directory === undefined) return;
   const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
-  if (real(directory) !== real(join(packageRoot, 'metro/dataset'))) return;
+  if (real(directory) !== real(join(packageRoot, 'plugins/metro/dataset'))) return;
   throw new OperatorError(
     `This configuration serves the sample of the package, ${directory}, which is not to be overwritten.`,
     [

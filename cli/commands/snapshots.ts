@@ -1,6 +1,6 @@
 /** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
 import type { Command } from 'commander';
-import type { OpenedStorage } from '../../app/open-stores.js';
+import type { OpenedStorage } from '../../core/app/open-stores.js';
 import type { DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Versions } from '../../core/contracts/storage.js';
 import { OperatorError, StorageError } from '../../core/errors.js';

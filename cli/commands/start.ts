@@ -2,14 +2,20 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { resolve as resolvePart } from '../../app/container.js';
-import { type App, type AppOverrides, createApp } from '../../app/create-app.js';
-import { loadConfig } from '../../app/load-config.js';
-import { loadModules } from '../../app/load-modules.js';
-import { createLogger } from '../../app/logger.js';
-import { RELOADED } from '../../app/running-settings.js';
-import { type Assignment, isWorker, type Listening, linkToPrimary, type PrimaryLink } from '../../app/worker-link.js';
-import { Workers } from '../../app/workers.js';
+import { resolve as resolvePart } from '../../core/app/container.js';
+import { type App, type AppOverrides, createApp } from '../../core/app/create-app.js';
+import { loadConfig } from '../../core/app/load-config.js';
+import { loadModules } from '../../core/app/load-modules.js';
+import { createLogger } from '../../core/app/logger.js';
+import { RELOADED } from '../../core/app/running-settings.js';
+import {
+  type Assignment,
+  isWorker,
+  type Listening,
+  linkToPrimary,
+  type PrimaryLink,
+} from '../../core/app/worker-link.js';
+import { Workers } from '../../core/app/workers.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import type { Config } from '../../core/config/schema.js';
 import { tierNames } from '../../core/config/tiers.js';
@@ -17,7 +23,7 @@ import type { Logger } from '../../core/contracts/runtime.js';
 import { OperatorError } from '../../core/errors.js';
 import { newKey } from '../../core/keys/key.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
-import { type MetricsServer, serveMetrics } from '../../core/metrics/server.js';
+import { type MetricsServer, serveMetrics } from '../../core/observe/metrics-server.js';
 import type { Registry } from '../../core/registry/register-plugins.js';
 import { collectGently, keepTicksFast, yieldToEventLoop } from '../engine.js';
 import { type ListenError, listenFault } from '../listen-fault.js';

@@ -1,7 +1,7 @@
 /** `metro-forecast types`: prints the TypeScript types of the API that a configuration makes. */
 import type { Command } from 'commander';
-import { loadConfig } from '../../app/load-config.js';
-import { loadModules } from '../../app/load-modules.js';
+import { loadConfig } from '../../core/app/load-config.js';
+import { loadModules } from '../../core/app/load-modules.js';
 import { openApiDocument } from '../../core/openapi/document.js';
 import { type TypedDocument, typescriptOf } from '../../core/openapi/typescript.js';
 import { EXIT_CODES } from '../report.js';

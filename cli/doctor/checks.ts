@@ -1,10 +1,10 @@
 /** What `doctor` looks at, in the order in which one thing needs another. */
 import { pino } from 'pino';
-import { createContainer } from '../../app/container.js';
-import { loadConfig } from '../../app/load-config.js';
-import { loadModules } from '../../app/load-modules.js';
+import { createContainer } from '../../core/app/container.js';
+import { loadConfig } from '../../core/app/load-config.js';
+import { loadModules } from '../../core/app/load-modules.js';
 import type { Environment } from '../../core/config/overrides.js';
-import { engines } from '../../core/files/package.js';
+import { engines } from '../../core/util/package.js';
 import { commandLine } from '../options.js';
 import { type CheckContext, type Finding, failed, failure, type OnRows, ok } from './finding.js';
 import { checkKeys } from './keys.js';

@@ -1,6 +1,6 @@
 /** The arguments and results of the checks of `doctor`. */
 import type { DependencyContainer } from 'tsyringe';
-import type { Modules } from '../../app/load-modules.js';
+import type { Modules } from '../../core/app/load-modules.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { OperatorError } from '../../core/errors.js';
 

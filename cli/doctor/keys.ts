@@ -1,5 +1,5 @@
 /** Checks that the key store responds, and that a caller could get in with one of its keys. */
-import { resolve } from '../../app/container.js';
+import { resolve } from '../../core/app/container.js';
 import { tierNames } from '../../core/config/tiers.js';
 import { isInForce, missingPeppers, Peppers } from '../../core/keys/key.js';
 import { succeeds } from '../key-actions.js';

@@ -1,6 +1,6 @@
 /** Whether the service could listen on its ports, or listens there already. */
 import { createServer } from 'node:net';
-import { listen, originOf } from '../../core/http/listen.js';
+import { listen, originOf } from '../../core/edge/listen.js';
 import { type ListenError, listenFault } from '../listen-fault.js';
 import { type CheckContext, type Finding, failure, ok } from './finding.js';
 

@@ -1,5 +1,5 @@
 /** Checks that Redis responds, if the configuration names one. */
-import { resolve } from '../../app/container.js';
+import { resolve } from '../../core/app/container.js';
 import { type CheckContext, type Finding, failed, ok, warning } from './finding.js';
 
 export const checkRedis = async ({ container, loaded }: CheckContext): Promise<Finding> => {

@@ -1,11 +1,11 @@
 /** Checks that storage responds, and that every row that it would serve is valid. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { resolve } from '../../app/container.js';
-import { pathResolver } from '../../app/load-modules.js';
+import { resolve } from '../../core/app/container.js';
+import { pathResolver } from '../../core/app/load-modules.js';
 import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
-import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
-import { checkDataset } from '../../core/dataset/validate.js';
+import { MANIFEST_FILE } from '../../core/data/manifest.js';
+import { checkDataset } from '../../core/data/validate.js';
 import { firstLines, StorageError } from '../../core/errors.js';
 import { count } from '../output.js';
 import { type CheckContext, type Finding, failed, failure, type OnRows, ok } from './finding.js';

@@ -2,8 +2,8 @@
 
 import { dirname, resolve } from 'node:path';
 import { OperatorError } from '../errors.js';
-import { fileErrorReason } from '../files/error-reason.js';
-import { readRegular } from '../files/regular.js';
+import { fileErrorReason } from '../util/error-reason.js';
+import { readRegular } from '../util/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeFaults, type Override, placeOf, suggest } from '../validation/faults.js';
 import { findJsonFault, formatJsonFault, isJsonObject, withoutMark } from '../validation/json.js';

@@ -1,7 +1,7 @@
 /** Single values of a configuration, given by environment variables: `PREFIX__SECTION__NAME`, and well-known names. */
 import { readFile } from 'node:fs/promises';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import { fileErrorReason } from '../files/error-reason.js';
+import { fileErrorReason } from '../util/error-reason.js';
 import type { Override } from '../validation/faults.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';

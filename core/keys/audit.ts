@@ -1,9 +1,9 @@
 /** The audit of keys: an entry for each change, and what no entry tells of, since somebody has edited keys by hand. */
 import { createHash } from 'node:crypto';
-import { actor, madeOnly } from '../audit/chain.js';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
 import { compileSchema } from '../validation/compile-schema.js';
+import { actor, madeOnly } from './chain.js';
 
 /** Not in the audit's changes: the id, which has a field of its own, and the hash, which is secret. */
 const UNTOLD: ReadonlySet<string> = new Set(['id', 'hash']);

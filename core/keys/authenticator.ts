@@ -2,7 +2,7 @@
 import type { Tier, Tiers } from '../config/tiers.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
-import { withTimeout } from '../scheduling/with-timeout.js';
+import { withTimeout } from '../util/with-timeout.js';
 import { isKey, Peppers } from './key.js';
 
 /** Who a request counts against. */

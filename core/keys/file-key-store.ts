@@ -4,8 +4,6 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { AuditFile } from '../audit/audit-file.js';
-import { madeOnly, undoing } from '../audit/chain.js';
 import type { AuditVerification } from '../contracts/audit.js';
 import type {
   KeyAuditEntry,
@@ -17,10 +15,10 @@ import type {
 } from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
 import { firstLines, KeyStoreError } from '../errors.js';
-import { fileErrorReason } from '../files/error-reason.js';
-import { withFileLock } from '../files/lock.js';
-import { readRegular, unlessMissing } from '../files/regular.js';
-import { writeFileAtomic } from '../files/write-atomic.js';
+import { fileErrorReason } from '../util/error-reason.js';
+import { withFileLock } from '../util/lock.js';
+import { readRegular, unlessMissing } from '../util/regular.js';
+import { writeFileAtomic } from '../util/write-atomic.js';
 import {
   auditEntry,
   compareWithAudit,
@@ -29,6 +27,8 @@ import {
   isKeyAuditEntry,
   withComparison,
 } from './audit.js';
+import { AuditFile } from './audit-file.js';
+import { madeOnly, undoing } from './chain.js';
 import {
   besideKeyFile,
   formatKeyFile,

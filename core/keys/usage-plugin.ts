@@ -4,8 +4,8 @@ import { USAGE_PATH } from '../config/tiers.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import { packageVersion } from '../files/package.js';
 import { quotaStates, usedOf } from '../limiter/usage.js';
+import { packageVersion } from '../util/package.js';
 
 const time = { type: ['string', 'null'], format: 'date-time' } as const;
 

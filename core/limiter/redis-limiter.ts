@@ -6,7 +6,7 @@ import { type Clock, type Health, type Logger, systemClock } from '../contracts/
 import { LimiterUnavailable } from '../errors.js';
 import { Breaker } from '../redis/breaker.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { withTimeout } from '../scheduling/with-timeout.js';
+import { withTimeout } from '../util/with-timeout.js';
 import { decideScript, readUsage } from './decide-script.js';
 import { Callers, MOST_ADDRESSES } from './in-memory.js';
 import { Lane, type LaneSubject } from './lane.js';

@@ -2,7 +2,7 @@
 import type { DayUsage, Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import type { Health } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
-import { withTimeout } from '../scheduling/with-timeout.js';
+import { withTimeout } from '../util/with-timeout.js';
 import type { MemoryLimiter } from './in-memory.js';
 
 /** Requests of one subject under one limit. */

@@ -4,8 +4,6 @@ import { includes, type Tier, type Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Plugin, Route } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
-import { PARQUET_TYPE, parquetTypeName } from '../http/parquet-format.js';
-import { csvFormat, ndjsonFormat } from '../http/representation.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import {
   declaredHeaders,
@@ -15,6 +13,8 @@ import {
   needsKey,
   parquetColumns,
 } from '../registry/route-defaults.js';
+import { PARQUET_TYPE, parquetTypeName } from '../response/parquet-format.js';
+import { csvFormat, ndjsonFormat } from '../response/representation.js';
 import { errorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';

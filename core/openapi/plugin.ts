@@ -1,6 +1,6 @@
 /** The endpoint that serves the OpenAPI document, itself included. */
 import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
-import { packageVersion } from '../files/package.js';
+import { packageVersion } from '../util/package.js';
 
 interface OpenApi {
   readonly openapi: string;

@@ -1,7 +1,7 @@
 /** A circuit breaker: after one failure no request waits for the store until a probe succeeds in time. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../contracts/runtime.js';
-import { withTimeout } from '../scheduling/with-timeout.js';
+import { withTimeout } from '../util/with-timeout.js';
 
 const PROBE_EVERY_MS = 200;
 /** Timeout of a probe, so that a dead connection cannot stop the probing. */

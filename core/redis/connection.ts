@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Logger } from '../contracts/runtime.js';
-import { loadPackage, packageRoot } from '../files/package.js';
-import { withTimeout } from '../scheduling/with-timeout.js';
+import { loadPackage, packageRoot } from '../util/package.js';
+import { withTimeout } from '../util/with-timeout.js';
 import type { RedisConfig } from './config.js';
 
 export type RedisClient = Redis | Cluster;

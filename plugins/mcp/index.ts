@@ -1,7 +1,7 @@
 /** The endpoints as tools for AI assistants, at `/mcp`: Model Context Protocol, with the API's keys and limits. */
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { checkBrowser, respond } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 

@@ -1,7 +1,7 @@
 /** A Model Context Protocol server over the tools of a service. It keeps no state between two calls. */
 import type { Server as McpServer } from '@modelcontextprotocol/server';
 import type { MountContext } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { loadStdio, Server } from './sdk.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 

@@ -1,6 +1,6 @@
 /** A span of every request for a tracing back end: OpenTelemetry, over OTLP/HTTP with JSON. */
 import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { explainMissing } from '../optional-package.js';
 
 /** The official SDK is installed by those who want this plugin. */

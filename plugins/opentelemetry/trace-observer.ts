@@ -20,8 +20,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from '../../core/contracts/observer.js';
 import type { Logger } from '../../core/contracts/runtime.js';
-import { packageVersion } from '../../core/files/package.js';
-import { withTimeout } from '../../core/scheduling/with-timeout.js';
+import { packageVersion } from '../../core/util/package.js';
+import { withTimeout } from '../../core/util/with-timeout.js';
 
 interface TraceOptions {
   readonly url?: string;

@@ -1,6 +1,6 @@
 /** Reference page at `/docs`, made in the browser from the served OpenAPI document. */
 import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { pageMount } from './page-mount.js';
 
 export default definePlugin({

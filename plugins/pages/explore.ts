@@ -1,6 +1,6 @@
 /** Explorer at `/explore`: the published numbers as a map, charts and tables, for people. */
 import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { pageMount } from './page-mount.js';
 
 export default definePlugin({

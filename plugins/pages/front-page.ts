@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { definePlugin, type MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
-import { packageVersion } from '../../core/files/package.js';
-import { jsonRepresentation, mediaTypeChooser, Representation } from '../../core/http/representation.js';
+import { jsonRepresentation, mediaTypeChooser, Representation } from '../../core/response/representation.js';
+import { packageVersion } from '../../core/util/package.js';
 import { escapeHtml, pagesOf } from './template.js';
 
 /** Link relations: RFC 8631, and `terms-of-service` of RFC 6903. */

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
-import { packageRoot } from '../../core/files/package.js';
-import { Representation } from '../../core/http/representation.js';
+import { Representation } from '../../core/response/representation.js';
+import { packageRoot } from '../../core/util/package.js';
 import { fillTemplate } from './template.js';
 
 /** Scripts, styles and calls of the page's own origin; nothing inline, no eval, no markup made from text. */

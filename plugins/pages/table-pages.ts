@@ -1,6 +1,6 @@
 /** Pages at `/tables` to look through the tables of the plugin `tables`: lists, charts and single rows, for people. */
 import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { pageMount } from './page-mount.js';
 
 export default definePlugin({

@@ -1,9 +1,9 @@
 /** Lists and rows of collections by configuration alone: filters, sorting and pages by the orders that they declare. */
 import type { Collection } from '../../core/contracts/dataset.js';
 import { definePlugin } from '../../core/contracts/plugin.js';
-import { readDeclarations } from '../../core/dataset/declarations.js';
+import { readDeclarations } from '../../core/data/declarations.js';
 import { OperatorError } from '../../core/errors.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { tableRoutes } from './routes.js';
 
 export default definePlugin({

@@ -5,7 +5,7 @@ import type { Parameter, QueryOf, Route } from '../../core/contracts/plugin.js';
 import { dataRoute } from '../../core/contracts/plugin.js';
 import type { Scalar } from '../../core/contracts/storage.js';
 import { ApiError, defineError, invalidParameter, OperatorError } from '../../core/errors.js';
-import { findPage, type PageInput, pageHeaders, pageParameters } from '../../core/http/pagination.js';
+import { findPage, type PageInput, pageHeaders, pageParameters } from '../../core/routes/pagination.js';
 
 type Row = Readonly<Record<string, Scalar>>;
 type Input = PageInput & Readonly<Record<string, Scalar | undefined>>;

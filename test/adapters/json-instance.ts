@@ -9,8 +9,8 @@ import json from '../../adapters/json/index.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
-import { writeDirectory } from '../../core/dataset/write-directory.js';
-import { collections, manifestOf, rowsOf } from '../core/dataset/weather.js';
+import { writeDirectory } from '../../core/data/write-directory.js';
+import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
 
 export interface JsonInstance {
   /** Contains the dataset's directory, `data`, which the adapter is told of. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { assertFits } from '../../adapters/json/load.js';
 import { StorageError } from '../../core/errors.js';
-import { lines, manifestOf, rows, writeByHand } from '../core/dataset/weather.js';
+import { lines, manifestOf, rows, writeByHand } from '../core/data/weather.js';
 import { eachInstance, eventually, expectServed, writeVersion } from './json-instance.js';
 
 describe('json.open()', () => {

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { StorageError } from '../../core/errors.js';
-import { manifestOf, rows } from '../core/dataset/weather.js';
+import { manifestOf, rows } from '../core/data/weather.js';
 import { eachInstance, expectServed, writeVersion } from './json-instance.js';
 
 const datasetOf = (version: string, content: Readonly<Record<string, readonly Document[]>>): Dataset => ({

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { StorageError } from '../../core/errors.js';
-import { lines, readManifestFile, rowsOf, writeByHand } from '../core/dataset/weather.js';
+import { lines, readManifestFile, rowsOf, writeByHand } from '../core/data/weather.js';
 import { skip } from '../support/skip.js';
 import {
   eachInstance,

@@ -1,8 +1,8 @@
 /** Proves that the JSON adapter conforms. */
 import { mkdir } from 'node:fs/promises';
+import { describeAdapter } from '../../adapters/conformance/index.js';
 import json from '../../adapters/json/index.js';
-import { describeAdapter } from '../../conformance/index.js';
-import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { writeDirectory } from '../../core/data/write-directory.js';
 
 const options = { path: 'dataset', pollMs: 20 };
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { describeAdapter } from '../../adapters/conformance/index.js';
 import memory from '../../adapters/memory.js';
-import { describeAdapter } from '../../conformance/index.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import type { StorageAdapter } from '../../core/contracts/storage.js';
-import { MANIFEST_FILE } from '../../core/dataset/manifest.js';
+import { MANIFEST_FILE } from '../../core/data/manifest.js';
 import { StorageError } from '../../core/errors.js';
 
 describeAdapter({

@@ -1,5 +1,6 @@
 /** Every wait for MongoDB ends, and its errors say what was waited for. */
 import { expect } from 'chai';
+import { failsWith } from '../../adapters/conformance/expect.js';
 import { MongoAudit } from '../../adapters/mongo/audit.js';
 import { bounded, toStorageError } from '../../adapters/mongo/bounded.js';
 import { Catalog } from '../../adapters/mongo/catalog.js';
@@ -7,7 +8,6 @@ import type { Connection } from '../../adapters/mongo/connection.js';
 import { readUse, writeUse } from '../../adapters/mongo/key-use.js';
 import { sweep } from '../../adapters/mongo/sweep.js';
 import { expireReplicas, lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
-import { failsWith } from '../../conformance/expect.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { StorageError } from '../../core/errors.js';
 import { closedConnection } from './mongo-database.js';

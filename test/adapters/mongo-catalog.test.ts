@@ -1,8 +1,8 @@
 /** The catalog of the MongoDB adapter: each change is made whole, or not at all. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { failsWith } from '../../adapters/conformance/expect.js';
 import { Catalog, type Publication } from '../../adapters/mongo/catalog.js';
-import { failsWith } from '../../conformance/expect.js';
 import { openDatabase, type TestDatabase } from './mongo-database.js';
 
 const LONG = 60_000;

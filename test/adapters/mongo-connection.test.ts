@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Collection } from 'mongodb';
+import { failsWith } from '../../adapters/conformance/expect.js';
 import type { Connection } from '../../adapters/mongo/connection.js';
-import { failsWith } from '../../conformance/expect.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { connectionTo, openDatabase, type TestDatabase } from './mongo-database.js';
 

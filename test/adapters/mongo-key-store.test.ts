@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { MongoClient } from 'mongodb';
+import { eventually } from '../../adapters/conformance/expect.js';
 import { mongoKeyStore } from '../../adapters/mongo/key-store.js';
 import type { ConnectionOptions } from '../../adapters/mongo/options.js';
-import { eventually } from '../../conformance/expect.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';

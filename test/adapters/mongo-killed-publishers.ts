@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { anotherDataset, datasetOf, itemsOf } from '../../conformance/fixture.js';
+import { anotherDataset, datasetOf, itemsOf } from '../../adapters/conformance/fixture.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 import { Replicas, rowsToPublish } from './mongo-replica.js';
 

@@ -1,8 +1,8 @@
 /** The MongoDB adapter's looks: again and again, never two at once, and at once when asked. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { eventually } from '../../adapters/conformance/expect.js';
 import { Poller } from '../../adapters/mongo/poller.js';
-import { eventually } from '../../conformance/expect.js';
 import { gate } from './mongo-replica.js';
 
 const NEVER = 3_600_000;

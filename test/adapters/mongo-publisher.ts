@@ -1,5 +1,5 @@
 /** A process that publishes, to be killed: `node mongo-publisher.js URI DATABASE VERSION`. Says `begun` when it begins. */
-import { datasetOf, itemsOf } from '../../conformance/fixture.js';
+import { datasetOf, itemsOf } from '../../adapters/conformance/fixture.js';
 import { Replicas, rowsToPublish, SHORT_LOCK } from './mongo-replica.js';
 
 const [uri = '', database = '', version = ''] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 /** Publishing to MongoDB: publishers that compete, hang or bring what cannot be kept. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventually, failsWith } from '../../conformance/expect.js';
-import { anotherDataset, datasetOf, FIRST, itemsOf, rows, SECOND } from '../../conformance/fixture.js';
+import { eventually, failsWith } from '../../adapters/conformance/expect.js';
+import { anotherDataset, datasetOf, FIRST, itemsOf, rows, SECOND } from '../../adapters/conformance/fixture.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { mongoForTests, uniqueName } from '../support/services.js';

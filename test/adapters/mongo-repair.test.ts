@@ -1,8 +1,16 @@
 /** Publishing to MongoDB over what somebody has damaged by hand, and what the audit says of it. */
 import assert from 'node:assert/strict';
 import type { Db } from 'mongodb';
-import { failsWith } from '../../conformance/expect.js';
-import { anotherDataset, datasetOf, FIRST, FIRST_CREATED, itemsOf, rows, SECOND } from '../../conformance/fixture.js';
+import { failsWith } from '../../adapters/conformance/expect.js';
+import {
+  anotherDataset,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  itemsOf,
+  rows,
+  SECOND,
+} from '../../adapters/conformance/fixture.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 import { type Replica, Replicas } from './mongo-replica.js';
 

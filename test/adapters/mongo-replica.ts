@@ -1,10 +1,10 @@
 /** Replicas over one MongoDB database, as tests of the MongoDB adapter need them. */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
+import { collections, items, type Rows, rowsWithCrowd } from '../../adapters/conformance/fixture.js';
+import { find } from '../../adapters/conformance/instance.js';
 import mongo from '../../adapters/mongo/index.js';
 import type { MongoOptions } from '../../adapters/mongo/options.js';
-import { collections, items, type Rows, rowsWithCrowd } from '../../conformance/fixture.js';
-import { find } from '../../conformance/instance.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import type { AdapterContext, StorageAdapter } from '../../core/contracts/storage.js';

@@ -1,7 +1,6 @@
 /** Replicas on MongoDB: they follow one pointer, keep what they hold, and live through the server's absence. */
 import assert from 'node:assert/strict';
-import { planFind, planGet, type Row } from '../../adapters/mongo/layout.js';
-import { eventually, failsWith } from '../../conformance/expect.js';
+import { eventually, failsWith } from '../../adapters/conformance/expect.js';
 import {
   anotherDataset,
   collections,
@@ -11,8 +10,9 @@ import {
   itemsOf,
   rows,
   SECOND,
-} from '../../conformance/fixture.js';
-import { find } from '../../conformance/instance.js';
+} from '../../adapters/conformance/fixture.js';
+import { find } from '../../adapters/conformance/instance.js';
+import { planFind, planGet, type Row } from '../../adapters/mongo/layout.js';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../core/contracts/storage.js';
 import { OperatorError } from '../../core/errors.js';

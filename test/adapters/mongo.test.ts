@@ -1,8 +1,8 @@
 /** Proves that the MongoDB adapter conforms. */
 import { basename } from 'node:path';
 import { MongoClient } from 'mongodb';
+import { describeAdapter } from '../../adapters/conformance/index.js';
 import mongo from '../../adapters/mongo/index.js';
-import { describeAdapter } from '../../conformance/index.js';
 import type { AdapterContext, StorageAdapter } from '../../core/contracts/storage.js';
 import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';

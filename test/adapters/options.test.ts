@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import json from '../../adapters/json/index.js';
 import memory from '../../adapters/memory.js';
 import mongo from '../../adapters/mongo/index.js';
-import { packageVersion } from '../../core/files/package.js';
+import { packageVersion } from '../../core/util/package.js';
 import { checkOptions } from '../../core/validation/faults.js';
 
 const faults = (schema: Parameters<typeof checkOptions>[1], value: unknown) => checkOptions('options', schema, value);

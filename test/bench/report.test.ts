@@ -17,7 +17,7 @@ import {
 import { DAY_TITLE } from '../../bench/sections/day.js';
 import { EXACTNESS_TITLE, HUGE_KEY_TITLE, USUAL_KEYS_TITLE } from '../../bench/sections/keys.js';
 import { FULL, QUICK, type Settings } from '../../bench/settings.js';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 
 const NAMES = [SERVICE, 'somebody else', FASTIFY, KOA, EXPRESS];
 const table = (title: string, first: number) => ({

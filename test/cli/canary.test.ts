@@ -9,8 +9,8 @@ import type { Command } from 'commander';
 import { register as registerConfig } from '../../cli/commands/config.js';
 import { register as registerDoctor } from '../../cli/commands/doctor.js';
 import { register as registerKeys } from '../../cli/commands/keys.js';
-import { packageRoot } from '../../core/files/package.js';
 import { createKey } from '../../core/keys/key.js';
+import { packageRoot } from '../../core/util/package.js';
 import { commandArgs } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { misplaceKeys } from '../support/misplaced-keys.js';
@@ -87,7 +87,7 @@ describe('a key, valid or not', () => {
     await writeFile(
       config,
       JSON.stringify({
-        adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } },
+        adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
         plugins: ['markets', 'status'],
         auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
       }),

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { parseForecastArguments } from '../../cli/forecast-options.js';
 import { OperatorError } from '../../core/errors.js';
-import { defaultRules } from '../../metro/forecast/default-rules.js';
-import { defaultForecastOptions } from '../../metro/forecast/model.js';
-import { quarterIndex } from '../../metro/periods.js';
+import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
+import { defaultForecastOptions } from '../../plugins/metro/forecast/model.js';
+import { quarterIndex } from '../../plugins/metro/periods.js';
 
 describe('parseForecastArguments(given)', () => {
   it('has a default for everything but the model, which the dataset decides', () => {

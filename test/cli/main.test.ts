@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Command } from 'commander';
 import { commandsIn, createProgram } from '../../cli/main.js';
-import { packageRoot, packageVersion } from '../../core/files/package.js';
+import { packageRoot, packageVersion } from '../../core/util/package.js';
 import { commandArgs } from '../support/command-process.js';
 
 interface Ended {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { CommanderError } from 'commander';
 import { report } from '../../cli/report.js';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../../core/errors.js';
-import { FileLockError } from '../../core/files/lock.js';
+import { FileLockError } from '../../core/util/lock.js';
 
 const plain = { json: false, debug: false };
 

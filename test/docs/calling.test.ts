@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { Context } from 'mocha';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { needPandas } from '../support/pandas.js';
 import { skip } from '../support/skip.js';
 import { snippetsOf } from '../support/snippets.js';

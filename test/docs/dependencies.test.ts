@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { type InstalledPackage, installedPackages, PERMISSIVE } from '../support/licences.js';
 
 const read = (name: string) => readFile(join(packageRoot, name), 'utf8');

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { DEFAULT_DATABASE } from '../../adapters/mongo/connection.js';
-import { namedVariables } from '../../app/load-config.js';
-import { RELOADED } from '../../app/running-settings.js';
 import { createProgram } from '../../cli/main.js';
+import { namedVariables } from '../../core/app/load-config.js';
+import { RELOADED } from '../../core/app/running-settings.js';
 import { serviceSchema } from '../../core/config/schema.js';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 
 const text = readFileSync(join(packageRoot, 'docs/operating.md'), 'utf8');
 
@@ -41,7 +41,7 @@ describe('docs/operating.md and --help', () => {
   });
 
   it('runs commands beside the systemd unit as its user, in its directory, with its configuration', () => {
-    const unit = readFileSync(join(packageRoot, 'config/systemd/metro-forecast.service'), 'utf8').split('\n');
+    const unit = readFileSync(join(packageRoot, 'config/deploy/systemd/metro-forecast.service'), 'utf8').split('\n');
     const [command] = /^metro\(\) \{[\s\S]*?\n\}/m.exec(text)!;
     const properties = [...command.matchAll(/--property=(\S+)/g)].map(([, property]) => property!);
     expect(properties.join()).to.match(/DynamicUser=yes.*User=\w.*StateDirectory=\w.*WorkingDirectory=\//);

@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type App, createApp } from '../../app/create-app.js';
-import { loadConfig } from '../../app/load-config.js';
-import { packageRoot } from '../../core/files/package.js';
+import { type App, createApp } from '../../core/app/create-app.js';
+import { loadConfig } from '../../core/app/load-config.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
+import { packageRoot } from '../../core/util/package.js';
 import { commandArgs } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
@@ -53,7 +53,7 @@ describe('README.md', () => {
       get: (target: string) => request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } }),
     };
   };
-  const sample = { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } };
+  const sample = { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } };
 
   it('shows a curl line with the answer that it gets', async () => {
     const { url, key } = await serve({ adapter: sample, plugins: ['markets'] });

@@ -1,6 +1,6 @@
 /** Faults of one store, one after the other, each drawn at random. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Random } from '../../metro/sample/random.js';
+import type { Random } from '../../plugins/metro/sample/random.js';
 import { NETWORK_FAULTS } from '../support/network-faults.js';
 import type { Server } from '../support/services.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';

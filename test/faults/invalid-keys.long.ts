@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
 import { MongoClient } from 'mongodb';
-import { packageRoot } from '../../core/files/package.js';
 import { createKey } from '../../core/keys/key.js';
+import { packageRoot } from '../../core/util/package.js';
 import { commandArgs, runProcess } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { type Arrival, OpenLoop } from '../support/open-loop.js';
@@ -60,7 +60,7 @@ describe('a flood of invalid keys from one address', function () {
     writeFileSync(
       config,
       JSON.stringify({
-        adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } },
+        adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
         plugins: ['markets', 'status'],
         auth: { keys: { use: 'mongo' } },
         limits: { requestsPerMinute: LIMIT },

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import { createKey } from '../../core/keys/key.js';
-import { type Random, randomFrom } from '../../metro/sample/random.js';
+import { type Random, randomFrom } from '../../plugins/metro/sample/random.js';
 import { writeVersions } from '../support/dataset-version.js';
 import { request } from '../support/http-client.js';
 import { type KnownBodies, knownBodies, PATHS } from '../support/known-bodies.js';

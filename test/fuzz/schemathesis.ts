@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { OperatorError } from '../../core/errors.js';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { onPath } from '../support/binaries.js';
 import { findPythonPackage } from '../support/python-package.js';
 

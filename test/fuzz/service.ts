@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeTemplate } from '../../cli/commands/new.js';
 import type { Document } from '../../core/contracts/dataset.js';
-import { openDirectory } from '../../core/dataset/directory.js';
-import { writeDirectory } from '../../core/dataset/write-directory.js';
-import { packageRoot } from '../../core/files/package.js';
+import { openDirectory } from '../../core/data/directory.js';
+import { writeDirectory } from '../../core/data/write-directory.js';
 import { formatKeyFile } from '../../core/keys/key-file.js';
-import type { Market } from '../../metro/collections.js';
+import { packageRoot } from '../../core/util/package.js';
+import type { Market } from '../../plugins/metro/collections.js';
 import { commandArgs, runProcess } from '../support/command-process.js';
 import { request } from '../support/http-client.js';
 import { newKey } from '../support/key-record.js';
@@ -47,7 +47,7 @@ const installPlugins = async (folder: string): Promise<void> => {
 /** The embedded sample, with what the plugins read. */
 const writeDataset = async (folder: string): Promise<string> => {
   const directory = join(folder, 'dataset');
-  await cp(join(packageRoot, 'metro/dataset'), directory, { recursive: true });
+  await cp(join(packageRoot, 'plugins/metro/dataset'), directory, { recursive: true });
   const { manifest } = await openDirectory(directory);
   const markets = await rowsOf<Market>(directory, 'markets');
   const permits = markets.flatMap(({ cbsa }) => PERMIT_MONTHS.map((month, i) => ({ cbsa, month, units: 10 + i })));

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { mongoForTests, redisForTests } from '../support/services.js';
 import { type Scope, scopes } from './scopes.js';
 

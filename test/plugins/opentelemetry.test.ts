@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
-import { packageRoot, packageVersion } from '../../core/files/package.js';
+import { packageRoot, packageVersion } from '../../core/util/package.js';
 import { commandArgs } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';

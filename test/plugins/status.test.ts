@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { resolve } from '../../app/container.js';
+import { resolve } from '../../core/app/container.js';
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { StorageError } from '../../core/errors.js';
 import * as fixture from '../support/fixture.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from 'chai';
-import { eventually } from '../../conformance/expect.js';
+import { eventually } from '../../adapters/conformance/expect.js';
 import { writeVersions } from '../support/dataset-version.js';
 import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';

@@ -1,9 +1,9 @@
 /** One request log, answered by services over memory, json and mongo: nobody can tell which it was. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
-import { resolve } from '../../app/container.js';
+import { resolve } from '../../core/app/container.js';
 import type { Clock } from '../../core/contracts/runtime.js';
-import { openDirectory } from '../../core/dataset/directory.js';
+import { openDirectory } from '../../core/data/directory.js';
 import { createKey } from '../../core/keys/key.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { request, type TestRequest, type TestResponse } from '../support/http-client.js';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
-import { loadConfig } from '../../app/load-config.js';
+import { loadConfig } from '../../core/app/load-config.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, CLOSING_MS, type Parsed, read } from '../support/shipped-files.js';
 
@@ -48,7 +48,7 @@ describe('compose.yaml', () => {
   });
 
   it('has Prometheus scrape every replica and read the alerts, and Grafana read what it mounts', () => {
-    const { scrape_configs, rule_files }: Parsed = load(read('config/observability/prometheus.yaml'));
+    const { scrape_configs, rule_files }: Parsed = load(read('config/deploy/observability/prometheus.yaml'));
     const names = replicas.map(([name]) => `${name}:9464`);
     expect(scrape_configs[0].static_configs[0].targets).to.have.members(names);
     const mounted = (service: Parsed): [from: string, to: string][] =>
@@ -57,10 +57,10 @@ describe('compose.yaml', () => {
       expect(existsSync(at(from)), from).to.equal(true);
     const targets = mounted(services.prometheus).map(([, to]) => to);
     expect(targets).to.include.members(rule_files.map((name: string) => `/etc/prometheus/${name}`));
-    const { providers }: Parsed = load(read('config/observability/grafana/dashboards/files.yaml'));
+    const { providers }: Parsed = load(read('config/deploy/observability/grafana/dashboards/files.yaml'));
     const dashboards = mounted(services.grafana).map(([, to]) => to);
     expect(dashboards.some((to) => to.startsWith(`${providers[0].options.path}/`))).to.equal(true);
-    const { datasources }: Parsed = load(read('config/observability/grafana/datasources/prometheus.yaml'));
+    const { datasources }: Parsed = load(read('config/deploy/observability/grafana/datasources/prometheus.yaml'));
     expect(services).to.include.keys(new URL(datasources[0].url).hostname);
   });
 

@@ -21,7 +21,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
   let prometheus: Server;
   let asking: NodeJS.Timeout;
 
-  const dashboard: Parsed = JSON.parse(read('config/observability/grafana-dashboard.json'));
+  const dashboard: Parsed = JSON.parse(read('config/deploy/observability/grafana-dashboard.json'));
   const queries: readonly { title: string; expr: string }[] = dashboard.panels.flatMap(
     ({ title, targets = [] }: Parsed) => targets.map(({ expr }: Parsed) => ({ title, expr })),
   );
@@ -32,7 +32,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
     service = await startTestApp({ config: { metrics: { port: 0 } } });
     const config = {
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
-      rule_files: [at('config/observability/alerts.yaml')],
+      rule_files: [at('config/deploy/observability/alerts.yaml')],
       scrape_configs: [{ job_name: JOB, static_configs: [{ targets: [new URL(service.metricsUrl!).host] }] }],
     };
     prometheus = await startServer({
@@ -116,7 +116,9 @@ describe('the dashboard over a real Prometheus and a live service', function () 
   it('every alert can be evaluated, and none fires on a service that is well', async () => {
     const { groups } = await ask('rules');
     const rules: Parsed[] = groups.flatMap((group: Parsed) => group.rules);
-    const names = [...read('config/observability/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+    const names = [...read('config/deploy/observability/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(
+      ([, name]) => name,
+    );
     expect(rules.map(({ name }) => name)).to.have.members(names);
     // The dataset of the tests is old, and its sources become late and stale day by day.
     const ofOldData = {

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { load, loadAll } from 'js-yaml';
-import { createApp } from '../../app/create-app.js';
-import { loadConfig } from '../../app/load-config.js';
+import { createApp } from '../../core/app/create-app.js';
+import { loadConfig } from '../../core/app/load-config.js';
 import { request } from '../support/http-client.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { ADDRESSES, at, CLOSING_MS, type Parsed, read } from '../support/shipped-files.js';
 import { skip } from '../support/skip.js';
 
-const FOLDER = 'config/kubernetes';
+const FOLDER = 'config/deploy/kubernetes';
 const run = promisify(execFile);
 
 /** What `kubectl apply --kustomize` would send, by overlay. */
@@ -36,7 +36,7 @@ class Built {
 
 const pathOf = (overlay: string): string => at(`${FOLDER}/${overlay}/config.json`);
 
-describe('config/kubernetes', () => {
+describe('config/deploy/kubernetes', () => {
   const built: Record<string, Built> = {};
   before(async function () {
     for (const overlay of ['small', 'large', 'monitoring']) {
@@ -62,8 +62,8 @@ describe('config/kubernetes', () => {
     }
   });
 
-  it('monitoring has the rules of config/observability, and scrapes by the name that they know', () => {
-    const { groups }: Parsed = load(read('config/observability/alerts.yaml'));
+  it('monitoring has the rules of config/deploy/observability, and scrapes by the name that they know', () => {
+    const { groups }: Parsed = load(read('config/deploy/observability/alerts.yaml'));
     expect(built['monitoring']!.one('PrometheusRule').spec.groups).to.deep.equal(groups);
     const [endpoint] = built['monitoring']!.one('PodMonitor').spec.podMetricsEndpoints;
     expect(endpoint.relabelings).to.deep.equal([{ targetLabel: 'job', replacement: 'metro-forecast-api' }]);

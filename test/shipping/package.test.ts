@@ -7,7 +7,7 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { expect } from 'chai';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { installPacked, packed } from '../support/packed.js';
 
 const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));

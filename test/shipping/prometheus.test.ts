@@ -92,9 +92,9 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   },
 };
 
-describe('config/observability with promtool', function () {
+describe('config/deploy/observability with promtool', function () {
   this.timeout(60_000);
-  const { groups }: Parsed = load(read('config/observability/alerts.yaml'));
+  const { groups }: Parsed = load(read('config/deploy/observability/alerts.yaml'));
   const rules: Parsed[] = groups.flatMap((group: Parsed) => group.rules);
   let promtool: string;
   let folder: string;
@@ -111,9 +111,9 @@ describe('config/observability with promtool', function () {
     });
 
   it('the rules and the scrape configuration have no fault', async () => {
-    await check(['check', 'rules', at('config/observability/alerts.yaml')]);
-    await check(['check', 'config', at('config/observability/prometheus.yaml')]);
-    const { scrape_configs }: Parsed = load(read('config/observability/prometheus.yaml'));
+    await check(['check', 'rules', at('config/deploy/observability/alerts.yaml')]);
+    await check(['check', 'config', at('config/deploy/observability/prometheus.yaml')]);
+    const { scrape_configs }: Parsed = load(read('config/deploy/observability/prometheus.yaml'));
     expect(scrape_configs.map(({ job_name }: Parsed) => job_name)).to.deep.equal([JOB]);
   });
 
@@ -136,7 +136,7 @@ describe('config/observability with promtool', function () {
       };
     });
     const path = join(folder, 'tests.yaml');
-    const all = { rule_files: [at('config/observability/alerts.yaml')], evaluation_interval: '1m', tests };
+    const all = { rule_files: [at('config/deploy/observability/alerts.yaml')], evaluation_interval: '1m', tests };
     await writeFile(path, JSON.stringify(all));
     await check(['test', 'rules', path]);
   });
@@ -149,7 +149,11 @@ describe('config/observability with promtool', function () {
       input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
       alert_rule_test: [{ alertname: 'SourceLate', eval_time: '88m', exp_alerts: [] }],
     };
-    const all = { rule_files: [at('config/observability/alerts.yaml')], evaluation_interval: '1m', tests: [test] };
+    const all = {
+      rule_files: [at('config/deploy/observability/alerts.yaml')],
+      evaluation_interval: '1m',
+      tests: [test],
+    };
     await writeFile(path, JSON.stringify(all));
     await check(['test', 'rules', path]);
   });

@@ -14,7 +14,7 @@ import { startTestApp } from '../support/test-app.js';
 
 const run = promisify(execFile);
 
-describe('config/tls and config/systemd', function () {
+describe('config/deploy/tls and config/deploy/systemd', function () {
   this.timeout(60_000);
   let folder: string;
   before(async () => {
@@ -27,7 +27,7 @@ describe('config/tls and config/systemd', function () {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
     await run('openssl', ['req', '-x509', '-nodes', '-days', '1', ...subject, '-keyout', key!, '-out', certificate!]);
-    const server = read(`config/tls/${name}`)
+    const server = read(`config/deploy/tls/${name}`)
       .replace(/ssl_certificate \S+;/, `ssl_certificate ${certificate};`)
       .replace(/ssl_certificate_key \S+;/, `ssl_certificate_key ${key};`);
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${at}/t;`);
@@ -93,15 +93,15 @@ describe('config/tls and config/systemd', function () {
     this.timeout(300_000);
     const caddy = await findTool('caddy').catch((error: Error) => skip(this, error.message));
     const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    const path = at('config/tls/Caddyfile');
+    const path = at('config/deploy/tls/Caddyfile');
     await run(caddy, ['validate', '--adapter', 'caddyfile', '--config', path], { env });
-    expect((await run(caddy, ['fmt', path], { env })).stdout).to.equal(read('config/tls/Caddyfile'));
+    expect((await run(caddy, ['fmt', path], { env })).stdout).to.equal(read('config/deploy/tls/Caddyfile'));
   });
 
   it('all say that browsers are to come by TLS alone, and who the caller is', () => {
     for (const file of ['nginx.conf', 'nginx-replicas.conf', 'Caddyfile']) {
-      expect(read(`config/tls/${file}`)).to.match(/Strict-Transport-Security "max-age=31536000"/);
-      expect(read(`config/tls/${file}`)).to.match(/X-Forwarded-For (\$remote_addr;|\{remote_host\})/);
+      expect(read(`config/deploy/tls/${file}`)).to.match(/Strict-Transport-Security "max-age=31536000"/);
+      expect(read(`config/deploy/tls/${file}`)).to.match(/X-Forwarded-For (\$remote_addr;|\{remote_host\})/);
     }
   });
 
@@ -109,10 +109,13 @@ describe('config/tls and config/systemd', function () {
     if (!onPath('systemd-analyze')) skip(this, 'there is no systemd-analyze');
     const file = join(folder, 'metro-forecast.service');
     // Of this machine, where the package is not installed.
-    await writeFile(file, read('config/systemd/metro-forecast.service').replaceAll('/usr/bin/node', process.execPath));
+    await writeFile(
+      file,
+      read('config/deploy/systemd/metro-forecast.service').replaceAll('/usr/bin/node', process.execPath),
+    );
     const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', file]);
     expect(`${stdout}${stderr}`).to.not.contain('metro-forecast.service');
-    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read('config/systemd/metro-forecast.service'))!;
+    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read('config/deploy/systemd/metro-forecast.service'))!;
     expect(Number(seconds) * 1000).to.be.at.least(1000 + 10_000 + CLOSING_MS);
   });
 });

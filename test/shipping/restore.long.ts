@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { BSON, type CreateIndexesOptions, type IndexSpecification, MongoClient } from 'mongodb';
 import { register as registerKeys } from '../../cli/commands/keys.js';
 import { register as registerPublish } from '../../cli/commands/publish.js';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { request } from '../support/http-client.js';
 import { runCommand } from '../support/run-command.js';
 import { startServer } from '../support/server-process.js';
@@ -134,7 +134,7 @@ for (const store of ['file', 'mongo'] as const) {
       await writeFile(first.config, JSON.stringify({ ...rest, auth: { keys: use } }));
       const published = await runCommand(
         registerPublish,
-        ['--config', first.config, 'publish', join(packageRoot, 'metro/dataset')],
+        ['--config', first.config, 'publish', join(packageRoot, 'plugins/metro/dataset')],
         first.env,
       );
       if (published.error) throw published.error;

@@ -19,7 +19,7 @@ describe('readCoverage()', () => {
     folder = await mkdtemp(join(tmpdir(), 'coverage-test-'));
     const program = `
       import { nearest } from ${JSON.stringify(join(compiled, 'core/validation/nearest.js'))};
-      import { LruMap } from ${JSON.stringify(join(compiled, 'core/cache/lru-map.js'))};
+      import { LruMap } from ${JSON.stringify(join(compiled, 'core/util/lru-map.js'))};
       nearest('prot', ['port', 'zzzzz']);
       nearest('zz', []);
       new LruMap(1).clear();`;
@@ -37,7 +37,7 @@ describe('readCoverage()', () => {
   });
 
   it('misses the lines of the functions that were not called', () => {
-    const { lines, missed } = of('core/cache/lru-map.ts');
+    const { lines, missed } = of('core/util/lru-map.ts');
     expect(missed).to.have.length.within(8, lines - 5);
     for (const [at, line] of missed.entries()) expect(line).to.be.greaterThan(missed[at - 1] ?? 7);
   });

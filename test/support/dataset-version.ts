@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
-import { writeDirectory } from '../../core/dataset/write-directory.js';
+import { writeDirectory } from '../../core/data/write-directory.js';
 import * as fixture from './fixture.js';
 
 export interface DatasetVersion {

@@ -1,6 +1,14 @@
 /** A small dataset with every kind of row, null and edge that the endpoints know. All figures are made up. */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
-import type { Backtest, Forecast, ForecastRun, Hpi, Market, Observation, Series } from '../../metro/collections.js';
+import type {
+  Backtest,
+  Forecast,
+  ForecastRun,
+  Hpi,
+  Market,
+  Observation,
+  Series,
+} from '../../plugins/metro/collections.js';
 
 export const ATLANTA = '12060';
 export const DETROIT = '19820';

@@ -1,5 +1,5 @@
 /** Draws what each service of an application is made of, from the registrations, as a Mermaid diagram. */
-import { type ServiceName, services } from '../../app/services.js';
+import { type ServiceName, services } from '../../core/app/services.js';
 
 /** Nearly every service has these: their arrows would hide the others. */
 const EVERYWHERE: readonly ServiceName[] = ['config', 'modules', 'clock', 'logger'];

@@ -1,7 +1,7 @@
 /** The packages that an installation brings, as the lockfile has them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 
 /** Licences that ask for no more than their notice. */
 export const PERMISSIVE: ReadonlySet<string> = new Set([

@@ -3,8 +3,8 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import { dataRoute, definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import { ApiError, defineError } from '../../core/errors.js';
-import * as metro from '../../metro/collections.js';
 import mcp from '../../plugins/mcp/index.js';
+import * as metro from '../../plugins/metro/collections.js';
 import { type KeptLogger, keptLogger } from './kept-logger.js';
 import { startTestApp, type TestApp } from './test-app.js';
 

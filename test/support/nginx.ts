@@ -1,12 +1,12 @@
 /** nginx with the configuration that is shipped, its addresses and folder replaced by those of a test. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { nginx } from './binaries.js';
 import { request } from './http-client.js';
 import { type Server, startServer } from './server-process.js';
 
-const shipped = join(packageRoot, 'config/nginx.conf');
+const shipped = join(packageRoot, 'config/deploy/nginx.conf');
 
 const replaceAll = (text: string, from: string, to: string): string => {
   if (!text.includes(from)) throw new Error(`${shipped} does not say "${from}".`);

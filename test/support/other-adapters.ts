@@ -1,6 +1,6 @@
 /** Every adapter but `json`, as a section of the configuration: the package's, and one that an outsider would write. */
 import { fileURLToPath } from 'node:url';
-import { resolve } from '../../app/container.js';
+import { resolve } from '../../core/app/container.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { mongoForTests, uniqueName } from './services.js';
 import type { TestApp } from './test-app.js';
@@ -8,7 +8,7 @@ import type { TestApp } from './test-app.js';
 export const otherAdapters: Readonly<Record<string, () => Promise<object>>> = {
   memory: async () => ({ use: 'memory', options: {} }),
   mongo: async () => ({ use: 'mongo', options: { uri: (await mongoForTests()).url, database: uniqueName('other') } }),
-  sqlite: async () => ({ use: fileURLToPath(new URL('../conformance/sqlite-module.js', import.meta.url)) }),
+  sqlite: async () => ({ use: fileURLToPath(new URL('../adapters/conformance/sqlite-module.js', import.meta.url)) }),
 };
 
 /** Publishes, and waits until it is served. */

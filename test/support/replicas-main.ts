@@ -1,9 +1,9 @@
 /** `npm run replicas`: MongoDB, Redis, three replicas and nginx for trying by hand, until Ctrl-C. */
 import { join } from 'node:path';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { startReplicas } from './replicas.js';
 
-const dataset = process.argv[2] ?? join(packageRoot, 'metro/dataset');
+const dataset = process.argv[2] ?? join(packageRoot, 'plugins/metro/dataset');
 process.stderr.write(`Starting MongoDB, Redis, three replicas and nginx over ${dataset} ...\n`);
 const service = await startReplicas();
 await service.command('publish', dataset);

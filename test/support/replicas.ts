@@ -1,11 +1,11 @@
 /** Three replicas as `config/replicas.json` has them, behind nginx, on one machine and without containers. */
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { createContainer, resolve } from '../../app/container.js';
-import { loadConfig } from '../../app/load-config.js';
-import { loadModules } from '../../app/load-modules.js';
-import { openDirectory } from '../../core/dataset/directory.js';
-import { packageRoot } from '../../core/files/package.js';
+import { createContainer, resolve } from '../../core/app/container.js';
+import { loadConfig } from '../../core/app/load-config.js';
+import { loadModules } from '../../core/app/load-modules.js';
+import { openDirectory } from '../../core/data/directory.js';
+import { packageRoot } from '../../core/util/package.js';
 import { commandArgs, runProcess } from './command-process.js';
 import { request } from './http-client.js';
 import { newKey } from './key-record.js';

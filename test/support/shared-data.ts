@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from 'mocha';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { skip } from './skip.js';
 
 const directory = join(packageRoot, '..', 'shared', 'data');

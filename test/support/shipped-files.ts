@@ -1,7 +1,7 @@
 /** The files that the service ships in, for the tests of them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: parsed YAML, whose shape is what is tested.
 export type Parsed = any;

@@ -1,7 +1,7 @@
 /** The fenced code blocks of a Markdown file, so that tests can run what pages tell readers to do. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 
 export interface Snippet {
   /** The first word after the fence: `sh`, `json`, `ts`; empty for none. */

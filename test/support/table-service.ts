@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApp } from '../../app/create-app.js';
 import { register } from '../../cli/commands/import-csv.js';
+import { createApp } from '../../core/app/create-app.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { BROWSED } from './browser.js';
 import { runCommand } from './run-command.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { register } from '../../cli/commands/new.js';
-import { packageRoot } from '../../core/files/package.js';
+import { packageRoot } from '../../core/util/package.js';
 import { request } from '../support/http-client.js';
 import { installPacked } from '../support/packed.js';
 import { runCommand } from '../support/run-command.js';
@@ -65,7 +65,7 @@ describe('metro-forecast new', () => {
       it('is served by its configuration alone, as its README says', async function () {
         this.timeout(60_000);
         if (kind === 'adapter') {
-          const dataset = 'node_modules/metro-forecast-api/metro/dataset';
+          const dataset = 'node_modules/metro-forecast-api/plugins/metro/dataset';
           await metroForecast('--config', 'metro-forecast.json', 'publish', dataset);
         }
         const created = await metroForecast('--config', 'metro-forecast.json', 'keys', 'create', '--name', 'me');

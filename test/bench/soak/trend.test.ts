@@ -1,7 +1,7 @@
 /** trendOf and grows: a leak is told from noise, from what fills up at the beginning, and from what comes and goes. */
 import { expect } from 'chai';
 import { grows, type Sample, trendOf } from '../../../bench/soak/trend.js';
-import { randomFrom } from '../../../metro/sample/random.js';
+import { randomFrom } from '../../../plugins/metro/sample/random.js';
 
 const samples = (
   valueAt: (at: number, beside: number) => number,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { commandNodes, register } from '../../../cli/commands/completion.js';
 import { createProgram } from '../../../cli/main.js';
-import { models as allModels } from '../../../metro/forecast/models/index.js';
+import { models as allModels } from '../../../plugins/metro/forecast/models/index.js';
 import { runProcess } from '../../support/command-process.js';
 import { runCommand } from '../../support/run-command.js';
 import { skip } from '../../support/skip.js';

@@ -4,13 +4,13 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { loadConfig } from '../../../app/load-config.js';
 import { register as registerConfig } from '../../../cli/commands/config.js';
 import { register as registerInit } from '../../../cli/commands/init.js';
+import { loadConfig } from '../../../core/app/load-config.js';
 import { configSchema } from '../../../core/config/schema.js';
-import { writeDirectory } from '../../../core/dataset/write-directory.js';
+import { writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
-import { packageRoot } from '../../../core/files/package.js';
+import { packageRoot } from '../../../core/util/package.js';
 import * as fixture from '../../support/fixture.js';
 import { runCommand } from '../../support/run-command.js';
 

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import { register } from '../../../cli/commands/doctor.js';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { checkNode } from '../../../cli/doctor/checks.js';
-import { packageRoot } from '../../../core/files/package.js';
+import { packageRoot } from '../../../core/util/package.js';
 import { runCommand } from '../../support/run-command.js';
 import { freePort } from '../../support/server-process.js';
 import { redisForTests } from '../../support/services.js';
@@ -32,7 +32,7 @@ describe('metro-forecast doctor', () => {
     folder = await mkdtemp(join(tmpdir(), 'doctor-'));
     config = join(folder, 'config.json');
     server = { host: '127.0.0.1', port: await freePort() };
-    await cp(join(packageRoot, 'metro/dataset'), join(folder, 'dataset'), { recursive: true });
+    await cp(join(packageRoot, 'plugins/metro/dataset'), join(folder, 'dataset'), { recursive: true });
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 

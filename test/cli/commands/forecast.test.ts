@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { openDirectory } from '../../../core/dataset/directory.js';
-import { packageRoot } from '../../../core/files/package.js';
-import { modelVersion } from '../../../metro/forecast/model.js';
-import { findModel, models } from '../../../metro/forecast/models/index.js';
+import { openDirectory } from '../../../core/data/directory.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { modelVersion } from '../../../plugins/metro/forecast/model.js';
+import { findModel, models } from '../../../plugins/metro/forecast/models/index.js';
 
 /** The command in a process of its own, from the build that this test is in. */
 const program = `
@@ -28,7 +28,7 @@ describe('metro-forecast forecast', () => {
 
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'metro-cli-forecast-'));
-    await cp(join(packageRoot, 'metro/dataset'), directory, { recursive: true });
+    await cp(join(packageRoot, 'plugins/metro/dataset'), directory, { recursive: true });
   });
   after(() => rm(directory, { recursive: true, force: true }));
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { register as registerPublish } from '../../../cli/commands/publish.js';
 import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
-import { importInto } from '../../../metro/import/import.js';
+import { importInto } from '../../../plugins/metro/import/import.js';
 import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
 import { skip } from '../../support/skip.js';
 

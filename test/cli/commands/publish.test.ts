@@ -7,8 +7,8 @@ import { MongoClient } from 'mongodb';
 import { register as registerPublish } from '../../../cli/commands/publish.js';
 import { register as registerSnapshots } from '../../../cli/commands/snapshots.js';
 import { type OperatorError, StorageError } from '../../../core/errors.js';
-import { packageRoot } from '../../../core/files/package.js';
-import { importInto } from '../../../metro/import/import.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { importInto } from '../../../plugins/metro/import/import.js';
 import { type CommandRun, expecting, runCommand } from '../../support/run-command.js';
 import { mongoForTests, uniqueName } from '../../support/services.js';
 
@@ -162,7 +162,7 @@ describe('metro-forecast publish and snapshots', () => {
   });
 
   it('publish DIR never overwrites the sample of the package', async () => {
-    await writeConfig({ use: 'json', options: { path: join(packageRoot, 'metro/dataset') } });
+    await writeConfig({ use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } });
     expect(await refused('publish', data))
       .to.contain('the sample of the package')
       .and.to.contain('metro-forecast init');

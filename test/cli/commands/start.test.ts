@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/files/package.js';
+import { packageRoot } from '../../../core/util/package.js';
 import { commandArgs } from '../../support/command-process.js';
 import { request } from '../../support/http-client.js';
 
@@ -94,7 +94,7 @@ describe('metro-forecast start', () => {
       config,
       JSON.stringify({
         server: { port: 0 },
-        adapter: { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } },
+        adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
         plugins: ['markets', 'status'],
       }),
     );
@@ -148,7 +148,7 @@ describe('metro-forecast start', () => {
       .map((line) => JSON.parse(line));
   const configure = async (name: string, more: object = {}): Promise<string> => {
     const path = join(folder, name);
-    const adapter = { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } };
+    const adapter = { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } };
     const keys = { use: 'file', options: { path: join(folder, 'no-keys.json') } };
     await writeFile(
       path,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { register } from '../../../cli/commands/validate.js';
 import { StorageError } from '../../../core/errors.js';
-import { importInto } from '../../../metro/import/import.js';
+import { importInto } from '../../../plugins/metro/import/import.js';
 import { runCommand } from '../../support/run-command.js';
 
 describe('metro-forecast validate', () => {

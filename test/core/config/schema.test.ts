@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { configSchema } from '../../../core/config/schema.js';
-import { packageRoot } from '../../../core/files/package.js';
+import { packageRoot } from '../../../core/util/package.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 
 const read = (name: string) => JSON.parse(readFileSync(join(packageRoot, 'config', name), 'utf8'));

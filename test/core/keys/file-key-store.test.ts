@@ -12,10 +12,10 @@ import { pino } from 'pino';
 import type { KeyRecord } from '../../../core/contracts/keys.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../../core/errors.js';
-import { writeFileAtomic } from '../../../core/files/write-atomic.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { createKey } from '../../../core/keys/key.js';
 import { formatKeyFile } from '../../../core/keys/key-file.js';
+import { writeFileAtomic } from '../../../core/util/write-atomic.js';
 import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));

@@ -1,8 +1,8 @@
 /** A process that writes keys: `node key-writer.js FILE NAME COUNT`. With COUNT `stop` it takes the lock and stays. */
 import { systemClock } from '../../../core/contracts/runtime.js';
-import { withFileLock } from '../../../core/files/lock.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { createKey } from '../../../core/keys/key.js';
+import { withFileLock } from '../../../core/util/lock.js';
 
 const [path = '', name = '', count = ''] = process.argv.slice(2);
 

@@ -1,6 +1,6 @@
 /** The OpenAPI document says what the service does, and the service does what it says. */
 import { expect } from 'chai';
-import { resolve } from '../../../app/container.js';
+import { resolve } from '../../../core/app/container.js';
 import { errors } from '../../../core/errors.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 import { pointerPath, valueAt } from '../../../core/validation/path.js';
@@ -14,7 +14,7 @@ type Json = any;
 
 const PARQUET = 'application/vnd.apache.parquet';
 
-/** Where tiers have such terms, which `test/core/http/tiers.test.ts` configures. */
+/** Where tiers have such terms, which `test/core/pipeline/tiers.test.ts` configures. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {

@@ -1,6 +1,6 @@
 /** The connection to Redis. */
 import { assert } from 'chai';
-import { eventually } from '../../../conformance/expect.js';
+import { eventually } from '../../../adapters/conformance/expect.js';
 import { connectRedis } from '../../../core/redis/connection.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { redisForTests } from '../../support/services.js';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Mount, Plugin, Route } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';
-import { openObservers } from '../../../core/http/request-observers.js';
+import { openObservers } from '../../../core/observe/request-observers.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { registerPlugins } from '../../support/register-plugins.js';
 

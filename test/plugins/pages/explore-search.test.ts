@@ -1,6 +1,6 @@
 /** The explorer's search: what people type, and what they mean by it. */
 import { expect } from 'chai';
-import { metroAreas } from '../../../metro/areas.js';
+import { metroAreas } from '../../../plugins/metro/areas.js';
 import { pageModules } from '../../support/page-modules.js';
 
 const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('explore', 'search');

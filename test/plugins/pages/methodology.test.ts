@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/files/package.js';
-import { defaultRules } from '../../../metro/forecast/default-rules.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { defaultRules } from '../../../plugins/metro/forecast/default-rules.js';
 import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -29,7 +29,7 @@ describe('the methodology in Chromium', () => {
 
   before(async function () {
     this.timeout(60_000);
-    const adapter = { use: 'json', options: { path: join(packageRoot, 'metro/dataset') } };
+    const adapter = { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } };
     const plugins = ['docs', 'markets', 'forecasts', 'signals', 'observations', 'status'];
     app = await startTestApp({ config: { adapter, plugins, server: BROWSED } });
     browser = await openBrowser(this, { origin: app.origin });

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/files/package.js';
+import { packageRoot } from '../../../core/util/package.js';
 import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { ATLANTA, HOUSTON } from '../../support/fixture.js';
 import { packed } from '../../support/packed.js';

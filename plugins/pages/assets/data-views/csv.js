@@ -3,7 +3,7 @@
 /** More decimals than any source has; the rest is noise of the arithmetic. */
 const DECIMALS = 6;
 
-/** Texts that a spreadsheet would run as a formula, by the same rule as the service's own CSV: `core/http/representation.ts`. */
+/** Texts that a spreadsheet would run as a formula, by the same rule as the service's own CSV: `core/response/representation.ts`. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */

@@ -1,0 +1,114 @@
+/** Proves that the audit of a store has every change of what it publishes, and notices what it lacks. */
+import type { Document } from '../../core/contracts/dataset.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { sameList, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import { type Instance, standsAlone, testsOver, without } from './instance.js';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+const ABSENT = '0'.repeat(64);
+
+export const describeAudit = (target: AdapterUnderTest): void => {
+  const obstacle = without(target, 'audit') || without(target, 'publish');
+  const test = testsOver(target, obstacle);
+  const testVersions = testsOver(target, obstacle || without(target, 'versions'));
+  const testSeveral = testsOver(target, obstacle || standsAlone(target));
+
+  const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
+  /** What was told of changes since, without who made them when. */
+  const since = async (instance: Instance, before: number) =>
+    (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
+  const isWhole = async (instance: Instance): Promise<void> =>
+    sameList((await instance.adapter.audit!.verify()).faults, [], 'verify() to find no fault');
+
+  describe('audit', () => {
+    test('list() has each publication, with the version that it replaced, by whom and when', async (instance) => {
+      const before = (await entriesOf(instance)).length;
+      await instance.adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
+      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      sameList(
+        await since(instance, before),
+        [
+          { action: 'publish', version: SECOND, replaces: FIRST },
+          { action: 'publish', version: THIRD, replaces: SECOND },
+        ],
+        'list() to have both publications, the older first',
+      );
+      const { time, by } = (await entriesOf(instance)).at(-1)!;
+      sameValue(TIME.test(time), true, `the time of an entry, ${time}, to be one in UTC`);
+      sameValue(typeof by === 'string' && by !== '', true, 'an entry to say who made the change');
+      await isWhole(instance);
+    });
+
+    test('list() has no publication that was refused or broken off', async (instance) => {
+      const before = (await entriesOf(instance)).length;
+      const broken = { ...anotherDataset(), read: () => breaksOff() };
+      await instance.adapter.publish!(broken).catch(() => undefined);
+      await instance.adapter.publish!(anotherDataset(FIRST, FIRST_CREATED)).catch(() => undefined);
+      sameList(await since(instance, before), [], 'list() to have nothing of what was not published');
+      await isWhole(instance);
+    });
+
+    testVersions(
+      'list() has each activation, with the version that it replaced, and each deletion',
+      async (instance) => {
+        const { adapter } = instance;
+        await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
+        await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+        const before = (await entriesOf(instance)).length;
+        await adapter.versions!.activate(FIRST);
+        await adapter.versions!.activate('is-not-there').catch(() => undefined);
+        const pruned = await adapter.versions!.prune(0);
+        const [activated, ...deleted] = await since(instance, before);
+        sameValue(activated, { action: 'activate', version: FIRST, replaces: THIRD }, 'the entry of the activation');
+        sameList(
+          deleted.map(({ action, version }) => `${action} ${version}`).sort(),
+          pruned.map((version) => `prune ${version}`).sort(),
+          'an entry of each deleted version, and of no other',
+        );
+        await isWhole(instance);
+      },
+    );
+
+    test('verify() tells the hash of the newest entry, and finds that one is missing which must be there', async (instance) => {
+      const { adapter } = instance;
+      await adapter.publish!(datasetOf(SECOND, SECOND_CREATED));
+      const { head } = await adapter.audit!.verify();
+      sameValue(head, (await entriesOf(instance)).at(-1)?.hash ?? null, 'the hash of the newest entry');
+      await adapter.publish!(datasetOf(THIRD, THIRD_CREATED));
+      sameList((await adapter.audit!.verify(head!)).faults, [], 'verify() to find an entry that is there');
+      sameValue((await adapter.audit!.verify(ABSENT)).faults.length, 1, 'faults where the entry is missing');
+    });
+
+    testSeveral('is one for all adapters over the same store', async (instance) => {
+      const before = (await entriesOf(instance)).length;
+      await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED));
+      const other = await instance.another();
+      await other.adapter.publish!(datasetOf(THIRD, THIRD_CREATED));
+      const told = [SECOND, THIRD].map((version) => `publish ${version}`);
+      for (const { adapter } of [instance, other]) {
+        const entries = (await entriesOf({ adapter })).slice(before);
+        sameList(
+          entries.map(({ action, version }) => `${action} ${version}`),
+          told,
+          'the entries of both adapters',
+        );
+      }
+      await isWhole(instance);
+    });
+  });
+};
+
+async function* breaksOff(): AsyncGenerator<readonly Document[]> {
+  yield [];
+  throw new Error('The rows end here.');
+}

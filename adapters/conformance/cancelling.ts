@@ -1,0 +1,118 @@
+/** Proves that a read ends when its caller no longer wants it. */
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { Query } from '../../core/contracts/storage.js';
+import { failsWith, sameItems, sameSequence } from './expect.js';
+import { CROWD_BLOCKS, CROWD_SEATS, crowd, items, rows, rowsWithCrowd } from './fixture.js';
+import { find, type Instance, restOf, withSnapshot } from './instance.js';
+import { answerOf } from './reference.js';
+
+export const describeCancelling = (instance: () => Instance): void => {
+  describe('a signal', () => {
+    it('that is aborted makes get() reject with aborted', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        await failsWith('aborted', () => snapshot.get('items', ['i01'], AbortSignal.abort()));
+      });
+    });
+
+    it('that is aborted makes find() reject with aborted before the first batch', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        await failsWith('aborted', () => find(snapshot, items, {}, AbortSignal.abort()));
+      });
+    });
+
+    it('aborted between two batches makes find() reject with aborted instead of the second', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const controller = new AbortController();
+        const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
+        const first = await batches.next();
+        controller.abort();
+        // Nothing is left to be cancelled where the first batch held everything.
+        if (!first.done && first.value.length < CROWD_BLOCKS * CROWD_SEATS) {
+          await failsWith('aborted', () => batches.next());
+        }
+      });
+    });
+
+    it('aborted between two batches makes find() reject with aborted also in another order, in a range, descending', async () => {
+      const parts: readonly Partial<Query>[] = [
+        { descending: true },
+        { order: crowd.orders![0]! },
+        { range: { field: 'seat', from: 100 } },
+        { range: { field: 'block', from: 0 }, limit: 40_000 },
+      ];
+      await withSnapshot(instance(), async (snapshot) => {
+        for (const part of parts) {
+          const query = { order: crowd.key, ...part };
+          const controller = new AbortController();
+          const batches = snapshot.find('crowd', query, controller.signal)[Symbol.asyncIterator]();
+          const first = await batches.next();
+          controller.abort();
+          const { length } = answerOf(rowsWithCrowd()['crowd']!, query);
+          if (!first.done && first.value.length < length) await failsWith('aborted', () => batches.next());
+        }
+      });
+    });
+
+    it('aborted ends its own read and no other, and the snapshot stays readable', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const controller = new AbortController();
+        const cancelled = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
+        const other = snapshot.find('crowd', { order: crowd.key, limit: 5000 })[Symbol.asyncIterator]();
+        await cancelled.next();
+        const found: Document[] = [...((await other.next()).value ?? [])];
+        controller.abort();
+        await cancelled.next().catch(() => {});
+        found.push(...(await restOf(other)));
+        sameSequence(crowd, found, rowsWithCrowd()['crowd']!.slice(0, 5000));
+        sameItems(await find(snapshot, items), rows['items']!);
+      });
+    });
+
+    it('that is not aborted changes nothing', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const { signal } = new AbortController();
+        assert.equal((await snapshot.get('items', ['i01'], signal))?.['id'], 'i01');
+        sameItems(await find(snapshot, items, {}, signal), rows['items']!);
+        sameSequence(crowd, await find(snapshot, crowd, {}, signal), rowsWithCrowd()['crowd']!);
+        await instance().adapter.ping(signal);
+      });
+    });
+
+    it('has no listeners left once its reads have ended, and may be aborted then', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const controller = new AbortController();
+        const { signal } = controller;
+        for (let i = 0; i < 20; i++) {
+          await snapshot.get('items', ['i01'], signal);
+          await snapshot.get('items', ['zz'], signal);
+          await find(snapshot, items, { limit: 2 }, signal);
+          for await (const _ of snapshot.find('crowd', { order: crowd.key }, signal)) break;
+        }
+        const left = getEventListeners(signal, 'abort').length;
+        assert(
+          left < 20,
+          `${left} listeners are left on a signal after 80 reads with it: remove each when its read ends`,
+        );
+        controller.abort();
+        sameItems(await find(snapshot, items), rows['items']!);
+      });
+    });
+
+    it('aborted while get() is under way lets it settle, with the answer or with aborted', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const controller = new AbortController();
+        const pending = snapshot.get('items', ['i01'], controller.signal);
+        controller.abort();
+        const [settled] = await Promise.allSettled([pending]);
+        if (settled?.status === 'rejected') await failsWith('aborted', () => pending);
+        else assert.equal(settled?.value?.['id'], 'i01');
+      });
+    });
+
+    it('that is aborted makes ping() reject with aborted', async () => {
+      await failsWith('aborted', () => instance().adapter.ping(AbortSignal.abort()));
+    });
+  });
+};

@@ -1,0 +1,154 @@
+/**
+ * What the tests assert with. All but those of values compare documents by their keys alone, so that one fault fails one
+ * test.
+ *
+ * Lists and documents are compared here rather than by `assert.deepEqual`: from Node 22 on, its message about two long
+ * lists takes memory by the product of their lengths, tens of gigabytes for an adapter that loses rows.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inspect, isDeepStrictEqual } from 'node:util';
+import type { Collection, Document } from '../../core/contracts/dataset.js';
+import { compareBy } from '../../core/data/scalars.js';
+import { StorageError, type StorageErrorCode } from '../../core/errors.js';
+
+/** Equal items that a message shows on either side of the first difference. */
+const NEIGHBOURS = 3;
+const ITEM_CHARACTERS = 80;
+const VALUE_CHARACTERS = 1000;
+
+const oneLine = (value: unknown): string =>
+  inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
+
+/** The first characters of a text, or those around `position` where that is not among them. */
+const excerpt = (text: string, length: number, position = 0): string => {
+  const start = position < length ? 0 : position - Math.floor(length / 2);
+  const end = start + length;
+  return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
+};
+
+/** Two texts with the first character that differs, however late it comes. */
+const excerpts = (one: string, other: string, length: number): [string, string] => {
+  let position = 0;
+  while (position < one.length && one[position] === other[position]) position++;
+  return [excerpt(one, length, position), excerpt(other, length, position)];
+};
+
+const itemAt = (list: readonly unknown[], index: number): string =>
+  index < list.length ? oneLine(list[index]) : '(none)';
+
+const firstDifference = (found: readonly unknown[], expected: readonly unknown[]): number => {
+  const shorter = Math.min(found.length, expected.length);
+  for (let i = 0; i < shorter; i++) if (!isDeepStrictEqual(found[i], expected[i])) return i;
+  return found.length === expected.length ? -1 : shorter;
+};
+
+/** A table of the items around `difference`: index, expected, found. */
+const surroundings = (found: readonly unknown[], expected: readonly unknown[], difference: number): string => {
+  const start = Math.max(0, difference - NEIGHBOURS);
+  const end = Math.min(Math.max(found.length, expected.length), difference + NEIGHBOURS + 1);
+  const lines = [['  index', 'expected', 'found']];
+  for (let i = start; i < end; i++) {
+    const items = excerpts(itemAt(expected, i), itemAt(found, i), ITEM_CHARACTERS);
+    lines.push([`${i === difference ? '>' : ' '} ${i}`, ...items]);
+  }
+  const widths = [0, 1].map((column) => Math.max(...lines.map((cells) => cells[column]!.length)));
+  return lines
+    .map(([index, wanted, got]) => `  ${index!.padEnd(widths[0]!)}  ${wanted!.padEnd(widths[1]!)}  ${got}`)
+    .join('\n');
+};
+
+/**
+ * Asserts that two lists hold equal items in the same order, in time and memory by their lengths. The message shows the
+ * first difference with its neighbours, and both lengths.
+ * @param rule what should be found, as it follows "expected"
+ */
+export const sameList = (found: readonly unknown[], expected: readonly unknown[], rule: string): void => {
+  assert(Array.isArray(found), `expected ${rule}; found no list, but ${excerpt(oneLine(found), VALUE_CHARACTERS)}`);
+  const difference = firstDifference(found, expected);
+  if (difference < 0) return;
+  const lengths = `${expected.length} expected, ${found.length} found`;
+  const table = surroundings(found, expected, difference);
+  assert.fail(`expected ${rule}; the first difference is at index ${difference} (${lengths}):\n\n${table}\n`);
+};
+
+/** Asserts that a list is empty. */
+export const isEmpty = (found: readonly unknown[], rule: string): void => sameList(found, [], rule);
+
+/** Asserts that two values are equal in depth. The message shows both from about the first difference on. */
+export const sameValue = (found: unknown, expected: unknown, rule: string): void => {
+  if (isDeepStrictEqual(found, expected)) return;
+  const [wanted, got] = excerpts(oneLine(expected), oneLine(found), VALUE_CHARACTERS);
+  assert.fail(`expected ${rule}:\n\n  expected: ${wanted}\n  found:    ${got}\n`);
+};
+
+const keysOf = ({ key }: Collection, documents: readonly Document[]): unknown[][] =>
+  documents.map((document) => key.map((field) => document[field]));
+
+const sameKeys = (
+  collection: Collection,
+  found: readonly Document[],
+  expected: readonly Document[],
+  order: string,
+): void => {
+  const shown = `each shown as [${collection.key.join(', ')}]`;
+  const rule = `the documents of "${collection.name}", each once and ${order} (${shown})`;
+  sameList(keysOf(collection, found), keysOf(collection, expected), rule);
+};
+
+const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 ? ` for ${JSON.stringify(query)}` : '');
+
+/**
+ * The same documents in the same order.
+ * @param query what was asked
+ */
+export const sameSequence = (
+  collection: Collection,
+  found: readonly Document[],
+  expected: readonly Document[],
+  query?: object,
+): void => sameKeys(collection, found, expected, `in order${forQuery(query)}`);
+
+/** The same documents, in any order. */
+export const sameSet = (
+  collection: Collection,
+  found: readonly Document[],
+  expected: readonly Document[],
+  query?: object,
+): void => {
+  const byKey = compareBy(collection.key);
+  const rule = `in any order, here sorted by key${forQuery(query)}`;
+  sameKeys(collection, found.toSorted(byKey), expected.toSorted(byKey), rule);
+};
+
+const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
+
+/** The same items with the same labels, which tell their version. */
+export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
+  sameList(labels(found), labels(expected), 'the items of one version, which their labels tell');
+
+/** Asserts that a call throws or rejects with a `StorageError` of one of these codes, which says what is wrong. */
+export const failsWith = async (
+  codes: StorageErrorCode | readonly StorageErrorCode[],
+  call: () => unknown,
+): Promise<StorageError> => {
+  const expected = [codes].flat().join(' or ');
+  let value: unknown;
+  try {
+    value = await call();
+  } catch (error) {
+    assert(error instanceof StorageError, `expected a StorageError with code ${expected}, got ${error}`);
+    assert([codes].flat().includes(error.code), `expected code ${expected}, got ${error.code}: ${error.message}`);
+    assert.notEqual(error.message, '', `expected the error with code ${error.code} to say what is wrong`);
+    return error;
+  }
+  const found = excerpt(oneLine(value), VALUE_CHARACTERS);
+  return assert.fail(`expected a StorageError with code ${expected}, got the answer ${found}`);
+};
+
+/** Resolves once the condition holds; fails where it does not within `ms`. */
+export const eventually = async (what: string, condition: () => boolean, ms: number): Promise<void> => {
+  for (const end = performance.now() + ms; !condition(); await delay(5)) {
+    if (performance.now() > end) assert.fail(`expected within ${ms} ms: ${what}`);
+  }
+};

@@ -1,0 +1,278 @@
+/** Compares an adapter with the reference over thousands of generated queries and datasets, and shrinks what differs. */
+import assert from 'node:assert/strict';
+import type * as FastCheck from 'fast-check';
+import type { Collection, Document } from '../../core/contracts/dataset.js';
+import type { Query, Scalar } from '../../core/contracts/storage.js';
+import { compareBy } from '../../core/data/scalars.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { sameSequence, sameValue } from './expect.js';
+import { allRows, inBatches, items, manifestOf, numbers, pairs, readings, spots, words } from './fixture.js';
+import { cannotChange, find, type Instance, itUnless, makeCurrent, startInstance, withSnapshot } from './instance.js';
+import { answerOf, ordersOf } from './reference.js';
+import { absentNumbers, absentWords, numbers as someNumbers, words as someWords } from './tricky-values.js';
+
+const QUERIES = 3000;
+const DATASETS = 150;
+/** What slow adapters get, so that the suite ends in time: they are asked less. */
+const LIMIT_MS = 4000;
+/** The same queries at every run, so that an adapter passes or fails by what it does. */
+const SEED = 24;
+
+/** An optional peer dependency: undefined where an author has not installed it. */
+const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
+  if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
+  throw error;
+});
+
+/** Values that documents may not have, by the type of a field. */
+const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
+  string: ['', ...absentWords],
+  number: [0, -0, ...absentNumbers],
+  integer: [0, -0, ...absentNumbers.filter(Number.isSafeInteger)],
+};
+
+const typeOf = (collection: Collection, field: string): string =>
+  (collection.schema['properties'] as Record<string, { type: string }>)[field]!.type;
+
+const WITHOUT = !fc && 'fast-check is not installed: npm install --save-dev fast-check';
+
+type Check = typeof FastCheck;
+
+/** A value that a query names: that of a document, or now and then one that no document needs to have. */
+interface ValueRecipe {
+  readonly pick: number;
+  readonly odd: number;
+}
+
+/**
+ * A query of any collection, by numbers that are taken modulo what there is to choose from. So a query shrinks to one of
+ * fewer parts, and its documents to fewer, each without the other.
+ */
+interface QueryRecipe {
+  readonly order: number;
+  readonly fixed: number;
+  readonly like: number;
+  readonly equal: readonly ValueRecipe[];
+  readonly range: { readonly field: number; readonly from: ValueRecipe | null; readonly to: ValueRecipe | null } | null;
+  readonly descending: boolean;
+  readonly after: { readonly like: number; readonly odd: readonly (ValueRecipe | null)[] } | null;
+  readonly limit: number | null;
+}
+
+const ODD = 5;
+
+const queryRecipe = ({ array, boolean, nat, option, record }: Check): FastCheck.Arbitrary<QueryRecipe> => {
+  const value = record({ pick: nat(500), odd: nat(ODD) });
+  return record({
+    order: nat(10),
+    fixed: nat(11),
+    like: nat(500),
+    equal: array(value, { maxLength: 4 }),
+    range: option(record({ field: nat(10), from: option(value), to: option(value) })),
+    descending: boolean(),
+    after: option(record({ like: nat(500), odd: array(option(value), { maxLength: 4 }) })),
+    limit: option(nat(100)),
+  });
+};
+
+/** The query of a recipe, as core would let it pass. */
+const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonly Document[]): Query => {
+  const among = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!;
+  const orders = ordersOf(collection);
+  const order = among(orders, recipe.order);
+  const fixed = recipe.fixed % (order.length + 1);
+  const valueFor = (field: string, { pick, odd }: ValueRecipe): Scalar =>
+    odd === ODD || documents.length === 0
+      ? among(NEIGHBOURS[typeOf(collection, field)]!, pick)
+      : (among(documents, pick)[field] as Scalar);
+  const placeFor = (field: string, { like, odd }: NonNullable<QueryRecipe['after']>, i: number): Scalar =>
+    valueFor(field, odd[i] ?? { pick: like, odd: 0 });
+  // Mostly all of one document, or hardly anything would be found.
+  const equal = order.slice(0, fixed).map((field, i) => {
+    const other = recipe.equal[i];
+    return [field, valueFor(field, other?.odd === ODD ? other : { pick: recipe.like, odd: 0 })] as const;
+  });
+  const free = order.slice(fixed);
+  const { field = 0, from = null, to = null } = free.length > 0 ? (recipe.range ?? {}) : {};
+  const bounded = among(free, field);
+  return {
+    order,
+    ...(fixed > 0 && { equal: Object.fromEntries(equal) }),
+    ...((from || to) && {
+      range: {
+        field: bounded,
+        ...(from && { from: valueFor(bounded, from) }),
+        ...(to && { to: valueFor(bounded, to) }),
+      },
+    }),
+    ...(recipe.descending && { descending: true }),
+    ...(recipe.after && free.length > 0 && { after: free.map((field, i) => placeFor(field, recipe.after!, i)) }),
+    ...(recipe.limit !== null && { limit: recipe.limit % (documents.length + 3) }),
+  };
+};
+
+const answersRightly = async (
+  instance: Instance,
+  collection: Collection,
+  documents: readonly Document[],
+  query: Query,
+) =>
+  withSnapshot(instance, async (snapshot) =>
+    sameSequence(collection, await find(snapshot, collection, query), answerOf(documents, query), query),
+  );
+
+/** What datasets are generated of: a key of two types, orders by both, and documents with any field. */
+const generated: Collection = {
+  name: 'generated',
+  key: ['name', 'part'],
+  orders: [
+    ['part', 'name'],
+    ['rank', 'group', 'name', 'part'],
+    ['group', 'rank', 'part', 'name'],
+  ],
+  schema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      part: { type: 'integer' },
+      rank: { type: 'number' },
+      group: { type: 'string' },
+      note: { type: ['string', 'null'] },
+    },
+    required: ['name', 'part', 'rank', 'group'],
+  },
+};
+
+const integers = someNumbers.filter(Number.isSafeInteger);
+
+/** Any documents with keys of their own, in key order, and some queries of them. They shrink to fewer and simpler ones. */
+const datasetAnd = (check: Check) => {
+  const { constantFrom, oneof, string, integer, double, option, jsonValue, dictionary } = check;
+  const text = oneof(
+    constantFrom(...someWords.slice(0, 60)),
+    string({ unit: 'grapheme', maxLength: 5 }),
+    string({ unit: 'binary', maxLength: 3 }),
+  );
+  const number = oneof(constantFrom(...someNumbers), double({ noNaN: true, noDefaultInfinity: true }), integer());
+  const document = check.record(
+    {
+      name: text,
+      part: oneof(integer({ min: -2, max: 2 }), constantFrom(...integers)),
+      rank: oneof(integer({ min: -1, max: 1 }), number),
+      group: oneof(constantFrom('', 'a', 'B', 'b'), text),
+      note: option(text),
+      extra: jsonValue({ maxDepth: 3 }),
+      more: dictionary(
+        text.filter((name) => name !== '__proto__' && !name.includes('\0')),
+        oneof(number, text),
+        { maxKeys: 3 },
+      ),
+    },
+    { requiredKeys: ['name', 'part', 'rank', 'group'] },
+  );
+  const documents = check.uniqueArray(document, {
+    maxLength: 8,
+    selector: ({ name, part }) => JSON.stringify([name, part + 0]),
+  });
+  const inOrder = documents.map((list) => (list as Document[]).toSorted(compareBy(generated.key)));
+  return check.tuple(inOrder, check.array(queryRecipe(check), { maxLength: 8 }));
+};
+
+/** As JSON carries it: -0 becomes 0. */
+const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+/** Runs a property, and fails with the smallest example that breaks it. */
+const holds = async <T>(
+  check: Check,
+  arbitrary: FastCheck.Arbitrary<T>,
+  runs: number,
+  test: (value: T) => Promise<void>,
+  shown: (value: T) => string,
+): Promise<void> => {
+  let failure: Error | undefined;
+  let running: Promise<void> | undefined;
+  const property = check.asyncProperty(arbitrary, async (value) => {
+    try {
+      running = test(value);
+      await running;
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    }
+  });
+  const result = await check.check(property, {
+    numRuns: runs,
+    seed: SEED,
+    interruptAfterTimeLimit: LIMIT_MS,
+    markInterruptAsFailure: false,
+  });
+  // The time limit leaves the last example running, which would write into a folder that is removed.
+  await running?.catch(() => undefined);
+  if (!result.failed) return;
+  const [smallest] = result.counterexample as [T];
+  const found = `found by ${result.numRuns} examples, made smaller ${result.numShrinks} times`;
+  assert.fail(`${failure?.message}\n  the smallest example, ${found}:\n${shown(smallest)}\n`);
+};
+
+/** By queries of the suite's own documents. */
+export const describeGeneratedQueries = (instance: () => Instance): void => {
+  describe('generated queries', () => {
+    for (const collection of [items, readings, pairs, spots, words, numbers]) {
+      itUnless(WITHOUT, `of "${collection.name}" are answered as the reference answers them`, async function () {
+        this.timeout(60_000);
+        const documents = allRows()[collection.name]!;
+        await holds(
+          fc!,
+          queryRecipe(fc!),
+          QUERIES / 6,
+          (recipe) => answersRightly(instance(), collection, documents, queryOf(recipe, collection, documents)),
+          (recipe) => `  find("${collection.name}", ${JSON.stringify(queryOf(recipe, collection, documents))})`,
+        );
+      });
+    }
+  });
+};
+
+/** By datasets that are made up, published and read. */
+export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
+  const obstacle = WITHOUT || cannotChange(target);
+  const named = new Map([[generated.name, generated]]);
+  const datasetOf = (version: number, documents: readonly Document[]) => ({
+    manifest: manifestOf(`generated-${version}`, new Date(Date.UTC(2024, 0, 1) + version).toISOString()),
+    read: () => inBatches(documents, 3),
+  });
+
+  describe('generated datasets', function () {
+    this.timeout(60_000);
+
+    itUnless(obstacle, 'come back as they were published, and are found by any query', async () => {
+      let version = 0;
+      const instance = await startInstance(target, datasetOf(version, []), named);
+      type Example = readonly [readonly Document[], readonly QueryRecipe[]];
+      const isRight = async ([documents, recipes]: Example): Promise<void> => {
+        await makeCurrent(target, instance, datasetOf(++version, documents));
+        await withSnapshot(instance, async (snapshot) => {
+          const found = plain(await find(snapshot, generated));
+          for (const [i, document] of documents.entries()) {
+            const key = generated.key.map((field) => document[field] as Scalar);
+            sameValue(found[i], plain(document), 'find() to answer with the published document');
+            const got = await snapshot.get(generated.name, key);
+            sameValue(got && plain(got), plain(document), 'get() to answer with the published document');
+          }
+        });
+        for (const recipe of recipes) {
+          await answersRightly(instance, generated, documents, queryOf(recipe, generated, documents));
+        }
+      };
+      const shown = ([documents, recipes]: Example): string => {
+        const asked = recipes.map((recipe) => JSON.stringify(queryOf(recipe, generated, documents))).join(' ');
+        return `  published: ${JSON.stringify(documents)}\n  asked: ${asked}`;
+      };
+      try {
+        await holds(fc!, datasetAnd(fc!), DATASETS, isRight, shown);
+      } finally {
+        await instance.stop();
+      }
+    });
+  });
+};

@@ -1,0 +1,84 @@
+/**
+ * The conformance suite: the whole contract of a storage adapter as mocha tests, for any adapter.
+ *
+ * A complete test file, to be run by `mocha`:
+ *
+ *     import { describeAdapter } from 'metro-forecast-api/conformance';
+ *     import adapter from '../../index.js';
+ *
+ *     const create = (context) => adapter.create({ path: 'store.db' }, context);
+ *
+ *     describeAdapter({
+ *       name: adapter.name,
+ *       capabilities: adapter.capabilities,
+ *       async create(dataset, context) {
+ *         const store = create(context);
+ *         await store.open();
+ *         await store.publish(dataset);
+ *         return store;
+ *       },
+ *       createEmpty: create,
+ *     });
+ *
+ * The rules are those of `core/contracts/storage.ts`, written out in `docs/storage-contract.md`. A test's title is the
+ * rule that it proves; its message shows what was asked. With `fast-check` installed, the suite compares the adapter with
+ * a reference over generated queries and datasets besides, and shows the smallest that differs.
+ */
+import { type AdapterUnderTest, targets } from './adapter-under-test.js';
+import { describeAudit } from './audit.js';
+import { describeCancelling } from './cancelling.js';
+import { describeFind } from './find.js';
+import { allCollections, allRows, allRowsWithCrowd, datasetOf, FIRST, FIRST_CREATED, type Rows } from './fixture.js';
+import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
+import { describeGet } from './get.js';
+import { type Instance, startInstance } from './instance.js';
+import { describeInstances } from './instances.js';
+import { describeIsolation } from './isolation.js';
+import { describeLifecycle } from './lifecycle.js';
+import { describeMany } from './many.js';
+import { describeOtherProcess } from './other-process.js';
+import { describePublishing } from './publishing.js';
+import { describeHandingOver, describeSharing } from './sharing.js';
+import { describeValues } from './values.js';
+import { describeVersions } from './versions.js';
+
+export type { AdapterUnderTest } from './adapter-under-test.js';
+
+/** Each over one adapter, whose dataset is published once. */
+const READING = [describeGet, describeFind, describeValues, describeSharing, describeGeneratedQueries];
+const READING_MUCH = [describeMany, describeCancelling];
+
+const describeReading = (target: AdapterUnderTest, title: string, content: Rows, reads: typeof READING): void => {
+  describe(title, () => {
+    let instance: Instance;
+    before(async function () {
+      this.timeout(60_000);
+      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content), allCollections);
+    });
+    after(() => instance?.stop());
+
+    for (const describeReads of reads) describeReads(() => instance);
+  });
+};
+
+/** Defines the tests of one adapter, by mocha's global `describe` and `it`. */
+export const describeAdapter = (target: AdapterUnderTest): void => {
+  if (targets.take) {
+    targets.take(target);
+    return;
+  }
+  describe(`the storage adapter ${target.name}`, function () {
+    describeIsolation(target);
+    describeLifecycle(target);
+
+    describeReading(target, 'reading', allRows(), READING);
+    describeReading(target, 'reading from a large dataset', allRowsWithCrowd(), READING_MUCH);
+    describeHandingOver(target);
+    describePublishing(target);
+    describeVersions(target);
+    describeAudit(target);
+    describeGeneratedDatasets(target);
+    describeInstances(target);
+    describeOtherProcess(target, this.file);
+  });
+};

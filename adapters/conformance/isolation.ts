@@ -1,0 +1,250 @@
+/** Proves that a snapshot stays as it is while others are made current. */
+import assert from 'node:assert/strict';
+import type { Document, Manifest } from '../../core/contracts/dataset.js';
+import type { Scalar, Snapshot } from '../../core/contracts/storage.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { sameItems, sameList, sameSequence, sameValue } from './expect.js';
+import {
+  aboutDataset,
+  anotherDataset,
+  collections,
+  crowd,
+  crowdedDataset,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  itemsIn,
+  itemsOf,
+  manifestOf,
+  type Rows,
+  rows,
+  rowsWithCrowd,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import {
+  about,
+  cannotChange,
+  changedTo,
+  find,
+  hasItems,
+  hasVersion,
+  makeCurrent,
+  restOf,
+  startInstance,
+  testsOver,
+  withSnapshot,
+} from './instance.js';
+import { answerOf } from './reference.js';
+
+/** A version in which one collection has lost all rows, one has got rows, and documents have lost and got fields. */
+const OTHERWISE: Rows = {
+  items: rows['items']!.map(({ label, ...item }, i) =>
+    i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },
+  ),
+  readings: [],
+  items_twins: rows['items_twins']!.slice(5).map(({ label, ...twin }) => ({
+    ...twin,
+    label: 'x',
+    note: String(label),
+  })),
+  nothing: [{ id: 'something' }],
+  crowd: [],
+};
+
+/** That each collection has these rows, and no others. */
+const holds = async (snapshot: Snapshot, content: Rows): Promise<void> => {
+  for (const collection of collections.values()) {
+    const found = await find(snapshot, collection);
+    sameList(found, content[collection.name]!, `the rows of "${collection.name}" in version ${snapshot.version}`);
+  }
+};
+
+export const describeIsolation = (target: AdapterUnderTest): void => {
+  const test = testsOver(target, cannotChange(target));
+  const testCrowded = testsOver(target, cannotChange(target), crowdedDataset);
+
+  it('the factory gives every test a store of its own', async () => {
+    const one = await startInstance(target);
+    const other = await startInstance(target, anotherDataset());
+    try {
+      hasVersion(one, FIRST);
+      hasVersion(other, SECOND);
+      await hasItems(one, rows['items']!);
+      await hasItems(other, itemsOf(SECOND));
+    } finally {
+      await one.stop();
+      await other.stop();
+    }
+  });
+
+  describe('snapshot()', () => {
+    testsOver(target)(
+      'tells the version, the manifest and, as publication time, when the dataset was created',
+      (instance) =>
+        withSnapshot(instance, async (snapshot) => {
+          sameValue(about(snapshot), aboutDataset(FIRST, FIRST_CREATED), 'the snapshot to tell of its dataset');
+        }),
+    );
+
+    test('keeps the manifest as it was published: every field, null or absent, and a time as it was written', async (instance) => {
+      const manifests: readonly Manifest[] = [
+        { ...manifestOf('0042', '2024-02-01T00:00:00Z'), synthetic: false, sources: [] },
+        { ...manifestOf('42.0-A_b', '2024-02-01T00:00:00.5Z'), vintage: '1999-12-31' },
+        { ...manifestOf('42.0-a_B', '2024-02-01T00:00:01.250Z'), vintage: '2024-02-29' },
+        manifestOf('1e3', '2031-07-01T12:34:56.789Z'),
+        manifestOf('constructor', '2031-07-01T12:34:56.790Z'),
+        manifestOf('v'.repeat(100), '2031-07-02T00:00:00Z'),
+      ];
+      for (const manifest of manifests) {
+        await makeCurrent(target, instance, { ...datasetOf(), manifest });
+        await withSnapshot(instance, async (snapshot) => {
+          sameValue(snapshot.manifest, manifest, `the manifest of version "${manifest.version}" as it was published`);
+          sameValue(snapshot.version, manifest.version, 'the version of the manifest');
+        });
+      }
+    });
+
+    test('has its publication time to the millisecond', async (instance) => {
+      // Compared as text, a time with a fraction comes before the same time without.
+      const times = ['56Z', '56.001Z', '56.999Z', '57.5Z', '58Z', '58.5Z'];
+      for (const created of times.map((seconds) => `2024-02-01T12:34:${seconds}`)) {
+        await makeCurrent(target, instance, anotherDataset(`at-${Date.parse(created)}`, created));
+        await withSnapshot(instance, async ({ publishedAt }) => {
+          sameValue(publishedAt, new Date(created), 'the publication time, a Date, to be when the dataset was created');
+        });
+      }
+    });
+
+    test('answers with the new version once there is one, and its rows replace all earlier ones', async (instance) => {
+      await makeCurrent(target, instance, anotherDataset());
+      await withSnapshot(instance, async (snapshot) => {
+        sameValue(about(snapshot), aboutDataset(SECOND, SECOND_CREATED), 'the snapshot to tell of its new dataset');
+        sameItems(await find(snapshot, items), itemsOf(SECOND));
+        assert(!(await snapshot.get('items', ['i01'])));
+      });
+    });
+
+    test('that is held stays as it was after another became current', (instance) =>
+      withSnapshot(instance, async (held) => {
+        const before = about(held);
+        await makeCurrent(target, instance, anotherDataset());
+        sameValue(about(held), before, 'the held snapshot to tell what it told before');
+        sameItems(await find(held, items), rows['items']!);
+        assert.equal((await held.get('items', ['i01']))?.['label'], 'Item 1');
+        assert(!(await held.get('items', ['i99'])));
+      }));
+
+    test('keeps nothing of an earlier version: rows, fields and collections that are gone are gone', async (instance) => {
+      await makeCurrent(target, instance, datasetOf(SECOND, SECOND_CREATED, OTHERWISE));
+      await withSnapshot(instance, (snapshot) => holds(snapshot, OTHERWISE));
+      await makeCurrent(target, instance, datasetOf(THIRD, THIRD_CREATED));
+      await withSnapshot(instance, (snapshot) => holds(snapshot, rows));
+    });
+
+    test('answers from its own version, whatever was asked of another one before', (instance) =>
+      withSnapshot(instance, async (first) => {
+        const ask = async (snapshot: Snapshot, expected: readonly Document[]): Promise<void> => {
+          const get = async (...key: readonly Scalar[]) => (await snapshot.get('items', key)) ?? undefined;
+          for (const id of ['i01', 'i02', 'i99']) {
+            const wanted = expected.find((item) => item['id'] === id);
+            sameValue(await get(id), wanted, `get("items", ["${id}"]) to answer from version ${snapshot.version}`);
+          }
+          for (const query of [{}, { limit: 2 }, { order: items.orders![0]!, descending: true }]) {
+            const found = (await find(snapshot, items, query)).map(({ label }) => label);
+            const right = answerOf(expected, { order: items.key, ...query }).map(({ label }) => label);
+            sameList(
+              found,
+              right,
+              `find("items", ${JSON.stringify(query)}) to answer from version ${snapshot.version}`,
+            );
+          }
+        };
+        await ask(first, rows['items']!);
+        await makeCurrent(target, instance, anotherDataset());
+        await withSnapshot(instance, async (second) => {
+          for (const _ of [1, 2]) {
+            await ask(second, itemsOf(SECOND));
+            await ask(first, rows['items']!);
+          }
+        });
+      }));
+
+    test('that is held stays readable through several changes', async (instance) => {
+      const first = instance.adapter.snapshot();
+      const held = [first, instance.adapter.snapshot()];
+      for (const month of ['02', '03', '04']) {
+        await makeCurrent(target, instance, anotherDataset(`v-${month}`, `2024-${month}-01T00:00:00Z`));
+        held.push(instance.adapter.snapshot());
+      }
+      // One holder of two has finished, and says so twice.
+      first.release();
+      first.release();
+      for (const snapshot of held.slice(1)) {
+        const expected = itemsIn(snapshot.version);
+        sameItems(await find(snapshot, items), expected);
+        sameValue(
+          await snapshot.get('items', ['i02']),
+          expected.find(({ id }) => id === 'i02'),
+          'its own row',
+        );
+        snapshot.release();
+      }
+      await hasItems(instance, itemsOf('v-04'));
+    });
+
+    test('that is held answers from its version also where a find() is asked for before the change and read after it', (instance) =>
+      withSnapshot(instance, async (held) => {
+        const asked = held.find('items', { order: items.key });
+        await makeCurrent(target, instance, anotherDataset());
+        const found: Document[] = [];
+        for await (const batch of asked) found.push(...batch);
+        sameItems(found, rows['items']!);
+      }));
+
+    testCrowded('lets a find() that began before the change end as it began', (instance) =>
+      withSnapshot(instance, async (held) => {
+        const batches = held.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
+        const before: readonly Document[] = (await batches.next()).value ?? [];
+        await makeCurrent(target, instance, anotherDataset());
+        const seats = [...before, ...(await restOf(batches))];
+        // How many there are in all is the subject of another test.
+        const expected = rowsWithCrowd()['crowd']!;
+        assert(seats.length > before.length || before.length === expected.length, 'rows follow after the change');
+        sameSequence(crowd, seats, expected.slice(0, seats.length));
+      }),
+    );
+
+    test('never mixes two versions, however many readers there are meanwhile', async (instance) => {
+      let changing = true;
+      const reader = async (): Promise<void> => {
+        while (changing) {
+          await withSnapshot(instance, async (snapshot) => {
+            const expected = itemsIn(snapshot.version);
+            sameItems(await find(snapshot, items), expected);
+            await new Promise(setImmediate);
+            sameItems(await find(snapshot, items, { limit: 100 }), expected);
+          });
+        }
+      };
+      const readers = Promise.all(Array.from({ length: 8 }, reader));
+      try {
+        for (const month of ['02', '03', '04', '05']) {
+          await makeCurrent(target, instance, anotherDataset(`v-${month}`, `2024-${month}-01T00:00:00.000Z`));
+        }
+      } finally {
+        changing = false;
+      }
+      await readers;
+    });
+  });
+
+  test('changed() is called once snapshot() answers with another version', async (instance) => {
+    const before = instance.changes.length;
+    await makeCurrent(target, instance, anotherDataset());
+    await changedTo(SECOND, instance, before);
+  });
+};

@@ -1,0 +1,190 @@
+/** Proves that an adapter opens and closes in any order, and says when it cannot be read. */
+import assert from 'node:assert/strict';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { StorageAdapter } from '../../core/contracts/storage.js';
+import { StorageError } from '../../core/errors.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
+import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
+import { find, hasVersion, restOf, testsOfEmpty, testsOver, without } from './instance.js';
+
+/** Everything that can be asked of an open adapter. */
+const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
+  () => adapter.ping(),
+  () => adapter.snapshot(),
+  ...(adapter.publish ? [() => adapter.publish!(anotherDataset())] : []),
+  ...(adapter.versions
+    ? [
+        () => adapter.versions!.list(),
+        () => adapter.versions!.activate(FIRST),
+        () => adapter.versions!.prune(1),
+        () => adapter.versions!.asOf(new Date()),
+      ]
+    : []),
+];
+
+export const describeLifecycle = (target: AdapterUnderTest): void => {
+  const withoutBreak =
+    !(target.breakBackend && target.repairBackend) && 'the author gave no breakBackend() and repairBackend()';
+  const test = testsOver(target);
+  const testCrowded = testsOver(target, false, crowdedDataset);
+  const testBreaking = testsOver(target, withoutBreak);
+  const testOfEmpty = testsOfEmpty(target);
+
+  test('the adapter can do what its capabilities say, and nothing else', async ({ adapter }) => {
+    const able = {
+      publish: adapter.publish !== undefined,
+      versions: adapter.versions !== undefined,
+      audit: adapter.audit !== undefined,
+    };
+    const { publish, versions, audit = false } = target.capabilities;
+    sameValue(able, { publish, versions, audit }, 'publish(), versions and audit where the capabilities declare them');
+  });
+
+  describe('open()', () => {
+    test('may be called again', async (instance) => {
+      await Promise.all([instance.adapter.open(), instance.adapter.open()]);
+      hasVersion(instance, FIRST);
+    });
+
+    test('called again changes nothing: neither what is current nor what is held', async (instance) => {
+      if (target.capabilities.publish) await instance.adapter.publish!(anotherDataset());
+      const { version, publishedAt } = instance.adapter.snapshot();
+      const held = instance.adapter.snapshot();
+      await instance.adapter.open();
+      const after = instance.adapter.snapshot();
+      sameValue([after.version, after.publishedAt], [version, publishedAt], 'the snapshot to be the same after open()');
+      sameItems(await find(held, items), itemsIn(version));
+    });
+
+    testOfEmpty('ends one way or the other when close() is called meanwhile', async ({ adapter }) => {
+      const opening = adapter.open();
+      // Listened to from the start: a rejection before close() resolves is no unhandled one.
+      const settling = Promise.allSettled([opening]);
+      await adapter.close();
+      const [settled] = await settling;
+      if (settled?.status === 'rejected') await failsWith('closed', () => opening);
+      await failsWith('closed', () => adapter.snapshot());
+    });
+  });
+
+  describe('close()', () => {
+    test('may be called twice, one after the other and at once', async ({ adapter }) => {
+      await Promise.all([adapter.close(), adapter.close()]);
+      await adapter.close();
+    });
+
+    testOfEmpty('may be called before open(), which then rejects with closed', async ({ adapter }) => {
+      await adapter.close();
+      await failsWith('closed', () => adapter.open());
+    });
+
+    test('makes a later open() reject with closed', async ({ adapter }) => {
+      await adapter.close();
+      await failsWith('closed', () => adapter.open());
+    });
+
+    test('makes every later call fail with closed', async ({ adapter }) => {
+      await adapter.close();
+      for (const call of callsOf(adapter)) await failsWith('closed', call);
+    });
+
+    test('makes reads of a held snapshot reject with closed; its release() stays possible', async ({ adapter }) => {
+      const snapshot = adapter.snapshot();
+      await adapter.close();
+      await failsWith('closed', () => snapshot.get('items', ['i01']));
+      await failsWith('closed', () => find(snapshot, items));
+      snapshot.release();
+    });
+
+    testCrowded('lets a find() that has begun end with all its rows, or reject with closed', async ({ adapter }) => {
+      const batches = adapter.snapshot().find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
+      const first: readonly Document[] = (await batches.next()).value ?? [];
+      await adapter.close();
+      const [settled] = await Promise.allSettled([restOf(batches)]);
+      if (settled.status === 'rejected') await failsWith('closed', () => Promise.reject(settled.reason));
+      else sameSequence(crowd, [...first, ...settled.value], rowsWithCrowd()['crowd']!);
+    });
+
+    testsOver(target, without(target, 'versions'))(
+      'makes reads of what asOf() answered with reject with closed',
+      async ({ adapter }) => {
+        const snapshot = await adapter.versions!.asOf(new Date());
+        await adapter.close();
+        await failsWith('closed', () => snapshot!.get('items', ['i01']));
+        await failsWith('closed', () => find(snapshot!, items));
+        snapshot!.release();
+      },
+    );
+
+    testsOver(target, without(target, 'publish'))(
+      'lets a publication that is under way settle, published or rejected',
+      async ({ adapter }) => {
+        const dataset = anotherDataset();
+        let closing: Promise<void> | undefined;
+        const publishing = adapter.publish!({
+          ...dataset,
+          async *read(collection) {
+            closing ??= adapter.close();
+            await new Promise(setImmediate);
+            yield* dataset.read(collection);
+          },
+        });
+        const [settled] = await Promise.allSettled([publishing]);
+        await closing;
+        if (settled?.status === 'rejected') {
+          assert(settled.reason instanceof StorageError, `expected a StorageError, got ${settled.reason}`);
+        }
+        await failsWith('closed', () => adapter.snapshot());
+      },
+    );
+
+    test('lets reads that are under way settle, with the answer or with closed', async ({ adapter }) => {
+      const snapshot = adapter.snapshot();
+      const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
+      const answers = [rows['items']!, rows['items']!.slice(0, 1)];
+      // Listened to from the start: a rejection before close() resolves is no unhandled one.
+      const settling = Promise.allSettled(reads);
+      await adapter.close();
+      for (const [i, settled] of (await settling).entries()) {
+        if (settled.status === 'fulfilled') sameItems(settled.value, answers[i]!);
+        else await failsWith('closed', () => reads[i]);
+      }
+    });
+  });
+
+  describe('ping()', () => {
+    test('resolves while the store can be read', ({ adapter }) => adapter.ping());
+
+    testBreaking(
+      'rejects with unavailable while the backend is gone, and resolves when it is back',
+      async ({ adapter }) => {
+        await target.breakBackend!(adapter);
+        try {
+          await failsWith('unavailable', () => adapter.ping());
+        } finally {
+          await target.repairBackend!(adapter);
+        }
+        await adapter.ping();
+      },
+    );
+  });
+
+  testBreaking(
+    'reads while the backend is gone answer rightly or reject with unavailable, and work when it is back',
+    async ({ adapter }) => {
+      const snapshot = adapter.snapshot();
+      const read = () => find(snapshot, items);
+      await target.breakBackend!(adapter);
+      try {
+        const [settled] = await Promise.allSettled([read()]);
+        if (settled?.status === 'fulfilled') sameItems(settled.value, rows['items']!);
+        else await failsWith('unavailable', () => Promise.reject(settled?.reason));
+      } finally {
+        await target.repairBackend!(adapter);
+      }
+      sameItems(await read(), rows['items']!);
+      snapshot.release();
+    },
+  );
+};

@@ -1,0 +1,158 @@
+/** Proves that a large collection is read whole, in part, and by many at once. */
+import assert from 'node:assert/strict';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { Query, Scalar } from '../../core/contracts/storage.js';
+import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
+import { allRows, CROWD_BLOCKS, CROWD_SEATS, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
+import { find, type Instance, withSnapshot } from './instance.js';
+import { answerOf } from './reference.js';
+
+const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
+const BY_SCORE = crowd.orders![0]!;
+/** Where the batches, pages and buffers of stores end. */
+const EDGES = [100, 128, 256, 500, 512, 1000, 1024, 2000, 2048, 4096, 5000, 8192, 10_000];
+
+export const describeMany = (instance: () => Instance): void => {
+  const seats = (query: Partial<Query> = {}): Promise<Document[]> =>
+    withSnapshot(instance(), (snapshot) => find(snapshot, crowd, query));
+  const expected = (query: Partial<Query> = {}) => answerOf(rowsWithCrowd()['crowd']!, { order: crowd.key, ...query });
+  const isSequence = async (query: Partial<Query>): Promise<void> =>
+    sameSequence(crowd, await seats(query), expected(query), query);
+
+  describe(`a collection of ${TOTAL.toLocaleString('en')} documents`, () => {
+    it('is found whole, each document once and in order', () => isSequence({}));
+
+    it('is found whole by another order and descending', async () => {
+      await isSequence({ order: BY_SCORE });
+      await isSequence({ descending: true });
+      await isSequence({ order: BY_SCORE, descending: true });
+    });
+
+    it('is found with every document as it was published', async () => {
+      const found = await seats({ range: { field: 'block', from: 40 } });
+      for (const [i, document] of expected({ range: { field: 'block', from: 40 } }).entries()) {
+        sameValue(found[i], document, 'find() to answer with the published document');
+      }
+    });
+
+    it('is found in part', async () => {
+      await isSequence({ equal: { block: 44 }, range: { field: 'seat', from: 990 } });
+      await isSequence({ equal: { block: 44 } });
+      await isSequence({ range: { field: 'block', from: 2, to: 4 } });
+      await isSequence({ range: { field: 'seat', from: 999 }, descending: true });
+      await withSnapshot(instance(), async (snapshot) => {
+        assert.equal((await snapshot.get('crowd', [-5, 999]))?.['name'], 'Somebody in seat 999');
+      });
+    });
+
+    it('is found page by page', async () => {
+      const byScore = { order: BY_SCORE, range: { field: 'block', from: 1 }, descending: true };
+      for (const query of [{ order: crowd.key }, byScore]) {
+        const whole = answerOf(rowsWithCrowd()['crowd']!, query);
+        for (let start = 0; start < whole.length; start += 9973) {
+          const after = query.order.map((field) => whole[start]![field] as Scalar);
+          await isSequence({ ...query, after, limit: 1500 });
+        }
+      }
+    });
+
+    it('is found by another order', async () => {
+      await isSequence({ order: BY_SCORE, range: { field: 'score', from: 998 } });
+      await isSequence({ order: BY_SCORE, equal: { score: 500 }, descending: true });
+    });
+
+    it('is found up to the limit, which counts all batches together', async () => {
+      for (const edge of EDGES) for (const limit of [edge - 1, edge, edge + 1]) await isSequence({ limit });
+      for (const limit of [16_385, 32_769, TOTAL - 1, TOTAL, TOTAL + 1]) await isSequence({ limit });
+    });
+
+    it('is found up to the limit where it meets a range, another order and descending', async () => {
+      for (const limit of [99, 100, 101, 499, 500, 501, 999, 1000, 1001, 2001, 3999, 4000, 4001]) {
+        await isSequence({ limit, descending: true });
+        await isSequence({ limit, range: { field: 'block', from: 3, to: 6 }, descending: true });
+        await isSequence({ limit, range: { field: 'seat', to: 400 } });
+        await isSequence({ limit, order: BY_SCORE, range: { field: 'score', from: 100, to: 500 } });
+      }
+    });
+  });
+
+  describe('batches', () => {
+    it('stay as they were handed out', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const batches: (readonly Document[])[] = [];
+        for await (const batch of snapshot.find('crowd', { order: crowd.key, limit: 3000 })) batches.push(batch);
+        sameSequence(crowd, batches.flat(), expected({ limit: 3000 }), { limit: 3000, kept: 'all batches' });
+        const documents: Document[] = [];
+        for await (const batch of snapshot.find('words', { order: ['word'] })) documents.push(...batch);
+        sameList(documents, allRows()['words']!, 'documents to stay as they were handed out');
+      });
+    });
+
+    it('are lists of documents, of which there may be none', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        for (const limit of [0, 1, 2000]) {
+          for await (const batch of snapshot.find('crowd', { order: crowd.key, limit })) {
+            assert(Array.isArray(batch), `find() answers with a list at a time, not with ${typeof batch}`);
+          }
+        }
+      });
+    });
+  });
+
+  describe('reads at the same time', () => {
+    it('get their own answers each', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const gets = rows['items']!.map((item) => snapshot.get('items', [item['id'] as string]));
+        const finds = ['north', 'south', 'west'].map((station) => find(snapshot, readings, { equal: { station } }));
+        sameItems((await Promise.all(gets)) as Document[], rows['items']!);
+        sameSet(readings, (await Promise.all(finds)).flat(), rows['readings']!);
+      });
+    });
+
+    it('get their own answers each, also many of the same query with other values', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const blocks = Array.from({ length: 40 }, (_, i) => ({ equal: { block: i }, limit: i + 1 }));
+        const found = await Promise.all(blocks.map((query) => find(snapshot, crowd, query)));
+        for (const [i, query] of blocks.entries()) sameSequence(crowd, found[i]!, expected(query), query);
+      });
+    });
+
+    it('do not disturb one another, though taken turn by turn or left early', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const left = snapshot.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
+        await left.next();
+        const one = snapshot.find('readings', { order: readings.key })[Symbol.asyncIterator]();
+        const other = snapshot.find('items', { order: items.key })[Symbol.asyncIterator]();
+        const read = { one: [] as Document[], other: [] as Document[] };
+        for (let going = true; going; ) {
+          const [a, b] = [await one.next(), await other.next()];
+          if (!a.done) read.one.push(...a.value);
+          if (!b.done) read.other.push(...b.value);
+          going = !a.done || !b.done;
+        }
+        await left.return?.();
+        sameSet(readings, read.one, rows['readings']!);
+        sameSet(items, read.other, rows['items']!);
+      });
+    });
+
+    it('of one query do not disturb one another, though taken turn by turn', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const query = { order: crowd.key, range: { field: 'block', to: -1 } };
+        const reads = [0, 1].map(() => ({ documents: [] as Document[], batches: snapshot.find('crowd', query) }));
+        const iterators = reads.map(({ batches }) => batches[Symbol.asyncIterator]());
+        for (let going = true; going; ) {
+          going = false;
+          for (const [i, iterator] of iterators.entries()) {
+            const batch = await iterator.next();
+            if (batch.done) continue;
+            going = true;
+            reads[i]!.documents.push(...batch.value);
+            await snapshot.get('crowd', [0, i]);
+          }
+        }
+        for (const { documents } of reads) sameSequence(crowd, documents, expected(query), query);
+      });
+    });
+  });
+};

@@ -1,0 +1,253 @@
+/** Proves that a publication succeeds as a whole, or changes nothing. */
+import assert from 'node:assert/strict';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { Dataset } from '../../core/contracts/storage.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { eventually, failsWith, sameList, sameSequence, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  collections,
+  crowd,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  itemsOf,
+  readings,
+  rows,
+  rowsWithCrowd,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import {
+  find,
+  hasItems,
+  hasVersion,
+  type Instance,
+  testsOfEmpty,
+  testsOver,
+  without,
+  withSnapshot,
+} from './instance.js';
+
+const LAST = [...collections.keys()].at(-1)!;
+
+/** Fails after the rows of a collection. */
+const brokenDataset = (cause: Error, at = LAST): Dataset => {
+  const whole = anotherDataset();
+  return {
+    ...whole,
+    async *read(collection) {
+      yield* whole.read(collection);
+      if (collection === at) throw cause;
+    },
+  };
+};
+
+/** Calls `pause` each time that a collection's rows have been handed over. */
+const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
+  ...whole,
+  async *read(collection) {
+    yield* whole.read(collection);
+    await pause();
+  },
+});
+
+const nothingChanged = async (instance: Instance): Promise<void> => {
+  hasVersion(instance, FIRST);
+  await hasItems(instance, rows['items']!);
+};
+
+export const describePublishing = (target: AdapterUnderTest): void => {
+  const obstacle = without(target, 'publish');
+  const test = testsOver(target, obstacle);
+
+  describe('publish(dataset)', function () {
+    // Some publish a dozen times.
+    this.timeout(60_000);
+
+    test('shows nothing of a dataset before all of it', async (instance) => {
+      let pauses = 0;
+      await instance.adapter.publish!(
+        observedDataset(async () => {
+          pauses++;
+          await nothingChanged(instance);
+        }),
+      );
+      assert(pauses >= collections.size);
+      await hasItems(instance, itemsOf(SECOND));
+    });
+
+    test('rejects with invalid_dataset for one that cannot be read whole, and changes nothing', async (instance) => {
+      const cause = new Error('the file ends too early');
+      const error = await failsWith('invalid_dataset', () => instance.adapter.publish!(brokenDataset(cause)));
+      assert.equal(error.cause, cause);
+      await nothingChanged(instance);
+    });
+
+    test('rejects with invalid_dataset wherever the dataset ends too early, and calls no changed()', async (instance) => {
+      const before = instance.changes.length;
+      for (const name of collections.keys()) {
+        await failsWith('invalid_dataset', () => instance.adapter.publish!(brokenDataset(new Error('no more'), name)));
+        await nothingChanged(instance);
+      }
+      sameList(instance.changes.slice(before), [], 'changed() not to be called, since nothing has changed');
+    });
+
+    test('takes batches of any size: a document at a time, and all at once', async (instance) => {
+      const content = { ...rowsWithCrowd(), crowd: rowsWithCrowd()['crowd']!.slice(0, 12_345) };
+      for (const [version, size] of [
+        ['one-at-a-time', 1],
+        ['all-at-once', Number.POSITIVE_INFINITY],
+      ] as const) {
+        const created = size === 1 ? SECOND_CREATED : THIRD_CREATED;
+        await instance.adapter.publish!(datasetOf(version, created, content, size));
+        await withSnapshot(instance, async (snapshot) => {
+          for (const collection of [items, readings, crowd]) {
+            sameSequence(collection, await find(snapshot, collection), content[collection.name as 'crowd']);
+          }
+        });
+      }
+    });
+
+    test('takes any number of documents, also around the sizes of pages and batches', async (instance) => {
+      for (const [i, length] of [1, 99, 100, 101, 499, 500, 501, 999, 1000, 1001, 1024, 2048].entries()) {
+        const content = { ...rows, crowd: rowsWithCrowd()['crowd']!.slice(0, length) };
+        const created = new Date(Date.parse(SECOND_CREATED) + i).toISOString();
+        await instance.adapter.publish!(datasetOf(`of-${length}`, created, content, length));
+        await withSnapshot(instance, async (snapshot) => {
+          sameSequence(crowd, await find(snapshot, crowd), content.crowd, { documents: length });
+        });
+      }
+    });
+
+    test('takes a dataset without any rows', async (instance) => {
+      await instance.adapter.publish!(datasetOf('without-rows', SECOND_CREATED, {}));
+      await withSnapshot(instance, async (snapshot) => {
+        for (const collection of collections.values()) sameList(await find(snapshot, collection), [], 'no rows');
+      });
+      await instance.adapter.publish!(datasetOf('with-rows', THIRD_CREATED));
+      await hasItems(instance, rows['items']!);
+    });
+
+    test('works again after one that failed, under the same version', async ({ adapter, ...instance }) => {
+      await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+      await adapter.publish!(anotherDataset());
+      await hasItems({ adapter, ...instance }, itemsOf(SECOND));
+    });
+
+    test('rejects with conflict for other content under a version that is there, and changes nothing', async (instance) => {
+      await failsWith('conflict', () => instance.adapter.publish!(anotherDataset(FIRST, SECOND_CREATED)));
+      await nothingChanged(instance);
+    });
+
+    test('lets one of two publishers win, and rejects the other with conflict', async (instance) => {
+      let bothBegan = (): void => {};
+      const began = new Promise<void>((resolve) => {
+        bothBegan = resolve;
+      });
+      const publications = [
+        instance.adapter.publish!(observedDataset(() => began, anotherDataset('left', SECOND_CREATED))),
+        instance.adapter.publish!(observedDataset(() => began, anotherDataset('right', SECOND_CREATED))),
+      ];
+      bothBegan();
+      const settled = await Promise.allSettled(publications);
+      const winners = ['left', 'right'].filter((_, i) => settled[i]!.status === 'fulfilled');
+      assert.equal(winners.length, 1, `one publisher wins, not ${winners.length}`);
+      await failsWith('conflict', () => publications[winners[0] === 'left' ? 1 : 0]);
+      hasVersion(instance, winners[0]!);
+      await hasItems(instance, itemsOf(winners[0]!));
+    });
+
+    test('rejects with aborted once its signal is, and changes nothing', async (instance) => {
+      const controller = new AbortController();
+      const dataset = observedDataset(() => controller.abort());
+      await failsWith('aborted', () => instance.adapter.publish!(dataset, { signal: controller.signal }));
+      await nothingChanged(instance);
+      await failsWith('aborted', () => instance.adapter.publish!(anotherDataset(), { signal: AbortSignal.abort() }));
+      await nothingChanged(instance);
+    });
+
+    test('works again after one that was aborted, under the same version and with a signal that is not', async (instance) => {
+      const controller = new AbortController();
+      const dataset = observedDataset(() => controller.abort());
+      await instance.adapter.publish!(dataset, { signal: controller.signal }).catch(() => {});
+      await instance.adapter.publish!(anotherDataset(), { signal: new AbortController().signal });
+      await hasItems(instance, itemsOf(SECOND));
+    });
+
+    test('rejects with aborted where its signal is after the last row, and changes nothing', async (instance) => {
+      const controller = new AbortController();
+      let read = 0;
+      const dataset = observedDataset(() => {
+        if (++read === collections.size) controller.abort();
+      });
+      await failsWith('aborted', () => instance.adapter.publish!(dataset, { signal: controller.signal }));
+      await nothingChanged(instance);
+    });
+
+    test('tells its progress to the last row of each collection', async ({ adapter }) => {
+      const written = new Map<string, number>();
+      const content = { ...rows, items: itemsOf(SECOND) };
+      // In batches of a few documents, so that each collection has several.
+      await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
+        onProgress: (progress) => {
+          assert(progress.written >= (written.get(progress.collection) ?? 0), 'progress does not go back');
+          written.set(progress.collection, progress.written);
+        },
+      });
+      const counts = Object.entries(content).map(([name, { length }]) => [name, length]);
+      // Of an empty collection there is nothing to tell.
+      const told = counts.map(([name]) => [name, written.get(name as string) ?? 0]);
+      sameList(told, counts, 'progress to the last row of each collection');
+    });
+
+    test('leaves the documents that it is given as they are', async ({ adapter }) => {
+      const whole = datasetOf(SECOND, SECOND_CREATED);
+      const given: Document[] = [];
+      const manifest = structuredClone(whole.manifest);
+      await adapter.publish!({ read: whole.read, manifest });
+      sameValue(manifest, whole.manifest, 'the manifest that publish() was given to be as it was');
+      await adapter.publish!({
+        ...datasetOf(THIRD, THIRD_CREATED),
+        async *read(collection) {
+          for await (const batch of whole.read(collection)) {
+            if (collection === 'items') given.push(...batch);
+            yield batch;
+          }
+        },
+      });
+      sameList(given, rows['items']!, 'the documents that publish() was given to be as they were');
+    });
+
+    test('never takes the publication time back: where the dataset is older than the current one, it is now', async (instance) => {
+      for (const [version, created] of [
+        ['same-age', FIRST_CREATED],
+        ['older', '2023-01-01T00:00:00.000Z'],
+      ] as const) {
+        const before = Date.now();
+        await instance.adapter.publish!(anotherDataset(version, created));
+        const publishedAt = await withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
+        // A store's own clock may be a little off.
+        const now = publishedAt >= before - 5000 && publishedAt <= Date.now() + 5000;
+        assert(now, `${version}: published at ${new Date(publishedAt).toISOString()}`);
+      }
+    });
+
+    testsOfEmpty(target, obstacle)(
+      'is what first gives an empty store a snapshot; until then snapshot() throws unavailable',
+      async (instance) => {
+        await failsWith('unavailable', () => instance.adapter.snapshot());
+        await instance.adapter.open();
+        await failsWith('unavailable', () => instance.adapter.snapshot());
+        await instance.adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+        await failsWith('unavailable', () => instance.adapter.snapshot());
+        await instance.adapter.publish!(datasetOf());
+        await nothingChanged(instance);
+        await eventually('changed() is called', () => instance.changes.includes(FIRST), 2000);
+      },
+    );
+  });
+};

@@ -1,0 +1,111 @@
+/** Proves that what one caller does to a document is seen by nobody else. */
+import type { Document } from '../../core/contracts/dataset.js';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { sameList, sameValue } from './expect.js';
+import { datasetOf, FIRST, FIRST_CREATED, items, itemsOf, rows, shapes } from './fixture.js';
+import { find, type Instance, startInstance, testsOver, without, withSnapshot } from './instance.js';
+import { shapes as cases } from './tricky-values.js';
+
+type Writable = Record<string, unknown>;
+
+/** What can be done to an object. Where it is frozen, all of it throws. */
+const changes: readonly ((document: Writable) => unknown)[] = [
+  (document) => Object.assign(document, { id: 'changed' }),
+  (document) => Object.assign(document, { added: true }),
+  (document) => delete document['list'],
+  (document) => (document['list'] as unknown[]).push('added'),
+  (document) => Object.assign((document['list'] as Writable[])[2]!, { three: 'changed' }),
+  (document) => Object.assign((document['object'] as { x: Writable }).x, { y: 'changed' }),
+];
+
+/** Changes a document in each way that it allows. */
+const vandalize = (document: Document | undefined): void => {
+  for (const change of changes.toReversed()) {
+    try {
+      change(document as Writable);
+    } catch {
+      // It is frozen.
+    }
+  }
+};
+
+const { document: NESTED } = cases.find(({ document }) => document['id'] === 'nested')!;
+
+export const describeSharing = (instance: () => Instance): void => {
+  describe('a document that its reader changes', () => {
+    const readers = {
+      'get()': (of: Instance) => withSnapshot(of, (snapshot) => snapshot.get('shapes', ['nested'])),
+      'find()': (of: Instance) =>
+        withSnapshot(of, async (snapshot) => (await find(snapshot, shapes, { equal: { id: 'nested' } }))[0]),
+      'find() of all': (of: Instance) =>
+        withSnapshot(of, async (snapshot) => (await find(snapshot, shapes)).find(({ id }) => id === 'nested')),
+    };
+    for (const [changed, read] of Object.entries(readers)) {
+      it(`is changed for nobody else: one of ${changed}`, async () => {
+        vandalize(await read(instance()));
+        for (const [name, again] of Object.entries(readers)) {
+          sameValue(await again(instance()), NESTED, `a later ${name} to answer with the published document`);
+        }
+      });
+    }
+
+    it('is changed for nobody else of the same snapshot, nor for those who have it already', async () => {
+      await withSnapshot(instance(), async (snapshot) => {
+        const [mine, theirs] = [await snapshot.get('shapes', ['nested']), await snapshot.get('shapes', ['nested'])];
+        vandalize(mine);
+        sameValue(theirs, NESTED, 'what another caller was given before to stay as it was published');
+        sameValue(await snapshot.get('shapes', ['nested']), NESTED, 'get() to answer with the published document');
+      });
+    });
+  });
+};
+
+/** The same of what a publisher does to the documents that it has published. */
+export const describeHandingOver = (target: AdapterUnderTest): void => {
+  testsOver(target, without(target, 'publish'))(
+    'documents are their publisher’s again once publish() has resolved',
+    async (instance) => {
+      const given: Writable[] = [];
+      const dataset = datasetOf('handed-over', '2024-02-01T00:00:00Z');
+      await instance.adapter.publish!({
+        ...dataset,
+        async *read(name) {
+          for await (const batch of dataset.read(name)) {
+            if (name === 'items') given.push(...(batch as Writable[]));
+            yield batch;
+          }
+        },
+      });
+      for (const document of given) {
+        document['label'] = 'changed';
+        document['id'] = 'changed';
+      }
+      const found = await withSnapshot(instance, (snapshot) => find(snapshot, items));
+      sameList(found, rows['items']!, 'the items as they were when they were published');
+    },
+  );
+
+  it('two stores that hold the same version keep their own documents', async () => {
+    const other = itemsOf('of the other store');
+    const one = await startInstance(target);
+    const two = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, { ...rows, items: other }));
+    try {
+      for (const [instance, expected] of [
+        [one, rows['items']!],
+        [two, other],
+        [one, rows['items']!],
+      ] as const) {
+        await withSnapshot(instance, async (snapshot) => {
+          sameList(await find(snapshot, items), expected, 'the items of its own store');
+          for (const id of ['i02', 'i01']) {
+            const item = expected.find((each) => each['id'] === id);
+            sameValue(await snapshot.get('items', [id]), item, 'the item of its own store');
+          }
+        });
+      }
+    } finally {
+      await one.stop();
+      await two.stop();
+    }
+  });
+};

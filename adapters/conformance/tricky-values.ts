@@ -1,0 +1,203 @@
+/** Values that stores get wrong: strings, numbers, and documents of every shape that JSON allows. */
+import type { Document } from '../../core/contracts/dataset.js';
+
+const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+/** Long enough to differ only behind what an index entry of 255 bytes holds. */
+const PREFIX = 'x'.repeat(300);
+const LONG = 'y'.repeat(1500);
+
+/** Keys that some store takes for one another, for something else, or for out of order. By their code points. */
+// biome-ignore format: what is alike in a row
+export const words: readonly string[] = [
+  '',
+  // Empty-looking, trimmed or ended by some.
+  ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
+  // Numbers to some, equal to one another to others.
+  '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
+  '2024-01-31', '2024-01-31T00:00:00Z',
+  // Operators, patterns, paths and quotes.
+  '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
+  '{"a":1}', '["a"]', 'constructor', '__proto__',
+  // The same to some collation: case, accents, width, ligatures, normal forms.
+  'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
+  // On either side of the surrogates, where UTF-16 units are in another order than code points.
+  '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
+  `${LONG}a`, `${LONG}b`,
+].sort(byCodePoint);
+
+/** Strings that are not among `words`, each near to one that is. */
+// biome-ignore format: near to each other in a row
+export const absentWords: readonly string[] = [
+  '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
+  'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
+];
+
+/** From edge to edge of a double, each beside one that some other type of number takes it for. By value. */
+// biome-ignore format: in rows
+export const numbers: readonly number[] = [
+  -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),
+  -16_777_217, -16_777_216, -10, -9.5, -9, -1, -0.1, -Number.MIN_VALUE, 0, Number.MIN_VALUE, Number.EPSILON, 0.1, 0.3,
+  0.1 + 0.2, 1 / 3, 1, 1 + Number.EPSILON, 1.1, 2, 9, 10, 100, 16_777_216, 16_777_217, 2 ** 31 - 1, 2 ** 31,
+  2 ** 32 - 1, 2 ** 32, 2 ** 32 + 0.5, 2 ** 53 - 2, Number.MAX_SAFE_INTEGER, 2 ** 53, 2 ** 53 + 2, 2 ** 63, 2 ** 64,
+  1e21, 123_456_789_012_345_680_000, Number.MAX_VALUE,
+].sort((a, b) => a - b);
+
+// biome-ignore format: in rows
+export const absentNumbers: readonly number[] = [
+  0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
+];
+
+/** A value inside of `depth` arrays and objects, by turns. */
+const nested = (depth: number): unknown =>
+  depth === 0 ? 'core' : depth % 2 ? [nested(depth - 1)] : { d: nested(depth - 1) };
+
+/** A document, and what an adapter that loses some of it gets wrong. */
+export interface Shape {
+  readonly rule: string;
+  readonly document: Document;
+}
+
+export const shapes: readonly Shape[] = [
+  { rule: 'adds no field, as `_id` or a null for one that is absent', document: { id: 'absent' } },
+  {
+    rule: 'keeps booleans, which are not 0 and 1',
+    document: { id: 'booleans', yes: true, no: false, list: [true, false, 1, 0], object: { no: false } },
+  },
+  {
+    rule: 'keeps empty strings, arrays and objects',
+    document: { id: 'empty', text: '', list: [], object: {}, deep: [[], [{}], [[null]], ['']] },
+  },
+  {
+    rule: 'keeps field names with dots, dollars, spaces and any letter',
+    document: {
+      id: 'names',
+      'a.b': 1,
+      a: { b: 2, 'c.d': 3 },
+      $set: { $gt: 4 },
+      'with space': 5,
+      ключ: 6,
+      '😀': 7,
+      '': 8,
+      '0': 9,
+      'a"b\'c`d': 10,
+      ['x'.repeat(300)]: 11,
+    },
+  },
+  {
+    rule: 'keeps field names that differ in case or normal form alone',
+    document: { id: 'similar names', name: 1, Name: 2, NAME: 3, ID: 4, '\u00e9': 5, 'e\u0301': 6, 'name ': 7 },
+  },
+  {
+    rule: 'keeps what is nested, arrays in their order',
+    document: {
+      id: 'nested',
+      list: [1, 'two', { three: [3, { four: 4 }] }, null],
+      object: { x: { y: { z: [] } } },
+      repeated: [3, 1, 2, 1, 3, '1', [1], [1]],
+      deep: nested(40),
+    },
+  },
+  {
+    rule: 'keeps nulls, which are not absent',
+    document: { id: 'nulls', nothing: null, object: { nothing: null }, list: [null, null], all: { a: null, b: null } },
+  },
+  {
+    rule: 'keeps fields named as those of Object.prototype, and leaves that alone',
+    document: {
+      id: 'prototype',
+      // In brackets, since a bare `__proto__` would set the prototype.
+      nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
+      values: ['__proto__', 'constructor', 'prototype'],
+    },
+  },
+  {
+    rule: 'keeps text with quotes, line ends, NUL and emoji',
+    document: {
+      id: 'text',
+      quotes: '"\'`\\"\\\\',
+      lines: 'a\r\nb\u2028c\rd\n',
+      markup: '<&>&amp;',
+      nul: 'a\0b',
+      emoji: '👩‍💻',
+      percent: '%41%',
+      spaces: '  \t a  ',
+      mark: '\ufeffa',
+      edges: '\ud7ff\ue000\uffff\u{10000}\u{10ffff}',
+    },
+  },
+  {
+    rule: 'keeps text in the normal form that it is in',
+    document: {
+      id: 'normal forms',
+      composed: '\u00e9 \u00c5 \uac00',
+      decomposed: 'e\u0301 A\u030a \u1100\u1161',
+      compatible: 'ﬁ ² Ａ \u212b',
+      list: ['e\u0301', { 'e\u0301': '\u00e9' }],
+    },
+  },
+  {
+    rule: 'keeps strings that look like something else',
+    document: {
+      id: 'types',
+      digits: '123',
+      zeros: '01001',
+      decimals: '1.10',
+      exponent: '1e3',
+      hexadecimal: '0x10',
+      truth: 'true',
+      nothing: 'null',
+      undefined: 'undefined',
+      infinite: 'Infinity',
+      date: '2024-02-30',
+      time: '2024-01-01T00:00:00Z',
+      offset: '2024-01-01T00:00:00.000+02:00',
+      oid: '0123456789abcdef01234567',
+      object: '{"a":1}',
+      array: '[1]',
+      quoted: '"a"',
+      list: ['1', '01', 'true', 'null', '2024-01-01T00:00:00Z'],
+    },
+  },
+  {
+    rule: 'keeps what is falsy: 0, the empty string, false and null',
+    document: {
+      id: 'falsy',
+      zero: 0,
+      text: '',
+      no: false,
+      nothing: null,
+      list: [0, '', false, null],
+      object: { zero: 0 },
+    },
+  },
+  {
+    rule: 'keeps numbers to the last bit, wherever they stand',
+    document: { id: 'numbers', list: numbers, object: Object.fromEntries(numbers.map((value, i) => [`n${i}`, value])) },
+  },
+  {
+    rule: 'keeps long texts, long arrays and many fields',
+    document: {
+      id: 'long',
+      // Lengths at which columns, pages and packets end; of letters of one and of four bytes.
+      texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
+        (length) => `${'x'.repeat(length - 1)}|`,
+      ),
+      emoji: ['a', 'ab', 'abc', 'abcd'].map((start) => `${start}${'😀'.repeat(16_500)}`),
+      list: Array.from({ length: 3000 }, (_, i) => i),
+      fields: Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`field_${i}`, i])),
+    },
+  },
+];
+
+/** Values of fields that a schema declares and does not require, as columns of a table would be made of them. */
+export const typedRows: readonly Document[] = [
+  { code: 'absent' },
+  { code: 'nulls', flag: null, count: null, ratio: null, note: null, tags: null, extra: null },
+  { code: 'empty', flag: false, count: 0, ratio: 0, note: '', tags: [], extra: {} },
+  { code: 'some', flag: true, count: 1, ratio: 1, note: '1', tags: ['1'], extra: { a: null } },
+  { code: 'digits', flag: true, count: -1, ratio: 0.1 + 0.2, note: '01001', tags: ['', ' '], extra: { flag: true } },
+  { code: 'large', count: Number.MAX_SAFE_INTEGER, ratio: Number.MAX_VALUE, note: 'null', tags: ['a,b', 'c'] },
+  { code: 'small', count: Number.MIN_SAFE_INTEGER, ratio: Number.MIN_VALUE, note: '[]', extra: { note: [] } },
+  { code: 'long', count: 2 ** 31, ratio: 16_777_217, note: 'é'.repeat(65_536), tags: Array(300).fill('t') },
+];

@@ -1,0 +1,36 @@
+/** The adapters, key stores and plugins that come with the product, by the names that a config uses. */
+import type { KeyStoreModule } from '../core/contracts/keys.js';
+import type { Plugin } from '../core/contracts/plugin.js';
+import type { AdapterModule } from '../core/contracts/storage.js';
+import type { Builtins } from '../core/registry/load-module.js';
+
+// The cast is safe: options are checked against the module's own schema before `create` gets them.
+type Loader<T> = () => Promise<{ default: T }>;
+const withOptions = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
+
+export const adapters: Builtins<AdapterModule> = {
+  memory: withOptions(() => import('../adapters/memory.js')),
+  json: withOptions(() => import('../adapters/json/index.js')),
+  mongo: withOptions(() => import('../adapters/mongo/index.js')),
+};
+
+export const keyStores: Builtins<KeyStoreModule> = {
+  memory: withOptions(async () => ({ default: (await import('../core/keys/memory-key-store.js')).memoryKeyStore })),
+  file: withOptions(async () => ({ default: (await import('../core/keys/file-key-store.js')).fileKeyStore })),
+  mongo: withOptions(async () => ({ default: (await import('../adapters/mongo/key-store.js')).mongoKeyStore })),
+};
+
+export const plugins: Builtins<Plugin> = {
+  markets: () => import('../plugins/metro/endpoints/markets.js'),
+  forecasts: () => import('../plugins/metro/endpoints/forecasts.js'),
+  observations: () => import('../plugins/metro/endpoints/observations.js'),
+  signals: () => import('../plugins/metro/endpoints/signals.js'),
+  vintages: () => import('../plugins/metro/endpoints/vintages.js'),
+  tables: withOptions(() => import('../plugins/tables/index.js')),
+  'table-pages': () => import('../plugins/pages/table-pages.js'),
+  status: () => import('../plugins/status.js'),
+  docs: () => import('../plugins/pages/docs.js'),
+  explore: () => import('../plugins/pages/explore.js'),
+  mcp: withOptions(() => import('../plugins/mcp/index.js')),
+  opentelemetry: withOptions(() => import('../plugins/opentelemetry/index.js')),
+};

@@ -1,0 +1,66 @@
+/** Makes the authenticator from the configuration. */
+import type { AuthConfig } from '../config/schema.js';
+import { tierNames } from '../config/tiers.js';
+import type { KeyStore } from '../contracts/keys.js';
+import type { Clock, Logger } from '../contracts/runtime.js';
+import { Authenticator, keyUse } from '../keys/authenticator.js';
+import { isInForce, missingPeppers, Peppers } from '../keys/key.js';
+
+interface AuthenticatorDependencies {
+  readonly auth: AuthConfig;
+  readonly keyStore: KeyStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface OpenAuthenticator {
+  readonly authenticator: Authenticator;
+  /** Warns where no key is in force or a pepper is missing. It reads the keys, so the store must be open. */
+  open(): Promise<void>;
+  /** Await it before the store is closed. */
+  close(): Promise<void>;
+}
+
+export const createAuthenticator = ({
+  auth,
+  keyStore,
+  clock,
+  logger,
+}: AuthenticatorDependencies): OpenAuthenticator => {
+  const peppers = new Peppers(auth.peppers);
+  const report = keyReporter({ auth, keyStore, clock, logger }, peppers);
+  keyStore.onChange(() => void report());
+  const use = keyStore.noteUse && keyUse({ write: keyStore.noteUse.bind(keyStore), logger });
+  const authenticator = new Authenticator(keyStore, {
+    tiers: tierNames(auth),
+    clock,
+    peppers,
+    ...(use && { useOf: use.of }),
+  });
+  return { authenticator, open: report, close: async () => use?.close() };
+};
+
+/**
+ * Warns once, after the keys were first read, of mistakes that make requests fail with 401: no key is in force, and
+ * callers without one have no tier; or a key needs a pepper that is not configured.
+ */
+const keyReporter = (
+  { auth, keyStore, clock, logger }: AuthenticatorDependencies,
+  peppers: Peppers,
+): (() => Promise<void>) => {
+  let isDue = true;
+  return async () => {
+    if (!isDue) return;
+    isDue = false;
+    try {
+      const records = await keyStore.list();
+      if (auth.anonymous === null && !records.some((record) => isInForce(record, clock.now()))) {
+        logger.warn('no key is in force: endpoints that need one respond with 401; "keys create" makes one');
+      }
+      for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
+    } catch {
+      // The keys could not be read: this function runs again at the store's next change.
+      isDue = true;
+    }
+  };
+};

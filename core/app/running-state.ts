@@ -1,0 +1,98 @@
+/** The state of a running application, for service routes and metrics. */
+import type { PublishedVersion, ServiceState } from '../contracts/plugin.js';
+import type { Health } from '../contracts/runtime.js';
+import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
+import { checkedSnapshot } from '../data/checked-snapshot.js';
+import { StorageError } from '../errors.js';
+import { longWork } from '../util/event-loop.js';
+import type { Services } from './services.js';
+
+type Dependencies = Pick<
+  Services,
+  'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
+>;
+
+/** Requests to `/health` ping the store at most once in this time, since they are not limited. */
+const PING_EVERY_MS = 100;
+
+export class RunningState {
+  readonly #dependencies: Dependencies;
+  readonly #startedAt: Date;
+  #storage: Health = { ok: true, message: null };
+  #isDraining = false;
+  #ping: Promise<void> | undefined;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#startedAt = new Date(dependencies.clock.now());
+    dependencies.storageEvents.on('problem', (sentence) => {
+      this.#storage = { ok: sentence === undefined, message: sentence ?? null };
+    });
+  }
+
+  /** Marks the service as draining, so that `/health` fails from now on. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  readonly read = (): ServiceState => {
+    const { clock, adapter, snapshots, keyStore, limiter, cache } = this.#dependencies;
+    return {
+      now: new Date(clock.now()),
+      startedAt: this.#startedAt,
+      draining: this.#isDraining,
+      health: { storage: this.#storage, limiter: limiter.health(), cache: cache.health(), keys: keyStore.health() },
+      snapshot: snapshots.get()?.reader,
+      pingStorage: () => (this.#ping ??= this.#pingAdapter(adapter)),
+      versions: () => this.#versions(),
+      usage: async (subject) => (await limiter.usage?.(subject)) ?? [],
+    };
+  };
+
+  /** All callers share one ping while it is under way, and its outcome for a moment after it. */
+  #pingAdapter(adapter: StorageAdapter): Promise<void> {
+    const ping = adapter.ping();
+    const forget = (): void => {
+      setTimeout(() => {
+        this.#ping = undefined;
+      }, PING_EVERY_MS).unref();
+    };
+    ping.then(forget, forget);
+    return ping;
+  }
+
+  async #versions(): Promise<readonly PublishedVersion[]> {
+    const { adapter, snapshots } = this.#dependencies;
+    const { versions } = adapter;
+    if (versions) {
+      return (await versions.list()).map(({ version, publishedAt, current }) => {
+        const open = async () => (current ? adapter.snapshot() : versions.asOf(publishedAt));
+        return this.#published({ version, publishedAt, current }, open);
+      });
+    }
+    const served = snapshots.get();
+    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
+    const { version, publishedAt } = served;
+    return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
+  }
+
+  /** @param open returns a locked snapshot, perhaps of a newer version that has become the current one meanwhile */
+  #published(
+    known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
+    open: () => Promise<Snapshot | undefined>,
+  ): PublishedVersion {
+    const { collections } = this.#dependencies.modules.registry;
+    return {
+      ...known,
+      async read(work) {
+        const snapshot = await open();
+        try {
+          if (snapshot?.version !== known.version) return undefined;
+          return await work(checkedSnapshot(snapshot, collections, undefined, longWork.join()));
+        } finally {
+          snapshot?.release();
+        }
+      },
+    };
+  }
+}

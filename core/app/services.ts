@@ -1,0 +1,286 @@
+/** What an application is made of: every service once, by name, with what it needs and how it is made of that. */
+import { EventEmitter } from 'node:events';
+import type { LoadedConfig } from '../config/load.js';
+import { countsUsage } from '../config/tiers.js';
+import type { SharedCache } from '../contracts/cache.js';
+import type { KeyStore } from '../contracts/keys.js';
+import type { Limiter } from '../contracts/limiter.js';
+import type { MountContext } from '../contracts/plugin.js';
+import { type Clock, type Logger, systemClock } from '../contracts/runtime.js';
+import type { ServiceInfo } from '../contracts/service.js';
+import type { StorageAdapter } from '../contracts/storage.js';
+import { Admission, admitting } from '../edge/admission.js';
+import { callerAddress } from '../edge/caller-address.js';
+import { HttpServer } from '../edge/server.js';
+import { MemoryLimiter } from '../limiter/in-memory.js';
+import { RedisLimiter } from '../limiter/redis-limiter.js';
+import { createMetrics, type Metrics } from '../observe/metrics.js';
+import { openObservers, type RequestObservers } from '../observe/request-observers.js';
+import { createKoa } from '../pipeline/app.js';
+import { requestLog } from '../pipeline/request-state.js';
+import type { Handle, ServiceKoa } from '../pipeline/service-koa.js';
+import { connectRedis, type RedisConnection } from '../redis/connection.js';
+import { MemoryCache } from '../redis/memory-cache.js';
+import { RedisCache } from '../redis/redis-cache.js';
+import { declaredHeaders } from '../registry/route-defaults.js';
+import { type CommonHeaders, commonHeaders } from '../response/headers.js';
+import { handleMount, handleRoute, mountContext, type Represent, representer } from '../routes/handle-endpoint.js';
+import { checkedRoute } from '../routes/route-response.js';
+import { RouteTable } from '../routes/route-table.js';
+import { CurrentSnapshot } from '../routes/served-snapshot.js';
+import { createVintages, type Vintages } from '../routes/vintages.js';
+import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
+import type { Registration } from './container.js';
+import { type Modules, pathResolver } from './load-modules.js';
+import { createLogger, releaseLogger } from './logger.js';
+import { RunningSettings } from './running-settings.js';
+import { RunningState } from './running-state.js';
+
+/** The header has the realm in quotes, as ASCII (RFC 9110, section 11.5). */
+const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
+
+/** Events of the adapter for the other services. */
+class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
+
+/** Every service, by the name of its token. Null: the configuration wants none. */
+export interface Services {
+  /** The configuration that was read. */
+  readonly config: LoadedConfig;
+  /** The modules that it names: adapter, key store, plugins with their routes. */
+  readonly modules: Modules;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** What the configuration may change while the service runs. */
+  readonly settings: RunningSettings;
+  readonly storageEvents: StorageEvents;
+  readonly adapter: StorageAdapter;
+  readonly keyStore: KeyStore;
+  readonly redis: RedisConnection | null;
+  readonly limiter: Limiter;
+  /** What all replicas share for a time, such as `/status`. */
+  readonly cache: SharedCache;
+  /** The snapshot that requests read, with its cached representations. */
+  readonly snapshots: CurrentSnapshot;
+  /** Snapshots of earlier times. */
+  readonly vintages: Vintages;
+  /** Tells whose key a request has. */
+  readonly authenticator: OpenAuthenticator;
+  /** What routes about the service itself are told. */
+  readonly state: RunningState;
+  /** Refuses requests past the service's capacity. */
+  readonly admission: Admission | null;
+  readonly metrics: Metrics | null;
+  /** Plugins that observe requests. */
+  readonly observers: RequestObservers | null;
+  readonly headers: CommonHeaders;
+  /** Finds or makes the representation that a route responds with. */
+  readonly represent: Represent;
+  readonly routes: RouteTable;
+  /** The middleware of every request, in order. */
+  readonly koa: ServiceKoa;
+  /** What a request meets first: admission, then Koa. */
+  readonly handle: Handle;
+  readonly server: HttpServer;
+  /** Requests that this process asks of its own service. */
+  readonly local: MountContext;
+}
+
+export type ServiceName = keyof Services;
+
+/** @param needs the services that `make` gets */
+const service = <const Needs extends readonly ServiceName[], Value>(
+  needs: Needs,
+  make: (dependencies: Pick<Services, Needs[number]>) => Value,
+  lifecycle: {
+    readonly open?: (value: NonNullable<NoInfer<Value>>) => Promise<unknown>;
+    readonly close?: (value: NonNullable<NoInfer<Value>>) => unknown;
+  } = {},
+): Registration<Value> => ({ needs, make, ...lifecycle }) as Registration<Value>;
+
+const given = (): never => {
+  throw new Error('config and modules are given to every container');
+};
+
+const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modules'>) => ({
+  routes: modules.registry.routes.map(({ route }) => route),
+  mounts: modules.registry.mounts.map(({ mount }) => mount),
+  service: modules.registry.service,
+  basePath: config.config.server.basePath,
+  compression: config.config.http.compression,
+});
+
+export const services: { readonly [Name in ServiceName]: Registration<Services[Name]> } = {
+  config: service([], given),
+  modules: service([], given),
+  clock: service([], () => systemClock),
+  logger: service(['config'], ({ config }): Logger => createLogger(config.config.log), {
+    // An embedding program's own is not touched.
+    close: releaseLogger,
+  }),
+  settings: service(['config', 'logger'], ({ config, logger }) => new RunningSettings(config, logger)),
+  storageEvents: service([], () => new StorageEvents()),
+  adapter: service(
+    ['config', 'modules', 'logger', 'clock', 'storageEvents'],
+    ({ config: { config, folder }, modules: { adapter, registry }, logger, clock, storageEvents }): StorageAdapter =>
+      adapter.create(config.adapter.options, {
+        collections: registry.collections,
+        logger: logger.child({ part: 'storage' }),
+        clock,
+        resolvePath: pathResolver(folder),
+        changed: () => storageEvents.emit('changed'),
+        problem: (sentence) => storageEvents.emit('problem', sentence),
+      }),
+    { open: (adapter) => adapter.open(), close: (adapter) => adapter.close() },
+  ),
+  keyStore: service(
+    ['config', 'modules', 'logger', 'clock'],
+    ({ config: { config, folder }, modules, logger, clock }): KeyStore =>
+      modules.keyStore.create(config.auth.keys.options, {
+        logger: logger.child({ part: 'keys' }),
+        clock,
+        resolvePath: pathResolver(folder),
+      }),
+    { open: (keyStore) => keyStore.open(), close: (keyStore) => keyStore.close() },
+  ),
+  redis: service(
+    ['config', 'logger'],
+    ({ config: { config }, logger }): RedisConnection | null =>
+      config.redis && connectRedis(config.redis, logger.child({ part: 'redis' })),
+    { open: (redis) => redis.opened, close: (redis) => redis.close() },
+  ),
+  limiter: service(
+    ['config', 'redis', 'clock', 'logger'],
+    ({ config: { config }, redis, clock, logger }): Limiter =>
+      redis
+        ? new RedisLimiter({
+            redis,
+            clock,
+            replicas: config.limits.replicas,
+            whenAway: config.limits.whenRedisIsAway,
+            countsUsage: countsUsage(config.auth),
+            logger: logger.child({ part: 'limiter' }),
+          })
+        : new MemoryLimiter({ clock }),
+    { close: (limiter) => limiter.close() },
+  ),
+  cache: service(
+    ['redis', 'clock', 'logger'],
+    ({ redis, clock, logger }): SharedCache =>
+      redis ? new RedisCache({ redis, clock, logger: logger.child({ part: 'cache' }) }) : new MemoryCache({ clock }),
+    { close: (cache) => cache.close() },
+  ),
+  snapshots: service(
+    ['config', 'modules', 'adapter', 'clock', 'logger', 'storageEvents'],
+    ({ config: { config }, modules: { registry }, adapter, clock, logger, storageEvents }) => {
+      const { cacheBytes, answerMs } = config.http;
+      const { collections } = registry;
+      const snapshots = new CurrentSnapshot({ adapter, collections, cacheBytes, answerMs, clock, logger });
+      storageEvents.on('changed', () => void snapshots.refresh());
+      return snapshots;
+    },
+    { open: (snapshots) => snapshots.refresh(), close: (snapshots) => snapshots.close() },
+  ),
+  vintages: service(['config', 'modules', 'adapter'], ({ config: { config }, modules: { registry }, adapter }) => {
+    const { cacheBytes, answerMs } = config.http;
+    return createVintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
+  }),
+  authenticator: service(
+    ['config', 'keyStore', 'clock', 'logger'],
+    ({ config: { config }, keyStore, clock, logger }) =>
+      createAuthenticator({ auth: config.auth, keyStore, clock, logger: logger.child({ part: 'keys' }) }),
+    { open: (authenticator) => authenticator.open(), close: (authenticator) => authenticator.close() },
+  ),
+  state: service(
+    ['clock', 'modules', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
+    (dependencies) => new RunningState(dependencies),
+  ),
+  admission: service(
+    ['config', 'clock', 'logger'],
+    ({ config: { config }, clock, logger }) =>
+      config.server.overload && new Admission({ ...config.server.overload, clock, logger }),
+  ),
+  metrics: service(
+    ['config', 'state', 'snapshots', 'admission'],
+    ({ config: { config }, state, snapshots, admission }) =>
+      createMetrics(config.metrics, { state: state.read, responses: () => snapshots.get()?.responses, admission }),
+    { close: (metrics) => metrics.close() },
+  ),
+  observers: service(
+    ['modules', 'logger', 'clock'],
+    ({ modules: { registry }, logger, clock }) =>
+      openObservers(registry.observers, { logger, clock, service: registry.service }),
+    { close: (observers) => observers.close() },
+  ),
+  headers: service(['config', 'modules'], ({ config: { config }, modules }) =>
+    commonHeaders({
+      cors: config.http.cors,
+      keepAliveTimeoutMs: config.server.keepAliveTimeoutMs,
+      declared: modules.registry.routes.flatMap(({ route }) => Object.keys(declaredHeaders(route))),
+    }),
+  ),
+  represent: service(['snapshots', 'vintages', 'cache', 'clock', 'state'], (dependencies) => representer(dependencies)),
+  routes: service(['config', 'modules', 'represent', 'logger'], ({ config, modules, represent, logger }) => {
+    const { server, http } = config.config;
+    const ofMounts = mountDependencies({ config, modules });
+    const checks = logger.child({ part: 'responses' });
+    const routes = modules.registry.routes.map((registered) => ({
+      ...registered,
+      route: checkedRoute(registered.route, http.responseCheck, checks),
+    }));
+    return new RouteTable(routes, modules.registry.mounts, {
+      basePath: server.basePath,
+      unknownParameters: http.unknownParameters,
+      maxUrlBytes: server.maxUrlBytes,
+      csvFormulaGuard: http.csvFormulaGuard,
+      handleRoute: handleRoute(represent),
+      handleMount: (mount) => handleMount(mount, ofMounts),
+    });
+  }),
+  koa: service(
+    [
+      'config',
+      'modules',
+      'logger',
+      'settings',
+      'headers',
+      'metrics',
+      'observers',
+      'routes',
+      'authenticator',
+      'limiter',
+    ],
+    ({ config: { config }, modules, authenticator, metrics, observers, ...others }) => {
+      const { trustProxy } = config.server;
+      const addressOf = callerAddress(trustProxy);
+      return createKoa({
+        ...others,
+        observers: [
+          requestLog(others.logger, config.log.addresses, addressOf),
+          metrics?.observeRequest,
+          observers?.observe,
+        ].filter((each) => each != null),
+        serviceMiddleware: modules.registry.serviceMiddleware,
+        keys: authenticator.authenticator,
+        addressOf,
+        trustProxy,
+        realm: config.auth.realm ?? realmOf(modules.registry.service),
+        compression: config.http.compression,
+      });
+    },
+  ),
+  handle: service(['koa', 'admission', 'routes', 'headers'], ({ koa, admission, routes, headers }): Handle => {
+    const handle = koa.callback() as Handle;
+    if (!admission) return handle;
+    const unlimited = routes.routes.filter(({ limited }) => !limited).map(({ pattern }) => pattern);
+    return admitting(admission, new Set(unlimited), headers, handle);
+  }),
+  server: service(
+    ['config', 'headers', 'handle', 'metrics'],
+    ({ config: { config }, headers, handle, metrics }) =>
+      new HttpServer(config.server, headers, handle, (event) => metrics?.observeEdge(event)),
+    { close: (server) => server.close() },
+  ),
+  local: service(['config', 'modules', 'koa'], ({ config, modules, koa }) =>
+    mountContext(koa, mountDependencies({ config, modules })),
+  ),
+};

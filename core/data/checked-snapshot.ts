@@ -1,0 +1,234 @@
+/**
+ * Stands between handlers and an adapter's snapshot: every read is checked here, and all reads of a response are timed.
+ */
+
+import { setMaxListeners } from 'node:events';
+import type { Collection } from '../contracts/dataset.js';
+import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
+import type { Query, Scalar, Snapshot } from '../contracts/storage.js';
+import { StorageError } from '../errors.js';
+import type { Pauses } from '../util/event-loop.js';
+import { isScalarOf, scalarType } from './scalars.js';
+
+/** The context of all reads of a snapshot. */
+interface Reads {
+  readonly snapshot: Snapshot;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly signal: AbortSignal | undefined;
+  readonly pauses: Pauses | undefined;
+}
+
+const declared = ({ collections }: Reads, { name }: { readonly name: string }): Collection => {
+  const collection = collections.get(name);
+  if (!collection) throw new StorageError('unknown_collection', `No plugin declares the collection "${name}".`);
+  return collection;
+};
+
+const assertWanted = ({ signal }: Reads, { name }: Collection): void => {
+  if (signal?.aborted) throw new StorageError('aborted', `The read of "${name}" was aborted.`);
+};
+
+const named = (error: unknown, { signal }: Reads, { name }: Collection): StorageError => {
+  if (error instanceof StorageError) return error;
+  return signal?.aborted
+    ? new StorageError('aborted', `The read of "${name}" was aborted.`, { cause: error })
+    : new StorageError('unavailable', `The adapter could not read "${name}".`, { cause: error });
+};
+
+const get = async <T extends object>(reads: Reads, target: Collection<T>, key: readonly Scalar[]) => {
+  const collection = declared(reads, target);
+  checkKey(collection, key);
+  assertWanted(reads, collection);
+  try {
+    return (await reads.snapshot.get(collection.name, key, reads.signal)) as T | undefined;
+  } catch (error) {
+    throw named(error, reads, collection);
+  }
+};
+
+/** Declared once, not in each reader: see `batchesOf` in `indexed-collection.ts`. */
+async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
+  const collection = declared(reads, target);
+  const checked = checkQuery(collection, query as Partial<Query>);
+  assertWanted(reads, collection);
+  try {
+    for await (const batch of reads.snapshot.find(collection.name, checked, reads.signal)) {
+      yield batch as readonly T[];
+      await reads.pauses?.pause();
+    }
+  } catch (error) {
+    throw named(error, reads, collection);
+  }
+}
+
+/**
+ * A typed reader of `snapshot`.
+ * @param collections the declared ones; a read of another rejects with `unknown_collection`
+ * @param signal ends every read with `aborted`
+ * @param pauses awaited after each batch of a read, where others are to run meanwhile
+ * @returns a reader whose methods reject with a `StorageError` and nothing else: `invalid_query` for a read
+ *   that its collection does not declare, `unavailable` for an error that the adapter left unnamed
+ */
+export const checkedSnapshot = (
+  snapshot: Snapshot,
+  collections: ReadonlyMap<string, Collection>,
+  signal?: AbortSignal,
+  pauses?: Pauses,
+): SnapshotReader => {
+  const reads: Reads = { snapshot, collections, signal, pauses };
+  return {
+    version: snapshot.version,
+    publishedAt: snapshot.publishedAt,
+    manifest: snapshot.manifest,
+    get: (target, key) => get(reads, target, key),
+    async find<T extends object>(target: Collection<T>, query?: QueryOf<T>) {
+      const found: Readonly<T>[] = [];
+      for await (const batch of stream(reads, target, query)) for (const document of batch) found.push(document);
+      return found;
+    },
+    stream: (target, query) => stream(reads, target, query),
+  };
+};
+
+/** Resolves with what `work` makes of a reader. */
+export type TimedRead = <Result>(work: (reader: SnapshotReader) => Promise<Result>) => Promise<Result>;
+
+/**
+ * Reads a snapshot for `ms` milliseconds from now on.
+ *
+ * An adapter limits each of its waits, which is enough for a store that is away. The waits for a slow store add up: a
+ * read that has not ended by then rejects with `unavailable`, too.
+ * @param pauses as in `checkedSnapshot`
+ */
+export const timedReader = (
+  snapshot: Snapshot,
+  collections: ReadonlyMap<string, Collection>,
+  ms: number,
+  pauses?: Pauses,
+): TimedRead => {
+  const signal = AbortSignal.timeout(ms);
+  // Any number of listeners is normal here.
+  setMaxListeners(0, signal);
+  const reader = checkedSnapshot(snapshot, collections, signal, pauses);
+  return async <Result>(work: (reader: SnapshotReader) => Promise<Result>): Promise<Result> => {
+    try {
+      return await work(reader);
+    } catch (cause) {
+      if (!(signal.aborted && cause instanceof StorageError && cause.code === 'aborted')) throw cause;
+      throw new StorageError('unavailable', `The reads for one response did not end within ${ms} ms.`, { cause });
+    }
+  };
+};
+
+/** Representations that begin within this share of the time limit share a reader. */
+const SHARED = 1 / 8;
+
+/** Gives readers that have most of their time left. They are shared, since making one costs as much as a read. */
+export const sharedReader = (
+  snapshot: Snapshot,
+  collections: ReadonlyMap<string, Collection>,
+  ms: number,
+): (() => TimedRead) => {
+  let current: TimedRead | undefined;
+  let since = 0;
+  return () => {
+    const now = performance.now();
+    if (!current || now - since > SHARED * ms) {
+      current = timedReader(snapshot, collections, ms);
+      since = now;
+    }
+    return current;
+  };
+};
+
+const PARTS: ReadonlySet<string> = new Set<keyof Query>(['order', 'equal', 'range', 'descending', 'after', 'limit']);
+
+const invalid = (collection: Collection, fault: string): StorageError =>
+  new StorageError('invalid_query', `Query of "${collection.name}": ${fault}.`);
+
+const list = (fields: readonly string[]): string => `[${fields.join(', ')}]`;
+
+const checkValue = (collection: Collection, field: string, value: unknown): Scalar => {
+  const type = scalarType(collection, field);
+  if (type !== undefined && isScalarOf(type, value)) return value;
+  const got = typeof value === 'string' ? `the string ${JSON.stringify(value)}` : String(value);
+  throw invalid(collection, `the value of "${field}" must be of type ${type}, not ${got}`);
+};
+
+/** Throws `invalid_query` unless these are values for each of the key's fields, in its sequence. */
+export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
+  if (key.length !== collection.key.length) {
+    throw invalid(collection, `a key has ${collection.key.length} values, for ${list(collection.key)}`);
+  }
+  for (const [i, field] of collection.key.entries()) checkValue(collection, field, key[i]);
+};
+
+const checkOrder = (collection: Collection, order: readonly string[] = collection.key): readonly string[] => {
+  const allowed = [collection.key, ...(collection.orders ?? [])];
+  const same = allowed.find((one) => one.length === order.length && one.every((field, i) => field === order[i]));
+  if (same) return same;
+  throw invalid(collection, `the order ${list(order)} is not one of ${allowed.map(list).join(', ')}`);
+};
+
+const checkEqual = (collection: Collection, order: readonly string[], equal: Record<string, unknown>) => {
+  const fields = order.slice(0, Object.keys(equal).length);
+  if (fields.length === 0) return undefined;
+  if (!fields.every((field) => Object.hasOwn(equal, field)) || fields.length < Object.keys(equal).length) {
+    const named = list(Object.keys(equal));
+    throw invalid(collection, `"equal" names ${named}, which are not the leading fields of the order ${list(order)}`);
+  }
+  return Object.fromEntries(fields.map((field) => [field, checkValue(collection, field, equal[field])]));
+};
+
+const checkRange = (collection: Collection, free: readonly string[], range: NonNullable<Query['range']>) => {
+  const { field, from, to } = range;
+  if (!free.includes(field)) {
+    throw invalid(
+      collection,
+      `"range" is over "${field}", which is not one of the order's further fields ${list(free)}`,
+    );
+  }
+  if (from === undefined && to === undefined) return undefined;
+  return {
+    field,
+    ...(from !== undefined && { from: checkValue(collection, field, from) }),
+    ...(to !== undefined && { to: checkValue(collection, field, to) }),
+  };
+};
+
+const checkAfter = (collection: Collection, free: readonly string[], after: unknown): readonly Scalar[] => {
+  if (!Array.isArray(after) || free.length === 0 || after.length !== free.length) {
+    const fault =
+      free.length === 0
+        ? '"after" has no field to go on by, since "equal" names every field of the order'
+        : `"after" must be a list of ${free.length} values, for ${list(free)}`;
+    throw invalid(collection, fault);
+  }
+  return free.map((field, i) => checkValue(collection, field, after[i]));
+};
+
+/**
+ * The complete query for an adapter: `order` is the collection's key unless given, `equal` is in the order's
+ * sequence, and parts that ask for nothing are left out. Throws `invalid_query` for what is not declared.
+ */
+export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
+  const unknown = Object.keys(query).filter((part) => !PARTS.has(part));
+  if (unknown.length > 0) throw invalid(collection, `there is no ${list(unknown)}; a query has ${list([...PARTS])}`);
+  const { descending = false, limit } = query;
+  if (typeof descending !== 'boolean') throw invalid(collection, '"descending" must be true or false');
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
+    throw invalid(collection, `"limit" must be a whole number from 0, not ${limit}`);
+  }
+  const order = checkOrder(collection, query.order);
+  const equal = query.equal && checkEqual(collection, order, query.equal);
+  const free = order.slice(equal ? Object.keys(equal).length : 0);
+  const range = query.range && checkRange(collection, free, query.range);
+  return {
+    order,
+    ...(equal && { equal }),
+    ...(range && { range }),
+    ...(descending && { descending }),
+    ...(query.after !== undefined && { after: checkAfter(collection, free, query.after) }),
+    ...(limit !== undefined && { limit }),
+  };
+};

@@ -1,0 +1,136 @@
+/** The audit of what a store publishes: its entries, and whether they tell of the store as it is. */
+import { createHash } from 'node:crypto';
+import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
+import { actor } from '../keys/chain.js';
+import { compileSchema } from '../validation/compile-schema.js';
+
+const text = { type: 'string' };
+export const isDataAuditEntry = compileSchema<DataAuditEntry>({
+  type: 'object',
+  required: ['time', 'by', 'action', 'version'],
+  properties: {
+    time: text,
+    by: text,
+    action: text,
+    version: text,
+    replaces: { type: ['string', 'null'] },
+    content: text,
+  },
+});
+
+/** The SHA-256 of each collection's rows, as a store describes a version; empty where it does not say. */
+export const sumsOf = ({
+  collections,
+}: {
+  readonly collections: Readonly<Record<string, { readonly sha256?: string }>>;
+}): ReadonlyMap<string, string> =>
+  new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
+
+/**
+ * A digest of all rows of a version.
+ * @param sums the SHA-256 of each collection's rows, by the collection's name
+ */
+export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
+  const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
+  return createHash('sha256').update(lines.join('')).digest('hex');
+};
+
+/**
+ * An entry by who runs this process.
+ * @param now milliseconds since 1970
+ */
+export const dataAuditEntry = (
+  change: Pick<DataAuditEntry, 'action' | 'version' | 'replaces' | 'content'>,
+  now: number,
+): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
+
+/** What a store has: the version of its pointer, and, where it keeps several, all of them, the oldest first. */
+export interface PublishedNow {
+  readonly current: string | null;
+  readonly versions?: readonly string[];
+}
+
+/** The entries that moved the pointer, or were about to. */
+const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
+  entries.filter(({ action }) => action !== 'prune');
+
+/** Whether a change was made: otherwise the next move replaces the same version again. */
+const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
+
+/** The moves that were made. @param current the version of the store's pointer */
+const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
+  moves.filter((entry, i) => {
+    const next = moves[i + 1];
+    return wasMade(entry, next ? next.replaces : current);
+  });
+
+const nameOf = (version: string | null | undefined): string => (version == null ? 'none' : `"${version}"`);
+
+const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null): readonly string[] =>
+  moves.flatMap((entry, i) => {
+    const next = moves[i + 1];
+    const found = next ? next.replaces : current;
+    if (wasMade(entry, found) || found === entry.replaces) return [];
+    const when = next ? `before ${next.time}` : 'now';
+    return [
+      `no entry tells how ${nameOf(found)} became the current version: after ${entry.time} it was ` +
+        `${nameOf(entry.version)}, and ${when} it is the other`,
+    ];
+  });
+
+/**
+ * The entry by which a version was published last.
+ * @param entries of changes that were made, the oldest first
+ * @param current the version of the store's pointer
+ */
+export const publicationOf = (
+  entries: readonly DataAuditEntry[],
+  version: string,
+  current: string | null,
+): DataAuditEntry | undefined =>
+  madeOf(movesOf(entries), current).findLast((entry) => entry.action === 'publish' && entry.version === version);
+
+const faultsOfVersions = (
+  entries: readonly DataAuditEntry[],
+  moves: readonly DataAuditEntry[],
+  versions: readonly string[],
+  current: string | null,
+): readonly string[] => {
+  const made = new Set(madeOf(moves, current));
+  const last = new Map<string, DataAuditEntry>();
+  for (const entry of entries) {
+    if (entry.action === 'prune' || (entry.action === 'publish' && made.has(entry))) last.set(entry.version, entry);
+  }
+  const kept = new Set(versions);
+  const gone = [...last.values()].filter(({ action, version }) => action === 'publish' && !kept.has(version));
+  const back = [...last.values()].filter(({ action, version }) => action === 'prune' && kept.has(version));
+  // Versions older than the first one in the audit were published before the store kept an audit.
+  const first = versions.findIndex((version) => last.has(version));
+  const told = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
+  const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !told.has(version));
+  return [
+    ...gone.map(({ version, time }) => `no entry tells how "${version}", published at ${time}, was deleted`),
+    ...back.map(({ version, time }) => `"${version}" is there, though the entry of ${time} deletes it`),
+    ...unknown.map((version) => `no entry tells how "${version}" was published`),
+  ];
+};
+
+/**
+ * A verification of the chain, and what the entries do not tell of the store as it is.
+ * @param entries of changes that were made, the oldest first
+ */
+export const withPublished = (
+  verified: AuditVerification,
+  entries: readonly DataAuditEntry[],
+  { current, versions }: PublishedNow,
+): AuditVerification => {
+  const moves = movesOf(entries);
+  const newest = moves.at(-1);
+  const isPending = newest !== undefined && newest.version !== current && newest.replaces === current;
+  const notes = isPending
+    ? [`the newest change, ${newest.action} "${newest.version}", was not made, or is not yet`]
+    : [];
+  const faults = faultsOfMoves(moves, current);
+  const more = versions ? faultsOfVersions(entries, moves, versions, current) : [];
+  return { ...verified, notes: [...verified.notes, ...notes], faults: [...verified.faults, ...faults, ...more] };
+};

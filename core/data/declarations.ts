@@ -1,0 +1,59 @@
+/** Declarations of collections as files beside a dataset: `permits.collection.json`. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Collection } from '../contracts/dataset.js';
+import { OperatorError } from '../errors.js';
+import { fileErrorReason } from '../util/error-reason.js';
+import { compileSchema } from '../validation/compile-schema.js';
+import { findJsonFault, formatJsonFault, withoutMark } from '../validation/json.js';
+
+export const DECLARATION = '.collection.json';
+
+const FIELDS = { type: 'array', items: { type: 'string' }, minItems: 1 };
+const validate = compileSchema({
+  type: 'object',
+  required: ['name', 'key', 'schema'],
+  additionalProperties: false,
+  properties: {
+    $schema: { type: 'string' },
+    name: { type: 'string' },
+    key: FIELDS,
+    orders: { type: 'array', items: FIELDS },
+    schema: { type: 'object' },
+  },
+});
+
+/**
+ * Every declaration of a directory, by name.
+ * @throws OperatorError if there is no declaration, or a file does not hold one
+ */
+export const readDeclarations = (directory: string): Collection[] => {
+  const files = reading(directory, () => readdirSync(directory)).filter((name) => name.endsWith(DECLARATION));
+  if (files.length === 0) {
+    throw new OperatorError(
+      `${directory} has no file NAME${DECLARATION}, which declares a table; "metro-forecast import-csv" writes one`,
+    );
+  }
+  return files.sort().map((file) => declarationIn(join(directory, file)));
+};
+
+const declarationIn = (path: string): Collection => {
+  const text = withoutMark(reading(path, () => readFileSync(path, 'utf8')));
+  const fault = findJsonFault(text);
+  if (fault) throw new OperatorError(`${path}, ${formatJsonFault(fault)}`);
+  const declared = JSON.parse(text) as Collection & { readonly $schema?: string };
+  if (!validate(declared)) {
+    const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = validate.errors ?? [];
+    throw new OperatorError(`${path} declares no collection: ${instancePath || 'the whole'} ${message}`);
+  }
+  const { $schema: _, ...collection } = declared;
+  return collection;
+};
+
+const reading = <T>(path: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (cause) {
+    throw new OperatorError(`${path} cannot be read: ${fileErrorReason(cause)}`, [], { cause });
+  }
+};

@@ -1,0 +1,255 @@
+/** The HTTP server around the Koa application: its limits, its responses to what is not HTTP, and its drain. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
+import type { Config } from '../config/schema.js';
+import { ApiError, errors, OperatorError } from '../errors.js';
+import { refusal, socketRefusals } from '../response/error-response.js';
+import type { CommonHeaders } from '../response/headers.js';
+import { lastResponse, PreparedResponse, setLastResponse, trySendingAtOnce } from '../response/prepared-response.js';
+import { trustedSocket } from './caller-address.js';
+import { cutUnreadResponses, limitConnections } from './connections.js';
+import { listen } from './listen.js';
+
+type ServerOptions = Config['server'];
+
+/** Events before the Koa application, which the metrics count. */
+export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
+
+type Refusals = ReturnType<typeof socketRefusals>;
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Node's parser also accepts the versions 0.9 and 2.0, which the server does not support. */
+const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
+  httpVersionMajor === 1 && httpVersionMinor <= 1;
+
+/**
+ * Whether another parser may see another end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112 6.1), and no
+ * coding but `chunked` is supported.
+ */
+const hasFaultyFraming = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
+};
+
+/** Size of the header fields, each with a colon, a space and a line end besides its name and its value. */
+const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
+  let bytes = 2 * rawHeaders.length;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes;
+};
+
+/**
+ * Makes reading the body fail, now or later. The socket is detached meanwhile, since Node would close it with the
+ * request, and the response must still be sent over it.
+ */
+const failBody = (request: IncomingMessage, error: ApiError): void => {
+  const { socket } = request;
+  Object.assign(request, { socket: null });
+  request.destroy(error);
+  request.socket = socket;
+};
+
+/**
+ * Whether a request asks to upgrade its connection. Node's parser then drops further requests of the same chunk, so the
+ * connection is closed after the response; otherwise the client would take a later response for that of a dropped
+ * request.
+ */
+const isCutOffByUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
+
+const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
+
+/** How long a request that was in transit when the listener closed has to arrive. */
+const LAST_REQUESTS_MS = 250;
+
+export class HttpServer {
+  readonly #server: Server;
+  readonly #options: ServerOptions;
+  readonly #headers: CommonHeaders;
+  readonly #handle: Listener;
+  readonly #observe: (event: EdgeEvent) => void;
+  #draining = false;
+  /** Settles when the listener is open, or could not be opened. */
+  #opening: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: ServerOptions, headers: CommonHeaders, handle: Listener, observe: (event: EdgeEvent) => void) {
+    this.#options = options;
+    this.#headers = headers;
+    this.#handle = handle;
+    this.#observe = observe;
+    this.#server = createServer({
+      ServerResponse: PreparedResponse,
+      // Node has one limit for the request target and the headers together; the service then checks each by its own
+      // (`RouteTable`, `#acceptor`).
+      maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
+      headersTimeout: options.headersTimeoutMs,
+      requestTimeout: options.requestTimeoutMs,
+      keepAliveTimeout: options.keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
+      noDelay: true,
+      // Off, since Node would refuse without a body; `hostFault` checks the header instead.
+      requireHostHeader: false,
+    });
+    this.#configure();
+  }
+
+  #configure(): void {
+    const { maxConnections, maxConnectionsPerAddress, maxHeaders, stallTimeoutMs, trustProxy } = this.#options;
+    const server = this.#server;
+    server.maxConnections = maxConnections;
+    server.on('drop', () => this.#observe('too_many_connections'));
+    limitConnections(server, maxConnectionsPerAddress, {
+      isExempt: trustedSocket(trustProxy),
+      refused: () => this.#observe('too_many_connections_of_address'),
+    });
+    cutUnreadResponses(server, stallTimeoutMs, () => this.#observe('unread'));
+    // Node drops fields beyond its limit silently; it keeps one more than is allowed, so that the excess shows.
+    server.maxHeadersCount = maxHeaders + 1;
+    const refusals = socketRefusals(this.#headers);
+    const accept = this.#acceptor(refusals);
+    server.on('request', accept);
+    // Without these listeners Node would respond itself: with `100 Continue`, or with a refusal that has no body.
+    // Upgrades are ignored, as RFC 9110 7.8 allows.
+    server.on('checkContinue', accept);
+    server.on('checkExpectation', accept);
+    server.on('connect', (_request, socket) => {
+      this.#observe('malformed');
+      refusals.connect.toSocket(socket as Socket);
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
+  }
+
+  #acceptor(refusals: Refusals): Listener {
+    const { maxHeaders, maxHeaderBytes } = this.#options;
+    const handle = this.#handle;
+    return (request, response) => {
+      if (this.#draining || isCutOffByUpgrade(request)) response.shouldKeepAlive = false;
+      setLastResponse(request.socket, response);
+      const fault = hostFault(request);
+      if (!isVersion1(request) || hasFaultyFraming(request)) {
+        this.#observe('malformed');
+        refusals.malformed.toRequest(request, response);
+      } else if (request.rawHeaders.length > 2 * maxHeaders || fieldBytes(request) > maxHeaderBytes) {
+        this.#observe('malformed');
+        refusals.headersTooLarge.toRequest(request, response);
+      } else if (fault) {
+        this.#observe('malformed');
+        refusal(fault, this.#headers).toRequest(request, response);
+      } else {
+        if (!request.url?.startsWith('/')) toOriginForm(request);
+        void handle(request, response);
+      }
+    };
+  }
+
+  /**
+   * Handles an error of a connection: responds to invalid HTTP; a client that is too slow or has disconnected gets no
+   * response.
+   */
+  #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: Refusals): void {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
+    if (!error.code?.startsWith('HPE_') || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    this.#observe('malformed');
+    const before = lastResponse(socket);
+    if (before && !(before.writableFinished && before.shouldKeepAlive && before.req.complete)) {
+      // A response now would be taken for that of an earlier request, or come after one that announced the end of the
+      // connection.
+      before.shouldKeepAlive = false;
+      if (before.writableFinished) socket.destroySoon();
+      else before.once('finish', () => socket.destroySoon());
+      // The fault is in the body of that request, whose handler may wait for the rest.
+      if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
+    } else if (error.code === 'HPE_HEADER_OVERFLOW') refusals.headersTooLarge.toSocket(socket);
+    else refusals.malformed.toSocket(socket);
+  }
+
+  /** @returns the address that it listens on, with the port that the system chose for port 0 */
+  async listen(): Promise<{ host: string; port: number }> {
+    this.#assertOpen();
+    const { host, port } = this.#options;
+    await trySendingAtOnce();
+    this.#assertOpen();
+    const opening = listen(this.#server, port, host);
+    this.#opening = opening.catch(() => undefined);
+    return { host, port: await opening };
+  }
+
+  /** @throws OperatorError once `close` has been called */
+  #assertOpen(): void {
+    if (this.#closed) throw new OperatorError('The application has been closed. Make another one to listen again.');
+  }
+
+  /** From now on every response closes its connection. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /**
+   * Accepts no more connections; resolves when running requests have ended, or after `drainMs`, when they are cut off.
+   */
+  async close(): Promise<void> {
+    const deadlineMs = this.#options.drainMs;
+    this.#closed = true;
+    this.drain();
+    await this.#opening;
+    if (!this.#server.listening) return;
+    // Not http's own `close`, which would cut idle connections at once, though a request may be in transit on them.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    const lastRequests = setTimeout(() => this.#server.closeIdleConnections(), Math.min(LAST_REQUESTS_MS, deadlineMs));
+    const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
+    await closed;
+    clearTimeout(lastRequests);
+    clearTimeout(deadline);
+    // The rest of http's own `close`: it ends the check of slow connections.
+    this.#server.close();
+  }
+}
+
+/** `uri-host [":" port]` of RFC 9110 section 7.2: no user, no path, no spaces. */
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
+
+const fault = (issue: string): ApiError =>
+  new ApiError(errors.invalid_parameter, 'The Host header is not valid: send one, with the name of this service.', {
+    details: [{ in: 'header', name: 'Host', issue }],
+  });
+
+const MISSING = fault('must be present');
+const REPEATED = fault('must be sent once');
+const MALFORMED = fault('must be a host, and a port where it is not the default one');
+
+/** The last valid value, which need not be checked again: clients send few different ones. */
+let lastValid = '';
+
+/** Checks the Host header by RFC 9112 section 3.2, since Node keeps the first of two and accepts any text. */
+const hostFault = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
+  let host: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (host !== undefined) return REPEATED;
+    host = rawHeaders[i + 1]!;
+  }
+  if (host === undefined) return httpVersionMinor === 0 ? undefined : MISSING;
+  if (host === lastValid) return undefined;
+  if (!HOST.test(host)) return MALFORMED;
+  lastValid = host;
+  return undefined;
+};
+
+const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
+
+/**
+ * Turns a target in absolute form, such as `http://example.com/path`, which every server must accept (RFC 9112 3.2.2),
+ * into the origin form that everything else reads; its host replaces the Host header. Any other target stays as it is,
+ * and is refused as malformed later.
+ */
+const toOriginForm = (request: IncomingMessage): void => {
+  const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];
+  if (host === undefined || rest === undefined || !HOST.test(host)) return;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  request.headers.host = host;
+};

@@ -1,0 +1,114 @@
+/** All metrics of a service, put together and served; those of its parts are read at each scrape. */
+import type { Config } from '../config/schema.js';
+import type { Source } from '../contracts/dataset.js';
+import type { ServiceState } from '../contracts/plugin.js';
+import { ageOf } from '../data/period.js';
+import type { Admission } from '../edge/admission.js';
+import type { EdgeEvent } from '../edge/server.js';
+import type { ServiceContext } from '../pipeline/request-state.js';
+import type { ResponseCache } from '../routes/served-snapshot.js';
+import { Counter, exposition, type Metric, Reader } from './metric.js';
+import { type MetricsServer, serveMetrics } from './metrics-server.js';
+import { processMetrics } from './process-metrics.js';
+import { RequestMetrics } from './request-metrics.js';
+
+export interface Metrics {
+  observeRequest(ctx: ServiceContext): void;
+  observeEdge(event: EdgeEvent): void;
+  /** All metrics in the text format of Prometheus, as `/metrics` has them. */
+  read(): string;
+  /** @returns where they are served; rejects when the port is taken */
+  listen(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Null if the configuration has no metrics; then nothing is counted either. */
+export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
+  if (!config) return null;
+  const requests = new RequestMetrics();
+  const edge = edgeMetrics();
+  const ofProcess = processMetrics();
+  const all: readonly Metric[] = [...requests.metrics, edge.metric, ...serviceMetrics(service), ...ofProcess.metrics];
+  const read = () => exposition(all);
+  let server: Promise<MetricsServer> | undefined;
+  return {
+    observeRequest: requests.observe,
+    observeEdge: edge.observe,
+    read,
+    async listen() {
+      server = serveMetrics(config, read);
+      return (await server).url;
+    },
+    async close() {
+      ofProcess.stop();
+      await (await server?.catch(() => undefined))?.close();
+    },
+  };
+};
+
+interface ServiceMetricsOptions {
+  readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
+  /** Of the current snapshot. */
+  readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
+  /** Null if the configuration refuses nothing for overload. */
+  readonly admission: Admission | null;
+}
+
+/** The series of a service without admission, which sums of several series need too. */
+const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
+
+const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {
+  const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
+  /** Of the served snapshot's sources, which are few. */
+  const ofSources = (name: string, help: string, read: (source: Source, now: Date) => number | null) =>
+    gauge(name, help, () => {
+      const { snapshot, now } = state();
+      return (snapshot?.manifest.sources ?? []).map(
+        (source) => [{ source: source.id }, read(source, now) ?? undefined] as const,
+      );
+    });
+  return [
+    gauge('part_up', 'Whether storage, limiter, cache and keys work as configured; the limiter falls back at 0.', () =>
+      Object.entries(state().health).map(([part, { ok }]) => [{ part }, Number(ok)] as const),
+    ),
+    gauge('snapshot_info', 'The version that is served.', () => {
+      const { snapshot } = state();
+      return snapshot ? [[{ version: snapshot.version }, 1] as const] : [];
+    }),
+    gauge('snapshot_age_seconds', 'Since the served snapshot was published.', () => {
+      const { snapshot, now } = state();
+      return snapshot && (now.getTime() - snapshot.publishedAt.getTime()) / 1000;
+    }),
+    ofSources('source_age_seconds', "Since the end of the source's newest period.", (source, now) =>
+      ageOf(source, now),
+    ),
+    ofSources('source_late_after_seconds', 'Age from which the source is late.', (source) => source.late_after_seconds),
+    ofSources('source_stale_after_seconds', 'Age from which it is stale.', (source) => source.stale_after_seconds),
+    gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
+    gauge('response_cache_entries', 'Cached representations.', () => responses()?.size),
+    gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),
+    new Reader('counter', 'overload_refused_requests_total', 'Requests refused with 503, by what was exceeded.', () =>
+      Object.entries(admission?.refused ?? NONE_REFUSED).map(([overload, count]) => [{ overload }, count] as const),
+    ),
+    gauge('service_draining', 'Whether the service is shutting down.', () => Number(state().draining)),
+  ];
+};
+
+const EDGE_EVENTS: readonly EdgeEvent[] = [
+  'malformed',
+  'timeout',
+  'unread',
+  'too_many_connections',
+  'too_many_connections_of_address',
+];
+
+/** Connections and requests that never reached a route. */
+const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): void } => {
+  const metric = new Counter(
+    'http_edge_refusals_total',
+    'Requests and connections refused before any route, by reason.',
+  );
+  // All series exist from the start: a rate needs the zero before the first event.
+  const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));
+  return { metric, observe: (event) => counts.get(event)?.add() };
+};

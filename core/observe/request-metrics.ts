@@ -1,0 +1,70 @@
+/** Metrics of every request: a few additions, and look-ups by reference instead of by name. */
+import type { ServiceContext } from '../pipeline/request-state.js';
+import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
+
+/** In seconds. Cached representations take well under a millisecond, a store's timeout some seconds. */
+const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+
+/** The label of requests without an endpoint, whose URLs an attacker could make any number of. */
+const NO_ROUTE = 'none';
+
+export class RequestMetrics {
+  readonly #duration = new Histogram(
+    'http_request_duration_seconds',
+    'From reading the head of a request to writing its response, by route pattern and status.',
+    LATENCY_BOUNDS,
+  );
+  readonly #byEndpoint = new Map<object | undefined, (Distribution | undefined)[]>();
+  readonly #cache = new Counter(
+    'response_cache_requests_total',
+    'Responses whose representation was cached, or was not.',
+  );
+  readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter let pass, or refused.');
+  readonly #credentials = new Counter('authentications_total', 'Requests with a valid key, an invalid one, or none.');
+  readonly #hits = this.#cache.of({ result: 'hit' });
+  readonly #misses = this.#cache.of({ result: 'miss' });
+  readonly #allowed = this.#limiter.of({ decision: 'allowed' });
+  readonly #refused = this.#limiter.of({ decision: 'refused' });
+  readonly #valid = this.#credentials.of({ result: 'valid' });
+  readonly #invalid = this.#credentials.of({ result: 'invalid' });
+  readonly #none = this.#credentials.of({ result: 'none' });
+  readonly #errors = new Counter(
+    'http_server_errors_total',
+    'Responses of status 500 and 503, but for those of endpoints without a limit, such as /health.',
+  );
+  readonly #failed = this.#errors.of({ status: '500' });
+  readonly #turnedAway = this.#errors.of({ status: '503' });
+
+  readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
+
+  constructor() {
+    // A sum of requests is there from the start: an alert compares nothing with a series that is not there yet.
+    this.#distribution(undefined, 404);
+  }
+
+  readonly observe = ({ res, state }: ServiceContext): void => {
+    const { match, decision, caller, cacheHit, snapshotVersion, durationMs } = state;
+    this.#distribution(match?.endpoint, res.statusCode).observe(durationMs / 1000);
+    if (res.statusCode >= 500 && match?.endpoint?.limited !== false) {
+      if (res.statusCode === 500) this.#failed.add();
+      else if (res.statusCode === 503) this.#turnedAway.add();
+    }
+    if (decision) (decision.allowed ? this.#allowed : this.#refused).add();
+    (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).add();
+    if (snapshotVersion !== undefined) (cacheHit ? this.#hits : this.#misses).add();
+  };
+
+  #distribution(endpoint: { readonly pattern: string } | undefined, status: number): Distribution {
+    let byStatus = this.#byEndpoint.get(endpoint);
+    if (!byStatus) {
+      byStatus = [];
+      this.#byEndpoint.set(endpoint, byStatus);
+    }
+    let distribution = byStatus[status];
+    if (!distribution) {
+      distribution = this.#duration.of({ route: endpoint?.pattern ?? NO_ROUTE, status: String(status) });
+      byStatus[status] = distribution;
+    }
+    return distribution;
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * Error responses, all with the same body: of what was thrown, and of requests that never reach the Koa application.
+ */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from '../contracts/runtime.js';
+import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
+import { maskKeys } from '../keys/key.js';
+import { newRequestId, type ServiceContext } from '../pipeline/request-state.js';
+import { allowOf, type CommonHeaders, linesOf } from './headers.js';
+import { PreparedResponse, sendAlone } from './prepared-response.js';
+import { JSON_TYPE, Prepared, payloadOf } from './representation.js';
+
+/** Seconds after which a client may try again when a store is away, which usually lasts two seconds at most. */
+const RETRY_AFTER_SECONDS = '2';
+
+/**
+ * The error that an http-error of a status becomes, if several of the table have that status. Not `not_in_tier`, whose
+ * sentence names a cause: any other 403 is `forbidden`.
+ */
+const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
+  [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
+    .filter((kind) => kind !== errors.not_in_tier)
+    .map((kind) => [kind.status, kind]),
+);
+
+/** The error of a status that is not in the table: 410 is `gone`. */
+const kindOf = (status: number): ErrorKind => {
+  const known = KINDS_BY_STATUS.get(status);
+  if (known) return known;
+  const reason = STATUS_CODES[status]!;
+  const code = reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+  const sentence = status >= 500 ? errors.internal_error.sentence : `The request was refused: ${reason}.`;
+  return { code, status, sentence, when: reason };
+};
+
+/** The properties that Koa reads of an error (`ctx.throw`, `ctx.assert`, the package http-errors). */
+interface HttpError extends Error {
+  readonly status: number;
+  readonly expose?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const asHttpError = (error: unknown): HttpError | undefined => {
+  if (!(error instanceof Error)) return undefined;
+  const { status, statusCode } = error as { readonly status?: unknown; readonly statusCode?: unknown };
+  const given = typeof status === 'number' ? status : statusCode;
+  const isError = typeof given === 'number' && given >= 400 && STATUS_CODES[given] !== undefined;
+  return isError ? Object.assign(error, { status: given }) : undefined;
+};
+
+/** The headers of an http-error without those about its body, which is replaced. */
+const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => !/^content-(type|length)$/i.test(name))
+      .map(([name, value]) => [name, String(value)]),
+  );
+
+/** Errors of stores and limiters that are not an `internal_error` to a client. */
+const asApiError = (error: unknown): ApiError => {
+  if (error instanceof ApiError) return error;
+  const away =
+    error instanceof LimiterUnavailable ||
+    (error instanceof KeyStoreError && error.code === 'unavailable') ||
+    (error instanceof StorageError && (error.code === 'unavailable' || error.code === 'closed'));
+  if (away) return new ApiError(errors.service_unavailable, undefined, { cause: error });
+  const http = asHttpError(error);
+  if (!http) return new ApiError(errors.internal_error, undefined, { cause: error });
+  const sentence = http.expose && http.message !== '' ? http.message : undefined;
+  return new ApiError(kindOf(http.status), sentence, { headers: headersOf(http), cause: error });
+};
+
+export const errorBody = (error: ApiError): Buffer => {
+  const text = JSON.stringify({
+    error: error.message,
+    code: error.kind.code,
+    ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
+  });
+  // The sentence may quote a key that was sent in the wrong place, and people paste errors into tickets and chats.
+  return Buffer.from(maskKeys(text));
+};
+
+/** @throws TypeError for a further header field that is not valid */
+export const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
+  linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
+
+const reasonOf = ({ message, options: { cause } }: ApiError): string =>
+  cause instanceof Error ? cause.message : message;
+
+/** The response for an error. Errors of the service itself are logged. */
+export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
+  const error = asApiError(thrown);
+  const { status } = error.kind;
+  // A store that is away fails every request alike: its sentence says all, and the stack would fill the log.
+  if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was turned away');
+  else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
+  const body = errorBody(error);
+  const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
+  try {
+    return new Prepared(status, errorHead(body, more), payloadOf(body));
+  } catch (fault) {
+    // The headers of a plugin's error may be invalid.
+    return errorResponse(fault, logger, requestId);
+  }
+};
+
+/** The response of a status that was set without a body. */
+export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
+  errorResponse(new ApiError(kindOf(status)), logger, requestId);
+
+const BROKEN_OFF = 'The connection ended before the body of the request did.';
+
+/** Reading a body that broke off throws the error of its socket, though the fault is the caller's. */
+const withoutBrokenBody = ({ req }: ServiceContext, error: unknown): unknown =>
+  error !== null && error === req.errored && !(error instanceof ApiError)
+    ? new ApiError(errors.invalid_parameter, BROKEN_OFF, { cause: error })
+    : error;
+
+/** Makes an error the response, in place of what there was; a response that has begun is cut off. */
+export const setError = (ctx: ServiceContext, error: unknown, logger: Logger): void => {
+  const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.state.id);
+  if (ctx.res.headersSent) {
+    ctx.res.destroy();
+    return;
+  }
+  removeBodyHeaders(ctx.res);
+  ctx.body = body;
+};
+
+const ABOUT_THE_BODY = [
+  'Accept-Ranges',
+  'Age',
+  'Cache-Control',
+  'Content-Disposition',
+  'Content-Encoding',
+  'Content-Language',
+  'Content-Length',
+  'Content-Range',
+  'Content-Type',
+  'ETag',
+  'Expires',
+  'Last-Modified',
+  'Location',
+  'Snapshot-Version',
+  'Transfer-Encoding',
+];
+
+const removeBodyHeaders = (response: ServerResponse): void => {
+  // Header lines of the replaced body that middleware have not read go with it.
+  if (response instanceof PreparedResponse && !response.isOrdinary) return;
+  for (const name of ABOUT_THE_BODY) response.removeHeader(name);
+};
+
+interface Refusal {
+  /** For a request that Node could parse. */
+  toRequest(request: IncomingMessage, response: ServerResponse): void;
+  /** For a socket whose bytes are no request; it is closed. */
+  toSocket(socket: Socket): void;
+}
+
+/** Builds the response once, so that sending it costs little. */
+export const refusal = (
+  error: ApiError,
+  headers: CommonHeaders,
+  { more = {}, close = true }: { readonly more?: Readonly<Record<string, string>>; readonly close?: boolean } = {},
+): Refusal => {
+  const { status } = error.kind;
+  const body = errorBody(error);
+  const payload = payloadOf(body);
+  const head = errorHead(body, more);
+  const headFor = (origin: string | undefined): string => head + headers.always(newRequestId(), origin);
+  return {
+    toRequest(request, response) {
+      if (close || request.headers['content-length'] || request.headers['transfer-encoding']) {
+        response.shouldKeepAlive = false;
+      }
+      sendAlone(response, new Prepared(status, headFor(request.headers.origin), payload), headers.connectionLines);
+    },
+    toSocket(socket) {
+      socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headFor(undefined)}Connection: close\r\n\r\n${body}`);
+    },
+  };
+};
+
+/** For requests that Node's parser refuses, before any middleware. */
+export const socketRefusals = (headers: CommonHeaders) => ({
+  malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
+  headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),
+  connect: refusal(new ApiError(errors.method_not_allowed), headers, { more: { Allow: allowOf(['GET', 'HEAD']) } }),
+});

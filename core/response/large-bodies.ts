@@ -1,0 +1,43 @@
+/** Large bodies on their way to the socket, in pieces between which other requests are handled. */
+import type { ServerResponse } from 'node:http';
+import { TurnQueue } from '../util/event-loop.js';
+
+/** Size of a piece: four megabytes in one write would block the event loop for up to 13 milliseconds. */
+export const PIECE_BYTES = 256 * 1024;
+const largeBodies = new TurnQueue(0.5);
+
+/**
+ * Sends a body in turn with other large bodies, as fast as the client reads it. The response has its headers already.
+ */
+export const endInPieces = async (response: ServerResponse, body: Buffer): Promise<void> => {
+  const pauses = largeBodies.join();
+  for (let at = 0; at < body.length; at += PIECE_BYTES) {
+    await pauses.pause();
+    // The client has gone.
+    if (response.destroyed) return;
+    const room = writeAtOnce(response, body.subarray(at, at + PIECE_BYTES));
+    if (!room && response.writableLength > 0) await roomIn(response);
+  }
+  if (!response.destroyed) response.end();
+};
+
+/**
+ * Without the cork, Node would delay the write to the end of the turn, to combine it with later ones.
+ * @returns whether more may be written now; if not, a `drain` follows
+ */
+const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
+  // A response that waits for an earlier one on the same connection has no socket.
+  response.socket?.cork();
+  const room = response.write(piece);
+  response.socket?.uncork();
+  return room;
+};
+
+const roomIn = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.once('drain', settle).once('close', settle);
+  });

@@ -1,0 +1,225 @@
+/**
+ * Handles a request at its endpoint, behind the middleware of every request: a mount calls its handler, a route finds
+ * or makes its representation, from the snapshot, the service's state, or the replicas' shared cache.
+ */
+
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Context } from 'koa';
+import type { SharedCache } from '../contracts/cache.js';
+import type { Mount, MountContext, Route, ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
+import type { Clock } from '../contracts/runtime.js';
+import type { ServiceInfo } from '../contracts/service.js';
+import { StorageError } from '../errors.js';
+import {
+  RequestState,
+  type ServiceContext,
+  type ServiceMiddleware,
+  serviceRequest,
+} from '../pipeline/request-state.js';
+import type { ServiceKoa } from '../pipeline/service-koa.js';
+import { linesOf } from '../response/headers.js';
+import {
+  type Format,
+  JSON_TYPE,
+  jsonFormat,
+  jsonOf,
+  jsonRepresentation,
+  Representation,
+} from '../response/representation.js';
+import { ofRoute } from './route-response.js';
+import type { RouteMatch, ServedRoute } from './route-table.js';
+import type { CurrentSnapshot } from './served-snapshot.js';
+import type { Vintages } from './vintages.js';
+
+/** Runs the middleware of the matched endpoint. */
+export const handle = (): ServiceMiddleware => (ctx, next) => ctx.state.match!.endpoint!.handle(ctx, next);
+
+/** Sets `ctx.body` to the route's representation; the last middleware of every route. */
+export const handleRoute = (represent: Represent): ServiceMiddleware => {
+  const settle = (ctx: ServiceContext, { representation, snapshotVersion }: Represented): Promise<void> | undefined => {
+    ctx.state.snapshotVersion = snapshotVersion;
+    if (representation instanceof Promise) {
+      return representation.then((made) => {
+        ctx.body = made;
+      });
+    }
+    ctx.state.cacheHit = true;
+    ctx.body = representation;
+    return undefined;
+  };
+  return (ctx) => {
+    const { match, format } = ctx.state;
+    // `checkRequest` has refused requests that match no route.
+    const represented = represent(match as Parameters<Represent>[0], format!, () => serviceRequest(ctx));
+    return represented instanceof Promise ? represented.then((found) => settle(ctx, found)) : settle(ctx, represented);
+  };
+};
+
+interface MountDependencies {
+  readonly routes: readonly Route[];
+  readonly mounts: readonly Mount[];
+  readonly service: ServiceInfo;
+  readonly basePath: string;
+  readonly compression: boolean;
+}
+
+/**
+ * The two middleware around those of a mount's plugin: the first prepares the response, the last calls the mount's
+ * handler.
+ */
+export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ServiceMiddleware[] => [
+  (ctx, next) => {
+    // Node does not send `100 Continue`, since the server listens to `checkContinue`: it is sent here, as mounts may
+    // read a body.
+    if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
+    if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
+    return next();
+  },
+  (ctx) => mount.handler(ctx as Context, mountContext(ctx.app as ServiceKoa, dependencies, ctx)),
+];
+
+/** @param outer the request during which inner ones are made; undefined for requests of this process itself */
+export const mountContext = (
+  koa: ServiceKoa,
+  { routes, mounts, service, basePath, compression }: MountDependencies,
+  outer?: ServiceContext,
+): MountContext =>
+  // The context is a function, so that a Koa middleware can be a mount's handler and get it as `next`; calling it does
+  // nothing, which leaves the request to Koa's 404.
+  Object.assign(async () => undefined, {
+    routes,
+    mounts,
+    service,
+    basePath,
+    compression,
+    request: (target: string) => requestWithin(koa, `${basePath}${target}`, outer),
+  });
+
+interface RepresentDependencies {
+  readonly snapshots: CurrentSnapshot;
+  readonly vintages: Vintages;
+  readonly cache: SharedCache;
+  readonly clock: Clock;
+  readonly state: { readonly read: () => ServiceState };
+}
+
+interface Represented {
+  /** A promise unless it is cached. */
+  readonly representation: Representation | Promise<Representation>;
+  /** The version of the snapshot that a data route has read. */
+  readonly snapshotVersion?: string;
+}
+
+/** @param ask returns the request's caller and headers; not called for data routes and shared responses */
+export type Represent = (
+  match: RouteMatch,
+  format: Format,
+  ask: () => ServiceRequest,
+) => Represented | Promise<Represented>;
+
+/**
+ * Makes the function that finds or computes representations. For the current snapshot it returns no promise, and a
+ * cached representation is none either, so that the hot path waits for nothing.
+ */
+export const representer = (dependencies: RepresentDependencies): Represent => {
+  const { snapshots, vintages } = dependencies;
+  const askService = serviceAsker(dependencies);
+  return ({ endpoint, input, cacheKey, asOf }, format, ask) => {
+    const { route } = endpoint;
+    if (route.kind === 'service') {
+      const shared = endpoint.shared;
+      return {
+        representation: shared ? askReplicas(dependencies, endpoint, route, input) : askService(route, input, ask()),
+      };
+    }
+    const served = snapshots.get();
+    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
+    const request = { cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`, route, input, format };
+    if (asOf !== undefined) return vintages.answer(asOf, request);
+    return { representation: served.answer(request), snapshotVersion: served.version };
+  };
+};
+
+const UNSHARED = linesOf({ 'Cache-Control': 'private, no-cache' });
+
+const serviceAsker = ({ state, clock }: RepresentDependencies) => {
+  // Some handlers return the same object each time, such as a document that is built once.
+  const known = new WeakMap<object, Representation>();
+  /** The ETag of each route's last response and since when it has been the same, for `Last-Modified`. */
+  const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
+  const represent = async (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> => {
+    const service = state.read();
+    const data = (await route.handler(input as never, { service, ...request })) as object;
+    const before = known.get(data);
+    if (before) return before;
+    const made = (lastModified: Date) => jsonRepresentation(data, { lastModified, head: UNSHARED });
+    const first = made(last.get(route)?.since ?? service.startedAt);
+    const { etag } = first.identity;
+    const isSame = (last.get(route)?.etag ?? etag) === etag;
+    const representation = isSame ? first : made(new Date(clock.now()));
+    last.set(route, { etag, since: new Date(representation.lastModified) });
+    known.set(data, representation);
+    return representation;
+  };
+  return (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>
+    ofRoute(route, () => represent(route, input, request));
+};
+
+/** What a handler gets as the request if all callers share its response: no caller, no headers. */
+const NOBODY: ServiceRequest = { caller: null, account: null, headers: {} };
+
+/** One representation for all replicas and for shared caches, for as long as the route says. */
+const askReplicas = async (
+  { cache, clock, state }: RepresentDependencies,
+  { pattern }: ServedRoute,
+  route: ServiceRoute,
+  input: object,
+): Promise<Representation> => {
+  const { sharedSeconds = 0 } = route;
+  const { value, ageSeconds } = await cache.getOrBuild(`${pattern} ${JSON.stringify(input)}`, sharedSeconds, () =>
+    ofRoute(route, async () => jsonOf(await route.handler(input as never, { service: state.read(), ...NOBODY }))),
+  );
+  const age = Math.floor(ageSeconds);
+  const left = Math.max(0, sharedSeconds - age);
+  return new Representation(Buffer.from(value), JSON_TYPE, {
+    lastModified: new Date(clock.now() - age * 1000),
+    head: linesOf({ 'Cache-Control': `public, max-age=${left}`, Age: String(age) }),
+  });
+};
+
+interface InnerResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Headers about the outer request's body, connection, and the response that it wants. */
+const OF_THE_OUTER_ONE =
+  /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
+
+const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_THE_OUTER_ONE.test(name)));
+
+/**
+ * @param url from the origin, with its query
+ * @param outer the request during which it is made; undefined for a request of this process itself
+ */
+export const requestWithin = async (
+  koa: ServiceKoa,
+  url: string,
+  outer: ServiceContext | undefined,
+): Promise<InnerResponse> => {
+  const { inject } = await import('light-my-request');
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const ctx = koa.createContext<RequestState>(request, response);
+    ctx.state = new RequestState(outer?.state.id ?? ctx.state.id, true);
+    ctx.state.caller = outer?.state.caller;
+    void koa.handle(ctx);
+  };
+  const { statusCode, payload } = await inject(answer as Parameters<typeof inject>[0], {
+    method: 'GET',
+    url,
+    headers: outer ? passedOn(outer.req.headers) : {},
+    ...(outer?.req.socket.remoteAddress && { remoteAddress: outer.req.socket.remoteAddress }),
+  });
+  return { status: statusCode, body: payload };
+};

@@ -1,0 +1,187 @@
+/** Turns a request target into a handler's checked, typed, normalised input. */
+
+import type { Parameter, Route } from '../contracts/plugin.js';
+import type { Scalar } from '../contracts/storage.js';
+import { ApiError, type ErrorKind, errors, invalidParameter } from '../errors.js';
+import { shown } from '../keys/key.js';
+import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
+import type { Format } from '../response/representation.js';
+import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
+import { nearest } from '../validation/nearest.js';
+
+/** No endpoint has nearly as many parameters, and parsing each one costs time, also an unknown one. */
+const MOST_PARAMETERS = 100;
+
+interface Target {
+  /** The path as it was sent, still percent-encoded. */
+  readonly path: string;
+  /** Decoded pairs in their sequence. */
+  readonly query: readonly (readonly [name: string, value: string])[];
+}
+
+/** Throws `invalid_parameter` where percent-encoding is malformed or not UTF-8. */
+export const decodePercent = (text: string, place: 'path' | 'query', name: string): string => {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new ApiError(
+      errors.invalid_parameter,
+      `The ${place} has malformed percent-encoding: each % must begin the UTF-8 bytes of a character, as in %20.`,
+      { details: [{ in: place, name: shown(name), issue: 'malformed percent-encoding' }], cause },
+    );
+  }
+};
+
+/**
+ * Our own parse, which is exact and makes no objects with a prototype. Splits the target at its first `?`; in a query,
+ * `+` is a space, as in HTML forms.
+ */
+export const parseTarget = (url: string): Target => {
+  if (!url.startsWith('/')) {
+    throw new ApiError(errors.invalid_parameter, 'The request target must begin with "/".');
+  }
+  const mark = url.indexOf('?');
+  if (mark === -1) return { path: url, query: [] };
+  const pairs = url.slice(mark + 1).split('&', MOST_PARAMETERS + 1);
+  if (pairs.length > MOST_PARAMETERS) {
+    throw new ApiError(errors.invalid_parameter, `The query has more than ${MOST_PARAMETERS} parameters.`);
+  }
+  const query = pairs
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const equals = pair.indexOf('=');
+      const [rawName, rawValue] = equals === -1 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)];
+      const name = decodePercent(rawName.replaceAll('+', ' '), 'query', rawName);
+      return [name, decodePercent(rawValue.replaceAll('+', ' '), 'query', name)] as const;
+    });
+  return { path: url.slice(0, mark), query };
+};
+
+export type Input = Readonly<Record<string, Scalar | boolean>>;
+
+interface CompiledParameter {
+  readonly name: string;
+  readonly place: 'path' | 'query';
+  readonly parameter: Parameter;
+  readonly validate: ValidateFunction;
+}
+
+/** An error names at most this many faults, so that its size does not grow with the request. */
+const MOST_DETAILS = 20;
+
+/** The first of these present is the error; `details` carries all faults. */
+const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
+
+interface ParsedInput {
+  /** The handler's: without the framework's own parameters. */
+  readonly input: Input;
+  readonly format: Format['name'] | undefined;
+  readonly asOf: string | undefined;
+}
+
+/** Compiles a route's parameters once; the result throws an `ApiError` (400) for wrong input. */
+export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore') => {
+  const ofFramework = frameworkParameters(route);
+  const compile = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
+    Object.entries(parameters).map(
+      ([name, parameter]): CompiledParameter => ({
+        name,
+        place,
+        parameter,
+        validate: compileSchema(parameter.schema),
+      }),
+    );
+  const inPath = compile('path', route.parameters?.path);
+  const inQuery = compile('query', route.parameters?.query);
+  const queryNames = inQuery.map(({ name }) => name);
+
+  return (path: ReadonlyMap<string, string>, query: readonly (readonly [string, string])[]): ParsedInput => {
+    const faults: ApiError[] = [];
+    const given = new Map<string, string>();
+    for (const [name, value] of query) {
+      if (!queryNames.includes(name)) {
+        if (unknownParameters === 'reject' && faults.length < MOST_DETAILS)
+          faults.push(unknownParameter(name, queryNames));
+      } else if (given.has(name)) faults.push(invalidParameter('query', name, 'must be given once only'));
+      else given.set(name, value);
+    }
+    // The prototype of an input is null: a parameter may be called "constructor".
+    const input: Record<string, Scalar | boolean> = Object.create(null);
+    const framework: Record<string, Scalar | boolean> = {};
+    for (const compiled of inPath) read(compiled, path.get(compiled.name), input, faults);
+    for (const compiled of inQuery) {
+      const isOfFramework = Object.hasOwn(ofFramework, compiled.name);
+      read(compiled, given.get(compiled.name), isOfFramework ? framework : input, faults);
+    }
+    if (faults.length > 0) throw asError(faults);
+    route.check?.(input);
+    return { input, format: framework[FORMAT] as ParsedInput['format'], asOf: framework[AS_OF] as ParsedInput['asOf'] };
+  };
+};
+
+const read = (
+  { name, place, parameter, validate }: CompiledParameter,
+  raw: string | undefined,
+  input: Record<string, Scalar | boolean>,
+  faults: ApiError[],
+): void => {
+  if (raw === undefined) {
+    const fallback = parameter.schema['default'] as Scalar | boolean | undefined;
+    if (fallback !== undefined) input[name] = fallback;
+    else if (parameter.required) {
+      const sentence = `The query parameter "${name}" is required: ${parameter.description}`;
+      const details = [{ in: place, name, issue: 'is required' }];
+      faults.push(new ApiError(errors.missing_parameter, sentence, { details }));
+    }
+    return;
+  }
+  const value = convert(raw, parameter.schema['type'] as string);
+  if (value === undefined) {
+    faults.push(invalidParameter(place, name, `must be ${article(parameter.schema['type'] as string)}`));
+  } else if (validate(value)) {
+    input[name] = value;
+  } else {
+    const issues = validate.errors?.map((error) => describe(error.keyword, error.schema, error.message)) ?? [];
+    faults.push(invalidParameter(place, name, issues.join(' and ')));
+  }
+};
+
+/** Exact spellings only: `5`, not `05`, `+5`, `5.0` or ` 5`. */
+const convert = (raw: string, type: string): Scalar | boolean | undefined => {
+  if (type === 'string') return raw;
+  if (type === 'boolean') return raw === 'true' ? true : raw === 'false' ? false : undefined;
+  const pattern = type === 'integer' ? /^-?(0|[1-9]\d*)$/ : /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+  const number = pattern.test(raw) ? Number(raw) : Number.NaN;
+  if (!Number.isFinite(number) || (type === 'integer' && !Number.isSafeInteger(number))) return undefined;
+  return number;
+};
+
+const article = (type: string): string =>
+  type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
+
+const describe = (keyword: string, schema: unknown, message = 'is not valid'): string => {
+  if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`;
+  if (keyword === 'minLength') return 'must not be empty';
+  if (keyword === 'format' && schema === 'date') return 'must be a date of the calendar, as in 2024-01-31';
+  return message;
+};
+
+const unknownParameter = (name: string, known: readonly string[]): ApiError => {
+  const guess = nearest(name, known);
+  const advice = guess
+    ? `Did you mean "${guess}"?`
+    : known.length > 0
+      ? `It has: ${known.join(', ')}.`
+      : 'It takes no query parameters.';
+  const issue = guess ? `is not known; did you mean "${guess}"?` : 'is not known';
+  return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${shown(name)}". ${advice}`, {
+    details: [{ in: 'query', name: shown(name), issue }],
+  });
+};
+
+const asError = (faults: readonly ApiError[]): ApiError => {
+  const first = PRECEDENCE.flatMap((kind) => faults.filter((fault) => fault.kind === kind))[0]!;
+  const details = faults.flatMap(({ options }) => options.details ?? []).slice(0, MOST_DETAILS);
+  return new ApiError(first.kind, first.message, { details });
+};

@@ -1,0 +1,205 @@
+/** What a route's handler responds with: asked, checked against its schema, and written as a representation. */
+import { createHash } from 'node:crypto';
+import type { Config } from '../config/schema.js';
+import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
+import type { Logger } from '../contracts/runtime.js';
+import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
+import { linesOf } from '../response/headers.js';
+import { type Format, jsonOf, type ListWriter, Representation, ResponseFault } from '../response/representation.js';
+import { longWork, type Pauses } from '../util/event-loop.js';
+import { memoize } from '../util/lru-map.js';
+import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
+import type { Input } from './input.js';
+
+/** A request as data routes see it: requests with one cache key have the same body within a snapshot. */
+export interface DataRequest {
+  readonly cacheKey: string;
+  readonly route: DataRoute;
+  readonly input: Input;
+  readonly format: Format;
+  /** The date of the snapshot that is asked for, where one is. */
+  readonly asOf?: string;
+}
+
+const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
+
+/**
+ * The request with some parameters changed. It names the format, since the caller may have asked for it by `Accept`.
+ */
+const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
+  const inPath = Object.keys(route.parameters?.path ?? {});
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(input)) if (!inPath.includes(name)) query.set(name, String(value));
+  if (listColumns(route)) query.set(FORMAT, format.name);
+  if (asOf !== undefined) query.set(AS_OF, asOf);
+  for (const [name, value] of Object.entries(changes)) query.set(name, String(value));
+  return `?${query}`;
+};
+
+/** @param headers what the handler sets, by name */
+const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Record<string, string>): DataContext => ({
+  snapshot,
+  reference: (changes) => referenceOf(request, changes),
+  setHeader(name, value) {
+    const { route } = request;
+    if (!Object.hasOwn(declaredHeaders(route), name)) {
+      throw new Error(`The route ${route.path} sets the header "${name}", which its response does not declare.`);
+    }
+    headers[name] = value;
+  },
+});
+
+/**
+ * Rejects with what the handler throws.
+ * @param pauses between the batches of a list; by default in turns with other long work
+ */
+export const representData = (
+  request: DataRequest,
+  snapshot: SnapshotReader,
+  pauses?: Pauses,
+): Promise<Representation> => ofRoute(request.route, () => represent(request, snapshot, pauses));
+
+const represent = async (
+  request: DataRequest,
+  snapshot: SnapshotReader,
+  pauses: Pauses | undefined,
+): Promise<Representation> => {
+  const { route, input, format } = request;
+  const headers: Record<string, string> = {};
+  const response = await route.handler(input as never, contextOf(request, snapshot, headers));
+  const columns = route.columns?.(input as never);
+  const batches = isStreamed(response) ? response.data : pauses && batchesOf(response);
+  const written = batches
+    ? await writeList(format.list(columns), batches, pauses ?? longWork.join())
+    : { body: bytesOf(format.write(response, columns)) };
+  return new Representation(written.body, format.mediaType, {
+    ...written,
+    isCompressed: format.isCompressed ?? false,
+    lastModified: snapshot.publishedAt,
+    head: headOf(snapshot.version) + linesOf(headers),
+  });
+};
+
+const bytesOf = (written: string | Buffer): Buffer => (typeof written === 'string' ? Buffer.from(written) : written);
+
+/** How many rows background work writes at once: a tenth of a millisecond of work. */
+const BATCH = 100;
+
+function* inBatches(rows: readonly object[]): Generator<readonly object[]> {
+  for (let start = 0; start < rows.length; start += BATCH) yield rows.slice(start, start + BATCH);
+}
+
+/** Splits a long list that is in memory into batches; undefined for a short list, or no list. */
+const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
+  const { data, ...others } = (response ?? {}) as { readonly data?: unknown };
+  const isLongList = Array.isArray(data) && data.length > BATCH && Object.keys(others).length === 0;
+  return isLongList ? inBatches(data) : undefined;
+};
+
+/** Writes and hashes each batch as it is read. */
+const writeList = async (
+  list: ListWriter<string | Buffer>,
+  batches: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
+  pauses: Pauses,
+): Promise<{ body: Buffer; sha256: string }> => {
+  const pieces: Buffer[] = [];
+  const hash = createHash('sha256');
+  const write = (written: string | Buffer): void => {
+    const piece = bytesOf(written);
+    hash.update(piece);
+    pieces.push(piece);
+  };
+  write(list.before);
+  await pauses.pause();
+  for await (const batch of batches) {
+    if (batch.length === 0) continue;
+    write(list.rows(batch));
+    await pauses.pause();
+  }
+  write(list.after());
+  return { body: await together(pieces, pauses), sha256: hash.digest('base64url') };
+};
+
+/**
+ * `Buffer.concat` in steps: many megabytes at once take milliseconds, mostly for memory that the system has to clear
+ * first.
+ */
+const together = async (pieces: readonly Buffer[], pauses: Pauses): Promise<Buffer> => {
+  const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    at += piece.copy(body, at);
+    await pauses.pause();
+  }
+  return body;
+};
+
+/** With `sample`, one of so many responses of a route is checked. */
+const SAMPLED_ONE_IN = 100;
+
+/** Names the route in a `ResponseFault` that `work` rejects with. */
+export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ResponseFault)) throw error;
+    throw new ResponseFault(`The response of ${operationId} (${path}) cannot be sent: ${error.message}.`);
+  }
+};
+
+/** The route with a handler whose responses are checked; cached responses, which come from no handler, cost nothing. */
+export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
+  if (check === 'off') return route;
+  const checked = checker(route, check, logger);
+  if (route.kind === 'service') {
+    const handler: ServiceRoute['handler'] = async (...asked) => checked(await route.handler(...asked));
+    return { ...route, handler };
+  }
+  const handler: DataRoute['handler'] = async (...asked) => {
+    const response = await route.handler(...asked);
+    return isStreamed(response) ? { data: eachBatch(response.data, checked) } : checked(response);
+  };
+  return { ...route, handler };
+};
+
+const isStreamed = (response: unknown): response is StreamedList => {
+  const data = (response as Partial<StreamedList> | null)?.data;
+  return typeof data?.[Symbol.asyncIterator] === 'function';
+};
+
+async function* eachBatch(batches: StreamedList['data'], checked: (response: unknown) => unknown) {
+  for await (const batch of batches) yield (checked({ data: batch }) as { data: readonly object[] }).data;
+}
+
+/** A function that returns the response to send: the one given, or with `cut` a copy without undeclared properties. */
+const checker = (
+  { operationId, response: { schema } }: Route,
+  check: Exclude<Config['http']['responseCheck'], 'off'>,
+  logger: Logger,
+) => {
+  let validate: ValidateFunction | undefined;
+  let seen = 0;
+  const logged = new Set<string>();
+  return (response: unknown): unknown => {
+    if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
+    validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
+    // The response as callers get it, since JSON omits undefined properties and makes dates text; and a copy, so that
+    // `cut` may delete properties.
+    const sent: unknown = JSON.parse(jsonOf(response));
+    if (validate(sent)) return check === 'cut' ? sent : response;
+    const fault = `it does not fit its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
+    if (check === 'refuse') throw new ResponseFault(fault);
+    // Rows of a list often have the same fault, so each fault is logged once, whatever its position.
+    const kind = fault.replaceAll(/\/\d+/g, '/*');
+    if (!logged.has(kind)) {
+      logged.add(kind);
+      logger.warn({ operationId, fault }, 'a response does not fit its schema');
+    }
+    return check === 'cut' ? sent : response;
+  };
+};
+
+const described = ({ instancePath, message, params }: ErrorObject): string => {
+  const extra = (params['additionalProperty'] ?? params['unevaluatedProperty']) as string | undefined;
+  return `${instancePath || 'the whole'} ${extra === undefined ? message : `has the undeclared property "${extra}"`}`;
+};

@@ -1,0 +1,274 @@
+/** The snapshot that requests read, with its cached representations. */
+import type { Collection } from '../contracts/dataset.js';
+import type { SnapshotReader } from '../contracts/plugin.js';
+import type { Clock, Logger } from '../contracts/runtime.js';
+import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
+import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../data/checked-snapshot.js';
+import { StorageError } from '../errors.js';
+import type { Representation } from '../response/representation.js';
+import { BackgroundPacing } from '../util/event-loop.js';
+import { type DataRequest, representData } from './route-response.js';
+
+class ServedSnapshot {
+  readonly responses: ResponseCache;
+  readonly reader: SnapshotReader;
+  readonly #snapshot: Snapshot;
+  readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #timedRead: () => TimedRead;
+  /** How to compute each cached representation again on the next snapshot. */
+  readonly #requests = new Map<string, DataRequest>();
+  #computing = 0;
+  #retired = false;
+
+  constructor(snapshot: Snapshot, options: Pick<CurrentSnapshotOptions, 'collections' | 'cacheBytes' | 'answerMs'>) {
+    this.#snapshot = snapshot;
+    this.#collections = options.collections;
+    this.#timedRead = sharedReader(snapshot, options.collections, options.answerMs);
+    this.reader = checkedSnapshot(snapshot, options.collections);
+    this.responses = new ResponseCache(options.cacheBytes, (cacheKey) => this.#requests.delete(cacheKey));
+  }
+
+  get version(): string {
+    return this.#snapshot.version;
+  }
+
+  get publishedAt(): Date {
+    return this.#snapshot.publishedAt;
+  }
+
+  /** The cached representation, or a new one, computed once for concurrent requests. */
+  answer(request: DataRequest): Representation | Promise<Representation> {
+    return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#timedRead());
+  }
+
+  /** Makes representations ahead of requests, with background pacing, within some milliseconds for all of them. */
+  warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
+    const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
+    return (request) => this.#compute(request, read, pacing);
+  }
+
+  /** The hottest requests of this snapshot. */
+  hottest(count: number): DataRequest[] {
+    return this.responses.hottest(count).flatMap((cacheKey) => this.#requests.get(cacheKey) ?? []);
+  }
+
+  /** Releases the snapshot when the running computations have ended; no new ones begin. */
+  retire(): void {
+    this.#retired = true;
+    this.#releaseWhenIdle();
+  }
+
+  #compute(request: DataRequest, read: TimedRead, pacing?: BackgroundPacing): Promise<Representation> {
+    return this.responses.getOrCompute(request.cacheKey, async () => {
+      if (this.#retired && this.#computing === 0) {
+        throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
+      }
+      this.#computing++;
+      try {
+        const representation = await read((reader) => representData(request, reader, pacing));
+        this.#requests.set(request.cacheKey, request);
+        return representation;
+      } finally {
+        this.#computing--;
+        this.#releaseWhenIdle();
+      }
+    });
+  }
+
+  #releaseWhenIdle(): void {
+    if (this.#retired && this.#computing === 0) this.#snapshot.release();
+  }
+}
+
+interface CurrentSnapshotOptions {
+  readonly adapter: StorageAdapter;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly cacheBytes: number;
+  /** How long all reads for one representation may take together. */
+  readonly answerMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * How many of the most used representations are made for a new snapshot before it is served, and for how long at most.
+ */
+const WARMED_ANSWERS = 1000;
+const WARMING_MS = 60_000;
+
+/** Follows the adapter: swaps a new snapshot in whole, with its most used representations made beforehand. */
+export class CurrentSnapshot {
+  readonly #options: CurrentSnapshotOptions;
+  #served: ServedSnapshot | undefined;
+  #refreshing: Promise<void> | undefined;
+  #again = false;
+
+  constructor(options: CurrentSnapshotOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined while storage has no snapshot. A request uses the snapshot that it got here until it ends. */
+  get(): ServedSnapshot | undefined {
+    return this.#served;
+  }
+
+  /** Takes over the adapter's new snapshot. Never rejects. */
+  refresh(): Promise<void> {
+    if (this.#refreshing) {
+      this.#again = true;
+      return this.#refreshing;
+    }
+    this.#refreshing = this.#refresh().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  close(): void {
+    this.#served?.retire();
+    this.#served = undefined;
+  }
+
+  async #refresh(): Promise<void> {
+    const { adapter, logger } = this.#options;
+    do {
+      this.#again = false;
+      let snapshot: Snapshot;
+      try {
+        snapshot = adapter.snapshot();
+      } catch (error) {
+        logger.warn({ err: error }, 'no snapshot can be served yet');
+        continue;
+      }
+      const previous = this.#served;
+      if (previous?.version === snapshot.version && +previous.publishedAt === +snapshot.publishedAt) {
+        snapshot.release();
+        continue;
+      }
+      const next = new ServedSnapshot(snapshot, this.#options);
+      if (previous) await this.#warm(next, previous);
+      this.#served = next;
+      previous?.retire();
+      logger.info({ snapshot: next.version, publishedAt: next.publishedAt }, 'serving snapshot');
+    } while (this.#again);
+  }
+
+  async #warm(next: ServedSnapshot, previous: ServedSnapshot): Promise<void> {
+    const { clock, logger } = this.#options;
+    const deadline = clock.monotonic() + WARMING_MS;
+    const pacing = new BackgroundPacing();
+    const warm = next.warmer(pacing, WARMING_MS);
+    for (const request of previous.hottest(WARMED_ANSWERS)) {
+      if (clock.monotonic() >= deadline) return;
+      await pacing.pause();
+      try {
+        await warm(request);
+      } catch (error) {
+        // A document may be gone from the new snapshot: its request gets its 404 later. A store that is away ends the
+        // warming.
+        if (error instanceof StorageError) {
+          logger.warn({ err: error }, 'warming the new snapshot was cut short');
+          return;
+        }
+      }
+    }
+  }
+}
+
+interface Entry {
+  readonly representation: Representation;
+  /** Halved each time that space is needed: an entry that was used gets another chance. */
+  uses: number;
+  /** The size as last counted. */
+  bytes: number;
+}
+
+/** Overhead of an entry in bytes, measured: 1930 for headers, request and map entry. */
+export const BESIDE_BODY = 2048;
+
+const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + BESIDE_BODY;
+
+/** The cached representations of one snapshot, within a budget of bytes; the least used are dropped first. */
+export class ResponseCache {
+  readonly #entries = new Map<string, Entry>();
+  readonly #pending = new Map<string, Promise<Representation>>();
+  readonly #budget: number;
+  #bytes = 0;
+
+  readonly #dropped: (cacheKey: string) => void;
+
+  /**
+   * @param budget bytes, compressed encodings included
+   * @param dropped told of each cache key that is dropped
+   */
+  constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
+    this.#budget = budget;
+    this.#dropped = dropped;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(cacheKey: string): Representation | undefined {
+    const entry = this.#entries.get(cacheKey);
+    if (entry === undefined) return undefined;
+    entry.uses++;
+    return entry.representation;
+  }
+
+  /** The cached representation, or a computed one; concurrent requests share one computation. */
+  getOrCompute(cacheKey: string, compute: () => Promise<Representation>): Promise<Representation> {
+    const pending = this.#pending.get(cacheKey);
+    if (pending) return pending;
+    const promise = compute()
+      .then((representation) => {
+        this.set(cacheKey, representation);
+        return representation;
+      })
+      .finally(() => this.#pending.delete(cacheKey));
+    this.#pending.set(cacheKey, promise);
+    return promise;
+  }
+
+  set(cacheKey: string, representation: Representation): void {
+    const bytes = bytesOf(cacheKey, representation);
+    this.#entries.set(cacheKey, { representation, uses: 1, bytes });
+    this.#bytes += bytes;
+    this.#sweep();
+  }
+
+  /** The most used cache keys, most used first. */
+  hottest(count: number): string[] {
+    return [...this.#entries]
+      .sort(([, a], [, b]) => b.uses - a.uses)
+      .slice(0, count)
+      .map(([cacheKey]) => cacheKey);
+  }
+
+  /**
+   * Drops unused entries, oldest first, until the budget holds. An entry with another chance moves to the end (the
+   * "clock" of page replacement), so that dropping one visits few entries.
+   */
+  #sweep(): void {
+    for (const [cacheKey, entry] of this.#entries) {
+      if (this.#bytes <= this.#budget) return;
+      // Compressed encodings are added after the entry was.
+      const bytes = bytesOf(cacheKey, entry.representation);
+      this.#bytes += bytes - entry.bytes;
+      entry.bytes = bytes;
+      this.#entries.delete(cacheKey);
+      if (entry.uses > 0) {
+        entry.uses >>= 1;
+        this.#entries.set(cacheKey, entry);
+      } else {
+        this.#bytes -= bytes;
+        this.#dropped(cacheKey);
+      }
+    }
+  }
+}

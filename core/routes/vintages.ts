@@ -1,0 +1,73 @@
+/** Representations as of an earlier date: from the snapshot that was current then, if the store still has it. */
+import type { Collection } from '../contracts/dataset.js';
+import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
+import { timedReader } from '../data/checked-snapshot.js';
+import { ApiError, errors } from '../errors.js';
+import { AS_OF } from '../registry/route-defaults.js';
+import type { Representation } from '../response/representation.js';
+import { type DataRequest, representData } from './route-response.js';
+import { ResponseCache } from './served-snapshot.js';
+
+interface VintagesOptions {
+  readonly adapter: StorageAdapter;
+  readonly collections: ReadonlyMap<string, Collection>;
+  /** The cache budget of the current snapshot; earlier snapshots get a share of it in addition. */
+  readonly cacheBytes: number;
+  /** How long all reads for one representation may take together. */
+  readonly answerMs: number;
+}
+
+/** The share of the budget for earlier snapshots, which are requested less often. */
+const SHARE_OF_CACHE = 1 / 8;
+
+export interface Vintages {
+  /**
+   * Asks the store each time, so that publishing and pruning take effect at once; bodies are cached, and computed once
+   * for concurrent requests.
+   * @param date a calendar date in UTC, whose end counts
+   * @throws ApiError `snapshot_not_found`, also if the store keeps no earlier snapshots
+   */
+  answer(
+    date: string,
+    request: DataRequest,
+  ): Promise<{ readonly representation: Representation | Promise<Representation>; readonly snapshotVersion: string }>;
+}
+
+export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: VintagesOptions): Vintages => {
+  const responses = new ResponseCache(cacheBytes * SHARE_OF_CACHE);
+  return {
+    async answer(date, request) {
+      const snapshot = await snapshotOf(adapter, date);
+      const { version, publishedAt } = snapshot;
+      // Links in headers name the date that was asked for.
+      const named = request.route.response.headers ? `${date} ` : '';
+      // A version may have been current twice, with two times of publication.
+      const cacheKey = `${named}${version} ${publishedAt.getTime()} ${request.cacheKey}`;
+      const cached = responses.get(cacheKey);
+      if (cached) {
+        snapshot.release();
+        return { snapshotVersion: version, representation: cached };
+      }
+      const read = timedReader(snapshot, collections, answerMs);
+      const compute = () => read((reader) => representData({ ...request, asOf: date }, reader));
+      const representation = responses.getOrCompute(cacheKey, compute).finally(() => snapshot.release());
+      return { snapshotVersion: version, representation };
+    },
+  };
+};
+
+const snapshotOf = async ({ versions }: StorageAdapter, date: string): Promise<Snapshot> => {
+  if (!versions) throw notFound(date, 'this store keeps no earlier versions');
+  const snapshot = await versions.asOf(endOf(date));
+  if (!snapshot) throw notFound(date, 'nothing had been published by then, or it has been removed since');
+  return snapshot;
+};
+
+/** The last millisecond of the day, in UTC. */
+const endOf = (date: string): Date => new Date(Date.parse(date) + 24 * 3600 * 1000 - 1);
+
+const notFound = (date: string, reason: string): ApiError =>
+  new ApiError(
+    errors.snapshot_not_found,
+    `There is no snapshot as of ${date}: ${reason}. Leave "${AS_OF}" out for the current one.`,
+  );

@@ -1,0 +1,240 @@
+/** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
+import { CADENCES, type Cadence, type Collection } from '../../core/contracts/dataset.js';
+import { date, dateTime, type FromSchema, nullable, record, text } from '../../core/contracts/json-schema.js';
+import { collection } from '../../core/contracts/plugin.js';
+import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
+import { lookAhead } from './periods.js';
+
+export { CADENCES, date, dateTime, nullable, record, text };
+
+export const SIGNALS = ['expand', 'hold', 'contract'] as const;
+export type Signal = (typeof SIGNALS)[number];
+
+export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
+export type RiskGrade = (typeof RISK_GRADES)[number];
+
+/** Whether a run is as it was published at its time, or was computed later, for a quarter that had none. */
+export const BASES = ['published', 'reconstructed'] as const;
+export type Basis = (typeof BASES)[number];
+
+/** The series of all metros' indexes, which are a collection of their own. */
+export const METRO_HPI = 'metro_hpi';
+
+// Building blocks of the schemas below; routes use them too.
+export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
+export const percent = { type: 'number', description: 'In percent.' } as const;
+export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' } as const;
+export const standardError = {
+  type: 'number',
+  minimum: 0,
+  description: 'Standard error of `value`, by its publisher.',
+} as const;
+const count = { type: 'integer', minimum: 1 } as const;
+const tally = { type: 'integer', minimum: 0 } as const;
+const size = { type: 'number', minimum: 0, description: 'In percentage points.' } as const;
+export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning } as const;
+export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning } as const;
+export const forecast12m = { ...percent, description: forecastMeaning } as const;
+export const lower80 = { ...percent, description: lowerMeaning } as const;
+export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' } as const;
+
+/** What a run says of where it comes from, beside its forecasts. */
+export const runOrigin = {
+  basis: {
+    type: 'string',
+    enum: BASES,
+    description:
+      '`published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter.',
+  },
+  vintage: { ...date, description: 'Date up to which the data that it was computed from was known.' },
+  published_at: { ...dateTime, description: 'When it was first published.' },
+} as const;
+
+/** The rules of signals and grades that a run was made with: see `plugins/metro/forecast/rules.ts`. */
+export const runRules = record({
+  expand_point: { ...percent, description: '`expand` needs a `point` of at least this,' },
+  expand_lower: { ...percent, description: 'and a `lower_80` above this.' },
+  contract_point: { ...percent, description: '`contract` is a `point` below this.' },
+  grades: {
+    type: 'array',
+    items: rate,
+    minItems: 4,
+    maxItems: 4,
+    description: 'Probabilities of a decline below which the grade is A, B, C and D; F from the last one on.',
+  },
+});
+
+export const coefficients = {
+  type: 'array',
+  items: record({ name: text, value: { type: 'number' } }),
+  description: 'Coefficients of the fit at the run.',
+} as const;
+
+export type RunRules = FromSchema<typeof runRules>;
+
+/** The fault of a period that ends after its dataset was made. */
+const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
+  const rule = lookAhead(day, cadence, created);
+  return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
+};
+
+/** The documents of a collection. */
+type RowOf<C> = C extends Collection<infer Row> ? Row : never;
+
+/** A metro area with its latest figures. Returns and changes in percent. */
+export const markets = collection({
+  name: 'markets',
+  key: ['cbsa'],
+  schema: record({
+    id: { type: 'integer' },
+    cbsa,
+    name: { ...text, description: 'Name of the metro.' },
+    signal,
+    risk_score: riskScore,
+    yoy_price: { ...nullable(percent), description: 'Trailing 12-month change of the index, in percent.' },
+    forecast_12m: nullable(forecast12m),
+  }),
+});
+export type Market = RowOf<typeof markets>;
+
+/** One quarter of a metro's house price index. */
+export const hpi = collection({
+  name: 'hpi',
+  key: ['cbsa', 'period_start'],
+  references: [{ fields: ['cbsa'], to: 'markets' }],
+  schema: record({ cbsa, period_start: date, value: { type: 'number' } }, { standard_error: standardError }),
+  check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'quarterly', created),
+});
+export type Hpi = RowOf<typeof hpi>;
+
+/** A published series, macro or per metro. */
+export const series = collection({
+  name: 'series',
+  key: ['series_id'],
+  schema: record({
+    series_id: text,
+    title: text,
+    kind: { type: 'string', enum: ['macro', 'metro'] },
+    geography: text,
+    cadence: { type: 'string', enum: CADENCES },
+    source: text,
+    units: text,
+    seasonal_adjustment: { type: ['string', 'null'], enum: ['SA', 'NSA', 'SAAR', null] },
+    observation_start: nullable(date),
+    observation_end: nullable(date),
+    last_updated: nullable(dateTime),
+    notes: nullable({ type: 'string' }),
+  }),
+  check: ({ observation_end, cadence }, { created }) =>
+    observation_end === null ? undefined : knownIn('observation_end', observation_end, cadence, created),
+});
+export type Series = RowOf<typeof series>;
+
+/** One observation of a macro series. */
+export const observations = collection({
+  name: 'observations',
+  key: ['series_id', 'period_start'],
+  references: [{ fields: ['series_id'], to: 'series' }],
+  schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
+  // The cadence is in the catalogue, whose `observation_end` is held to the period's last day.
+  check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
+});
+export type Observation = RowOf<typeof observations>;
+
+/** One run of a model over the markets. Only completed runs are served. Runs of version 1.0 lack the optional keys. */
+export const forecastRuns = collection({
+  name: 'forecast_runs',
+  key: ['id'],
+  orders: [['run_at', 'id']],
+  schema: record(
+    {
+      id: { type: 'integer' },
+      status: { type: 'string', enum: ['completed', 'running', 'failed'] },
+      model_version: text,
+      run_at: dateTime,
+      horizon_months: { type: 'integer', minimum: 1 },
+      features: { type: ['array', 'null'], items: text },
+      notes: nullable({ type: 'string' }),
+    },
+    // Without `basis` it is reconstructed.
+    { ...runOrigin, rules: runRules, coefficients },
+  ),
+});
+export type ForecastRun = RowOf<typeof forecastRuns>;
+
+/** What one run said of one market, and what came true. In percent. Rows of version 1.0 lack the optional keys. */
+export const forecasts = collection({
+  name: 'forecasts',
+  key: ['run_id', 'cbsa'],
+  orders: [['cbsa', 'run_at', 'run_id']],
+  // A published run keeps its forecasts of areas that have been redrawn since, so `cbsa` need not be of a market.
+  references: [{ fields: ['run_id'], to: 'forecast_runs' }],
+  schema: record(
+    {
+      run_id: { type: 'integer' },
+      cbsa,
+      run_at: dateTime,
+      model_version: text,
+      horizon_months: { type: 'integer', minimum: 1 },
+      // First day of the quarter whose 12-month change is forecast.
+      target_period: date,
+      point: percent,
+      lower_80: nullable(lower80),
+      upper_80: nullable(upper80),
+      signal,
+      risk_score: riskScore,
+      // The published 12-month change at `target_period`, and the vintage that it was read from.
+      realized: nullable(percent),
+      realized_as_of: nullable(date),
+    },
+    // What `risk_score` grades, and what persistence forecast from the same data.
+    { decline_probability: nullable(rate), benchmark: nullable(percent) },
+  ),
+  check({ lower_80, point, upper_80 }) {
+    if (lower_80 !== null && lower_80 > point) return { field: 'lower_80', rule: 'must not be above point' };
+    if (upper_80 !== null && upper_80 < point) return { field: 'upper_80', rule: 'must not be below point' };
+    return undefined;
+  },
+});
+export type Forecast = RowOf<typeof forecasts>;
+
+/** A rolling-realized backtest of a model. Datasets of version 1.0 lack the optional keys. */
+export const backtests = collection({
+  name: 'backtests',
+  key: ['as_of', 'model_version'],
+  schema: record(
+    {
+      as_of: { ...dateTime, description: 'When the backtest was computed.' },
+      model_version: text,
+      horizon_months: { type: 'integer', minimum: 1 },
+      window_start: { ...date, description: 'First target scored.' },
+      window_end: { ...date, description: 'Last target scored.' },
+      n: { ...count, description: 'Scored forecasts.' },
+      n_metros: count,
+      n_runs: count,
+      mae_pp: { ...size, description: 'Mean absolute error.' },
+      rmse_pp: { ...size, description: 'Root mean squared error.' },
+      bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+      coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
+      interval_score_80: { ...size, description: 'Mean of the width + 10 times the miss.' },
+      direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+      benchmark: {
+        ...record({ name: text, mae_pp: size }),
+        description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
+      },
+      skill_mae: { type: 'number', description: '1 - mae_pp / benchmark.mae_pp.' },
+      realized_vintage: { ...date, description: 'Vintage of the realized values.' },
+    },
+    {
+      base_rate_up: {
+        ...rate,
+        description: 'Share of realized values above 0: the hit rate of saying "up" each time.',
+      },
+      declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
+      declines_called: { ...tally, description: 'Of these, those with a point forecast below 0.' },
+    },
+  ),
+});
+export type Backtest = RowOf<typeof backtests>;
+
+export const collections = [markets, hpi, series, observations, forecastRuns, forecasts, backtests] as const;

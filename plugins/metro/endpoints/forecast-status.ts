@@ -1,0 +1,25 @@
+/** What `/status` reports on Metro Forecast: the pipeline that brings the data, and the model. */
+import type { StatusComponent } from '../../../core/contracts/plugin.js';
+import { storage } from '../../status.js';
+import { newestRuns } from './shared.js';
+
+const pipeline: StatusComponent = { ...storage, id: 'pipeline', replaces: 'storage' };
+
+const model: StatusComponent = {
+  id: 'model',
+  async check({ snapshot }) {
+    if (!snapshot) return { status: 'unknown', message: 'No dataset has been loaded.', updated_at: null };
+    const runs = await newestRuns(snapshot).catch(() => undefined);
+    if (!runs) return { status: 'unknown', message: 'The runs cannot be read right now.', updated_at: null };
+    const completed = runs.find(({ status }) => status === 'completed');
+    if (!completed) return { status: 'unknown', message: 'No run has been completed.', updated_at: null };
+    const failed = runs.find(({ status }) => status !== 'running')?.status === 'failed';
+    return {
+      status: failed ? 'degraded' : 'operational',
+      message: failed ? 'The newest run failed; the one before it is served.' : null,
+      updated_at: completed.run_at,
+    };
+  },
+};
+
+export const components: readonly StatusComponent[] = [pipeline, model];

@@ -1,0 +1,213 @@
+/** Markets: every metro with its latest figures, and its house price index. */
+
+import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
+import { ApiError, defineError } from '../../../core/errors.js';
+import { packageVersion } from '../../../core/util/package.js';
+import { guidePage } from '../../pages/page-mount.js';
+import { metroAreas } from '../areas.js';
+import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../collections.js';
+import { metroService } from '../service.js';
+import { checkFields, fieldsOf, fieldsParameter, listParameters } from './list-parameters.js';
+import {
+  cbsaParameter,
+  checkSpan,
+  listOf,
+  marketNotFound,
+  periodRange,
+  requireMarket,
+  spanParameters,
+} from './shared.js';
+
+export const marketSchema = { title: 'Market', ...markets.schema };
+
+/** Parameters of lists of markets. */
+export const marketList = listParameters<Market>(marketSchema);
+
+export const marketExample: Market = {
+  id: 26420,
+  cbsa: '26420',
+  name: 'Houston-Pasadena-The Woodlands, TX',
+  signal: 'hold',
+  risk_score: 'B',
+  yoy_price: 2.31,
+  forecast_12m: 3.05,
+};
+
+const areaNotFound = defineError({
+  code: 'area_not_found',
+  status: 404,
+  sentence: 'There is no metropolitan area or division with this code. /areas lists all of them.',
+  when: 'The code is not one of a metropolitan area or a division of the Census.',
+});
+
+const coordinate = (limit: number, description: string) => ({
+  type: 'number',
+  minimum: -limit,
+  maximum: limit,
+  description,
+});
+
+const areaSchema = {
+  title: 'Area',
+  ...record({
+    cbsa,
+    name: { ...text, description: 'Title by the Office of Management and Budget, July 2023.' },
+    kind: { type: 'string', enum: ['metropolitan', 'division'] },
+    states: { type: 'array', items: text, description: 'Postal codes, in the sequence of the title.' },
+    parent: { ...nullable(cbsa), description: 'The metropolitan area that a division is part of.' },
+    divisions: { type: 'array', items: cbsa, description: 'Divisions of a metropolitan area.' },
+    latitude: coordinate(
+      90,
+      'Of the centre by the Census Gazetteer of 2025, in degrees; of the parent for a division.',
+    ),
+    longitude: coordinate(180, 'In degrees, east of Greenwich.'),
+    has_index: { type: 'boolean', description: 'Whether it is a market of this snapshot.' },
+  }),
+};
+
+const areaExample = {
+  cbsa: '35004',
+  name: 'Nassau County-Suffolk County, NY',
+  kind: 'division',
+  states: ['NY'],
+  parent: '35620',
+  divisions: [],
+  latitude: 40.7,
+  longitude: -74,
+  has_index: true,
+};
+
+const hpiObservation = {
+  title: 'HpiObservation',
+  ...record(
+    {
+      period_start: { ...date, description: 'First day of the quarter.' },
+      value: { type: 'number', description: 'Index level.' },
+    },
+    {
+      standard_error: {
+        ...nullable(standardError),
+        description: 'Standard error of `value`, where `fields` asks for it.',
+      },
+    },
+  ),
+};
+
+const HISTORY_FIELDS = Object.keys(hpiObservation.properties);
+/** Without `fields`. */
+const INDEX_ALONE = ['period_start', 'value'];
+
+export default definePlugin({
+  name: 'markets',
+  version: packageVersion,
+  description:
+    'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
+  collections: [markets, hpi],
+  service: metroService,
+  mounts: () => [
+    guidePage('/docs/calling', 'Calling the API', 'calling.md'),
+    guidePage('/docs/vintages', 'Vintages', 'vintages.md'),
+    guidePage('/docs/csv', 'CSV', 'csv.md'),
+  ],
+  routes: () => [
+    dataRoute({
+      path: '/markets',
+      operationId: 'listMarkets',
+      vintages: true,
+      summary: 'Every market with its latest signal, risk grade and 12-month forecast',
+      description: 'Every market of the snapshot, ordered by CBSA code unless `sort` says otherwise.',
+      parameters: { query: marketList.parameters },
+      check: marketList.check,
+      columns: marketList.columns,
+      response: {
+        description: 'All markets.',
+        schema: listOf(marketSchema),
+        example: { data: [marketExample] },
+        headers: marketList.headers,
+      },
+      handler: async (input, context) => marketList.answer(await context.snapshot.find(markets), input, context),
+    }),
+    dataRoute({
+      path: '/markets/{cbsa}',
+      operationId: 'getMarket',
+      vintages: true,
+      summary: 'One market',
+      parameters: { path: { cbsa: cbsaParameter } },
+      errors: [marketNotFound],
+      response: { description: 'The market.', schema: marketSchema, example: marketExample },
+      handler: ({ cbsa }, { snapshot }) => requireMarket(snapshot, cbsa),
+    }),
+    dataRoute({
+      path: '/areas',
+      operationId: 'listAreas',
+      vintages: true,
+      summary: 'Every metropolitan area of the United States and its divisions',
+      description:
+        'Ordered by code, with and without an index: of a divided metropolitan area, FHFA publishes those of its divisions.',
+      response: { description: 'All areas.', schema: listOf(areaSchema), example: { data: [areaExample] } },
+      handler: async (_input, { snapshot }) => {
+        const indexed = new Set((await snapshot.find(markets)).map((market) => market.cbsa));
+        return { data: [...metroAreas.values()].map((area) => ({ ...area, has_index: indexed.has(area.cbsa) })) };
+      },
+    }),
+    dataRoute({
+      path: '/areas/{cbsa}',
+      operationId: 'getArea',
+      vintages: true,
+      summary: 'One metropolitan area or division',
+      parameters: {
+        path: {
+          cbsa: {
+            ...cbsaParameter,
+            description: 'Code of the area or division: exactly 5 digits.',
+            foundIn: { listAreas: '/data/0/cbsa' },
+          },
+        },
+      },
+      errors: [areaNotFound],
+      response: { description: 'The area.', schema: areaSchema, example: areaExample },
+      handler: async ({ cbsa }, { snapshot }) => {
+        const area = metroAreas.get(cbsa);
+        if (!area) throw new ApiError(areaNotFound);
+        return { ...area, has_index: (await snapshot.get(markets, [cbsa])) !== undefined };
+      },
+    }),
+    dataRoute({
+      path: '/markets/{cbsa}/history',
+      operationId: 'getMarketHistory',
+      vintages: true,
+      summary: 'The full quarterly house price index of one market',
+      description: 'Oldest quarter first. Quarters without a published value are left out.',
+      parameters: {
+        path: { cbsa: cbsaParameter },
+        query: {
+          ...spanParameters,
+          fields: {
+            ...fieldsParameter(HISTORY_FIELDS, 'period_start,value,standard_error'),
+            description:
+              'Which keys each row has, separated by commas: period_start, value, and standard_error, which is null ' +
+              'where the dataset has none. Without it: period_start and value.',
+          },
+        },
+      },
+      errors: [marketNotFound],
+      check({ fields, ...span }) {
+        checkSpan(span);
+        checkFields(HISTORY_FIELDS, fields);
+      },
+      columns: ({ fields }) => fieldsOf(HISTORY_FIELDS, fields) ?? INDEX_ALONE,
+      response: {
+        description: 'The index, one row a quarter.',
+        schema: listOf(hpiObservation),
+        example: { data: [{ period_start: '2025-10-01', value: 366.32 }] },
+      },
+      handler: async ({ cbsa, ...span }, { snapshot }) => {
+        await requireMarket(snapshot, cbsa);
+        const rows = await snapshot.find(hpi, { equal: { cbsa }, ...periodRange(span) });
+        return {
+          data: rows.map(({ period_start, value, standard_error = null }) => ({ period_start, value, standard_error })),
+        };
+      },
+    }),
+  ],
+});

@@ -1,0 +1,227 @@
+/** Observations: raw macro series and the metros' index, and the catalogue of both. */
+
+import type { FromSchema } from '../../../core/contracts/json-schema.js';
+import { dataRoute, definePlugin, type SnapshotReader } from '../../../core/contracts/plugin.js';
+import { ApiError, defineError, invalidParameter } from '../../../core/errors.js';
+import { shown } from '../../../core/keys/key.js';
+import { packageVersion } from '../../../core/util/package.js';
+import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../collections.js';
+import {
+  cbsaParameter,
+  checkSpan,
+  listed,
+  listOf,
+  marketNotFound,
+  periodRange,
+  requireMarket,
+  type Span,
+  spanParameters,
+} from './shared.js';
+import { DEFLATOR, UNITS, type Units, unitsOf } from './units.js';
+
+const seriesNotFound = defineError({
+  code: 'series_not_found',
+  status: 404,
+  sentence: 'There is no series with this identifier. /series lists all of them.',
+  when: 'The series identifier is not one of the catalogue.',
+});
+
+const macroObservation = {
+  title: 'MacroObservation',
+  type: 'object',
+  required: ['period_start', 'value'],
+  additionalProperties: false,
+  properties: {
+    series_id: { ...text, description: 'The series, where several are asked for.' },
+    period_start: { ...date, description: 'First day of the period.' },
+    value: { type: 'number', description: 'In the units of the series, or as `units` says.' },
+    cbsa: { ...cbsa, description: 'The market, on rows of `metro_hpi`.' },
+    deflator: { ...text, description: 'The series that values are divided by, where `units=real`.' },
+  },
+} as const;
+
+type MacroObservation = FromSchema<typeof macroObservation>;
+
+/** What rows are sent with, by what is asked for. */
+const columnsFor = ({ series_id, units }: { readonly series_id: string; readonly units: Units }) => [
+  ...(listed(series_id).length > 1 ? ['series_id'] : []),
+  'period_start',
+  'value',
+  'cbsa',
+  ...(units === 'real' ? ['deflator'] : []),
+];
+
+/** The deflator by month. Throws a 400 where the snapshot lacks it. */
+const pricesOf = async (snapshot: SnapshotReader): Promise<ReadonlyMap<string, number>> => {
+  if (!(await snapshot.get(series, [DEFLATOR]))) {
+    const advice = `this service does not have ${DEFLATOR}, the consumer price index that "real" divides by`;
+    throw invalidParameter('query', 'units', `must be one of level, change, log, yoy here: ${advice}`);
+  }
+  const rows = await snapshot.find(observations, { equal: { series_id: DEFLATOR } });
+  return new Map(rows.map(({ period_start, value }) => [period_start, value]));
+};
+
+interface Level {
+  readonly cbsa?: string;
+  readonly period_start: string;
+  readonly value: number;
+}
+
+/** The levels of one series, oldest first; those of the index by market. */
+async function* levelsOf(
+  snapshot: SnapshotReader,
+  series_id: string,
+  codes: readonly string[] | undefined,
+  span: Span,
+): AsyncGenerator<readonly Level[]> {
+  const range = periodRange(span);
+  if (series_id !== METRO_HPI) yield* snapshot.stream(observations, { equal: { series_id }, ...range });
+  else if (!codes) yield* snapshot.stream(hpi, range);
+  else for (const cbsa of codes) yield* snapshot.stream(hpi, { equal: { cbsa }, ...range });
+}
+
+interface RowsOptions extends Span {
+  /** In the sequence asked for. */
+  readonly catalogued: readonly Pick<Series, 'series_id' | 'cadence'>[];
+  /** Of markets; undefined for all. */
+  readonly codes: readonly string[] | undefined;
+  readonly units: Units;
+  /** For `real`. */
+  readonly prices: ReadonlyMap<string, number> | undefined;
+}
+
+/** Every row that is asked for, in batches. */
+async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, prices, since = '', until }: RowsOptions) {
+  // Changes need the levels before the first one that is asked for.
+  const isWhole = since === '' || units === 'change' || units === 'yoy';
+  const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
+  for (const { series_id, cadence } of catalogued) {
+    let market: string | undefined;
+    let compute = unitsOf(units, cadence, prices);
+    for await (const batch of levelsOf(snapshot, series_id, codes, span)) {
+      const rows: MacroObservation[] = [];
+      for (const { cbsa, period_start, value: level } of batch) {
+        if (cbsa !== market) {
+          market = cbsa;
+          compute = unitsOf(units, cadence, prices);
+        }
+        const value = compute(period_start, level);
+        if (value === undefined || period_start < since) continue;
+        const row = cbsa === undefined ? { period_start, value } : { period_start, value, cbsa };
+        if (catalogued.length === 1 && !prices) rows.push(row);
+        else rows.push({ ...(catalogued.length > 1 && { series_id }), ...row, ...(prices && { deflator: DEFLATOR }) });
+      }
+      yield rows;
+    }
+  }
+}
+
+export default definePlugin({
+  name: 'observations',
+  version: packageVersion,
+  description: 'Raw observations of macro series and of the metro index, and the catalogue of series.',
+  collections: [markets, hpi, series, observations],
+  routes: () => [
+    dataRoute({
+      path: '/observations',
+      operationId: 'listObservations',
+      parquet: true,
+      vintages: true,
+      summary: 'Observations of one series or several',
+      description:
+        'By series, in the sequence asked for, then oldest first; rows of `metro_hpi` by market, then date. Missing values ' +
+        'are left out. The parameter `cbsa` goes with `series_id=metro_hpi` only.',
+      parameters: {
+        query: {
+          series_id: {
+            description:
+              'Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. Several are ' +
+              'separated by commas; each row then says its `series_id`.',
+            schema: text,
+            required: true,
+            example: METRO_HPI,
+            foundIn: { listSeries: '/data/0/series_id' },
+          },
+          ...spanParameters,
+          cbsa: {
+            ...cbsaParameter,
+            description: 'Narrows `metro_hpi` to one market, or to several separated by commas: 5 digits each.',
+            schema: { type: 'string', pattern: '^\\d{5}(,\\d{5})*$' },
+          },
+          units: {
+            description:
+              '`level`: as published. `change`: less the period before, or the trading day before. `log`: natural ' +
+              'logarithm. `yoy`: percent change from the same period a year before. `real`: in prices of 1982-84, which ' +
+              'is the level / CPIAUCSL * 100, by the mean of the months of a quarter or year that are published; rows ' +
+              'then say their `deflator`. What cannot be computed is left out; computed values have 8 decimals.',
+            schema: { type: 'string', enum: UNITS, default: 'level' },
+            example: 'level',
+          },
+        },
+      },
+      errors: [marketNotFound, seriesNotFound],
+      response: {
+        description: 'The observations.',
+        schema: listOf(macroObservation),
+        example: { data: [{ period_start: '2025-10-01', value: 366.32, cbsa: '26420' }] },
+      },
+      columns: columnsFor,
+      check({ series_id, cbsa, ...span }) {
+        checkSpan(span);
+        const asked = listed(series_id);
+        if (asked.includes(''))
+          throw invalidParameter('query', 'series_id', 'must have a series before and after each comma');
+        if (cbsa !== undefined && !asked.includes(METRO_HPI)) {
+          throw invalidParameter('query', 'cbsa', `goes with series_id=${METRO_HPI} only`);
+        }
+      },
+      async handler({ series_id, cbsa, ...asked }, { snapshot }) {
+        const codes = cbsa === undefined ? undefined : listed(cbsa).sort();
+        for (const code of codes ?? []) await requireMarket(snapshot, code);
+        const catalogued: Pick<Series, 'series_id' | 'cadence'>[] = [];
+        for (const id of listed(series_id)) {
+          const entry = await snapshot.get(series, [id]);
+          if (entry) catalogued.push(entry);
+          else if (id === METRO_HPI) catalogued.push({ series_id: id, cadence: 'quarterly' });
+          else
+            throw new ApiError(
+              seriesNotFound,
+              `There is no series ${JSON.stringify(shown(id))}. /series lists all of them.`,
+            );
+        }
+        const prices = asked.units === 'real' ? await pricesOf(snapshot) : undefined;
+        return { data: rowsOf(snapshot, { ...asked, catalogued, codes, prices }) };
+      },
+    }),
+    dataRoute({
+      path: '/series',
+      operationId: 'listSeries',
+      vintages: true,
+      summary: 'The catalogue of every published series',
+      description: 'Ordered by `series_id`, with cadence, source and span.',
+      response: {
+        description: 'All series.',
+        schema: listOf({ title: 'Series', ...series.schema }),
+        example: {
+          data: [
+            {
+              series_id: METRO_HPI,
+              title: 'House Price Index, all transactions, by metro',
+              kind: 'metro',
+              geography: 'US metropolitan areas and divisions',
+              cadence: 'quarterly',
+              source: 'FHFA',
+              units: 'Index, 1995 Q1 = 100',
+              seasonal_adjustment: 'NSA',
+              observation_start: '1975-07-01',
+              observation_end: '2025-10-01',
+              last_updated: '2026-02-24T00:00:00Z',
+              notes: 'This product uses FHFA data but is neither endorsed nor certified by FHFA',
+            },
+          ],
+        },
+      },
+      handler: async (_input, { snapshot }) => ({ data: await snapshot.find(series) }),
+    }),
+  ],
+});

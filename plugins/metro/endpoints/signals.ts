@@ -1,0 +1,204 @@
+/** Signals: what the newest run says of each market, and where it has changed its mind most. */
+
+import { dataRoute, definePlugin, type SnapshotReader } from '../../../core/contracts/plugin.js';
+import { packageVersion } from '../../../core/util/package.js';
+import {
+  cbsa,
+  dateTime,
+  type Forecast,
+  type ForecastRun,
+  forecast12m,
+  forecastRuns,
+  forecasts,
+  lower80,
+  markets,
+  nullable,
+  percent,
+  record,
+  riskScore,
+  signal,
+  text,
+  upper80,
+} from '../collections.js';
+import { type ListRow, listParameters } from './list-parameters.js';
+import { completedRuns, difference, listOf } from './shared.js';
+
+interface Scored {
+  readonly name: string;
+  readonly forecast: Forecast;
+}
+
+/** A run's forecasts by CBSA code, with the markets' names. */
+const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Map<string, Scored>> => {
+  const names = new Map((await snapshot.find(markets)).map((market) => [market.cbsa, market.name]));
+  const rows = await snapshot.find(forecasts, { equal: { run_id: run.id } });
+  return new Map(
+    rows.flatMap((forecast) => {
+      const name = names.get(forecast.cbsa);
+      return name === undefined ? [] : [[forecast.cbsa, { name, forecast }] as const];
+    }),
+  );
+};
+
+const signalRow = {
+  title: 'MarketSignal',
+  ...record({
+    cbsa,
+    name: text,
+    signal,
+    risk_score: riskScore,
+    forecast_12m: forecast12m,
+    lower_80: nullable(lower80),
+    upper_80: nullable(upper80),
+    run_id: { type: 'integer' },
+    run_at: dateTime,
+    model_version: text,
+  }),
+};
+
+const moverRow = {
+  title: 'Mover',
+  ...record({
+    cbsa,
+    name: text,
+    forecast_12m: percent,
+    prior_forecast_12m: percent,
+    delta_pp: { type: 'number', description: 'Current - prior, in percentage points, signed.' },
+    signal,
+    prior_signal: signal,
+    run_at: dateTime,
+    prior_run_at: dateTime,
+  }),
+};
+
+const signalList = listParameters(signalRow);
+
+const CHANGE = 'absolute delta_pp';
+const moverList = listParameters<ListRow & { readonly delta_pp: number }>(moverRow, {
+  order: [`-${CHANGE}`, 'cbsa'],
+  read: (row, field) => (field === CHANGE ? Math.abs(row.delta_pp) : row.cbsa),
+});
+
+export default definePlugin({
+  name: 'signals',
+  version: packageVersion,
+  description: 'Signals and risk grades of the newest run, and the markets whose forecast moved most.',
+  needs: ['markets'],
+  collections: [markets, forecastRuns, forecasts],
+  routes: () => [
+    dataRoute({
+      path: '/signals',
+      operationId: 'listSignals',
+      vintages: true,
+      summary: 'Signal and risk grade of every market in the newest completed run',
+      description: 'Ordered by CBSA code unless `sort` says otherwise.',
+      parameters: { query: signalList.parameters },
+      check: signalList.check,
+      columns: signalList.columns,
+      response: {
+        description: 'One row a market that the run scored.',
+        schema: listOf(signalRow),
+        example: {
+          data: [
+            {
+              cbsa: '26420',
+              name: 'Houston-Pasadena-The Woodlands, TX',
+              signal: 'hold',
+              risk_score: 'B',
+              forecast_12m: 3.05,
+              lower_80: -1.2,
+              upper_80: 7.3,
+              run_id: 20254,
+              run_at: '2026-02-24T00:00:00Z',
+              model_version: 'pooled-momentum-1.0',
+            },
+          ],
+        },
+        headers: signalList.headers,
+      },
+      async handler(input, context) {
+        const { snapshot } = context;
+        const [run] = await completedRuns(snapshot);
+        if (!run) return { data: [] };
+        const scored = await scoredBy(snapshot, run);
+        const rows = [...scored.values()].map(({ name, forecast }) => ({
+          cbsa: forecast.cbsa,
+          name,
+          signal: forecast.signal,
+          risk_score: forecast.risk_score,
+          forecast_12m: forecast.point,
+          lower_80: forecast.lower_80,
+          upper_80: forecast.upper_80,
+          run_id: run.id,
+          run_at: run.run_at,
+          model_version: run.model_version,
+        }));
+        return signalList.answer(rows, input, context);
+      },
+    }),
+    dataRoute({
+      path: '/movers',
+      operationId: 'listMovers',
+      vintages: true,
+      summary: 'The markets whose 12-month forecast changed most between the last two runs',
+      description:
+        'Ordered by the absolute `delta_pp`, largest first, then by CBSA code. Markets missing from either run are ' +
+        'left out; with fewer than two completed runs the list is empty.',
+      parameters: {
+        query: {
+          ...moverList.parameters,
+          limit: {
+            description: 'How many at most.',
+            schema: { type: 'integer', minimum: 1, maximum: 50, default: 5 },
+            example: 5,
+          },
+        },
+      },
+      check: moverList.check,
+      columns: moverList.columns,
+      response: {
+        description: 'The largest changes.',
+        schema: listOf(moverRow),
+        example: {
+          data: [
+            {
+              cbsa: '26420',
+              name: 'Houston-Pasadena-The Woodlands, TX',
+              forecast_12m: 3.05,
+              prior_forecast_12m: 1.1,
+              delta_pp: 1.95,
+              signal: 'hold',
+              prior_signal: 'hold',
+              run_at: '2026-02-24T00:00:00Z',
+              prior_run_at: '2025-11-25T00:00:00Z',
+            },
+          ],
+        },
+        headers: moverList.headers,
+      },
+      async handler(input, context) {
+        const { snapshot } = context;
+        const [run, priorRun] = await completedRuns(snapshot);
+        if (!run || !priorRun) return { data: [] };
+        const current = await scoredBy(snapshot, run);
+        const prior = await scoredBy(snapshot, priorRun);
+        const moved = [...current.values()].flatMap(({ name, forecast }) => {
+          const before = prior.get(forecast.cbsa)?.forecast;
+          if (!before) return [];
+          return {
+            cbsa: forecast.cbsa,
+            name,
+            forecast_12m: forecast.point,
+            prior_forecast_12m: before.point,
+            delta_pp: difference(forecast.point, before.point),
+            signal: forecast.signal,
+            prior_signal: before.signal,
+            run_at: run.run_at,
+            prior_run_at: priorRun.run_at,
+          };
+        });
+        return moverList.answer(moved, input, context);
+      },
+    }),
+  ],
+});

@@ -1,0 +1,61 @@
+/** The units of observations besides the level, such as changes in percent, computed from the snapshot's levels. */
+import type { Cadence } from '../../../core/contracts/dataset.js';
+import { nextPeriod } from '../../../core/data/period.js';
+
+export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
+export type Units = (typeof UNITS)[number];
+
+/** The consumer price index that `real` divides by: 1982-84 = 100. */
+export const DEFLATOR = 'CPIAUCSL';
+
+/** Days and weeks are deflated by their month, quarters and years by the mean of their months. */
+const MONTHS_OF: Readonly<Record<Cadence, number>> = { daily: 1, weekly: 1, monthly: 1, quarterly: 3, annual: 12 };
+
+/** Without the noise of binary fractions. */
+const rounded = (value: number): number => Number(value.toFixed(8));
+
+/** The mean of the published price indexes of a period's months. */
+const priceIn = (prices: ReadonlyMap<string, number>, start: string, cadence: Cadence): number | undefined => {
+  const published: number[] = [];
+  let month = `${start.slice(0, 7)}-01`;
+  for (let count = 0; count < MONTHS_OF[cadence]; count++) {
+    const price = prices.get(month);
+    if (price !== undefined) published.push(price);
+    month = nextPeriod(month, 'monthly');
+  }
+  return published.length === 0 ? undefined : published.reduce((sum, price) => sum + price, 0) / published.length;
+};
+
+/** The same day a year before. There is none before the last of February of a leap year. */
+const yearBefore = (day: string): string => `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4)}`;
+
+/**
+ * From the levels of one series, oldest first, to values of these units; undefined where one cannot be computed.
+ * @param prices of `DEFLATOR` by month, for `real`
+ */
+export const unitsOf = (
+  units: Units,
+  cadence: Cadence,
+  prices: ReadonlyMap<string, number> = new Map(),
+): ((period: string, level: number) => number | undefined) => {
+  const levels = new Map<string, number>();
+  let before: { readonly period: string; readonly level: number } | undefined;
+  return (period, level) => {
+    const previous = before;
+    before = { period, level };
+    if (units === 'level') return level;
+    if (units === 'log') return level > 0 ? rounded(Math.log(level)) : undefined;
+    if (units === 'real') {
+      const price = priceIn(prices, period, cadence);
+      return price === undefined ? undefined : rounded((level / price) * 100);
+    }
+    if (units === 'yoy') {
+      const then = levels.get(yearBefore(period));
+      levels.set(period, level);
+      return then === undefined || then === 0 ? undefined : rounded((level / then - 1) * 100);
+    }
+    // Trading days have no fixed distance: for them, the observation before is the period before.
+    const isNext = previous && (cadence === 'daily' || nextPeriod(previous.period, cadence) === period);
+    return isNext ? rounded(level - previous.level) : undefined;
+  };
+};

@@ -1,0 +1,178 @@
+/** Vintages: what was published when, and what changed each time. */
+
+import type { Collection } from '../../../core/contracts/dataset.js';
+import { date, dateTime, type FromSchema, record, text } from '../../../core/contracts/json-schema.js';
+import {
+  definePlugin,
+  type PublishedVersion,
+  type SnapshotReader,
+  serviceRoute,
+} from '../../../core/contracts/plugin.js';
+import { compareBy } from '../../../core/data/scalars.js';
+import { packageVersion } from '../../../core/util/package.js';
+import { forecastRuns, hpi, markets, observations } from '../collections.js';
+import { listOf } from './shared.js';
+
+const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
+
+const changes = record({
+  markets: count('Markets that came or went.'),
+  values_added: count('Values of the index and of macro series that the publication before did not have.'),
+  values_revised: count('Values that it had otherwise.'),
+  values_removed: count('Values that it had, and this one has not.'),
+  runs_added: count('Completed runs that it did not have.'),
+});
+
+type Changes = FromSchema<typeof changes>;
+
+const vintageRow = {
+  title: 'Vintage',
+  ...record({
+    version: { ...text, description: 'As in the header `Snapshot-Version`.' },
+    vintage: { ...date, description: 'Date up to which its data was known.' },
+    published_at: { ...dateTime, description: 'When it became the current one.' },
+    current: { type: 'boolean', description: 'Whether it is what is served without `as_of`.' },
+    changes: {
+      anyOf: [changes, { type: 'null' }],
+      description: 'Since the publication before; null where the store does not keep that one.',
+    },
+  }),
+};
+
+/** Documents one by one, in the order of their key. */
+async function* documentsOf<T extends object>(snapshot: SnapshotReader, collection: Collection<T>) {
+  for await (const batch of snapshot.stream(collection)) yield* batch;
+}
+
+interface Difference {
+  added: number;
+  removed: number;
+  changed: number;
+}
+
+/** Reads two snapshots side by side, with one document of each in memory. */
+const compare = async <T extends object>(
+  collection: Collection<T>,
+  before: SnapshotReader,
+  after: SnapshotReader,
+  isChanged: (before: T, after: T) => boolean = () => false,
+): Promise<Difference> => {
+  const difference: Difference = { added: 0, removed: 0, changed: 0 };
+  const byKey = compareBy(collection.key) as unknown as (one: T, other: T) => number;
+  const [olds, news] = [documentsOf(before, collection), documentsOf(after, collection)];
+  let [old, now] = await Promise.all([olds.next(), news.next()]);
+  while (!old.done || !now.done) {
+    const order = old.done ? 1 : now.done ? -1 : byKey(old.value, now.value);
+    if (order === 0 && isChanged(old.value as T, now.value as T)) difference.changed++;
+    if (order < 0) difference.removed++;
+    if (order > 0) difference.added++;
+    if (order <= 0) old = await olds.next();
+    if (order >= 0) now = await news.next();
+  }
+  return difference;
+};
+
+const isRevised = (before: { readonly value: number }, after: { readonly value: number }): boolean =>
+  before.value !== after.value;
+
+const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Promise<Changes> => {
+  const ofMarkets = await compare(markets, before, after);
+  const ofIndex = await compare(hpi, before, after, isRevised);
+  const ofMacro = await compare(observations, before, after, isRevised);
+  const completed = async (snapshot: SnapshotReader) =>
+    (await snapshot.find(forecastRuns)).filter(({ status }) => status === 'completed').map(({ id }) => id);
+  const known = new Set(await completed(before));
+  return {
+    markets: ofMarkets.added + ofMarkets.removed,
+    values_added: ofIndex.added + ofMacro.added,
+    values_revised: ofIndex.changed + ofMacro.changed,
+    values_removed: ofIndex.removed + ofMacro.removed,
+    runs_added: (await completed(after)).filter((id) => !known.has(id)).length,
+  };
+};
+
+/** Undefined for a version that the store has dropped meanwhile. */
+type Counted = Promise<{ readonly vintage: string; readonly changes: Changes | null } | undefined>;
+
+/** Counts the changes of each publication once, since a version never changes. */
+class Vintages {
+  #counted = new Map<string, Counted>();
+
+  /** @param published newest first */
+  async list(published: readonly PublishedVersion[]) {
+    const counted = new Map<string, Counted>();
+    const rows: FromSchema<typeof vintageRow>[] = [];
+    // One after the other, since each reads two whole versions.
+    for (const [i, version] of published.entries()) {
+      const before = published[i + 1];
+      const name = JSON.stringify([version.version, before?.version]);
+      const found = this.#counted.get(name) ?? this.#count(version, before);
+      this.#counted.set(name, found);
+      counted.set(name, found);
+      const row = await found.catch((error: unknown) => {
+        this.#counted.delete(name);
+        throw error;
+      });
+      if (!row) continue;
+      rows.push({
+        version: version.version,
+        vintage: row.vintage,
+        published_at: version.publishedAt.toISOString().replace('.000Z', 'Z'),
+        current: version.current,
+        changes: row.changes,
+      });
+    }
+    this.#counted = counted;
+    return { data: rows };
+  }
+
+  #count(version: PublishedVersion, before: PublishedVersion | undefined): Counted {
+    return version.read(async (after) => ({
+      vintage: after.manifest.vintage,
+      changes: (await before?.read((snapshot) => changesBetween(snapshot, after))) ?? null,
+    }));
+  }
+}
+
+export default definePlugin({
+  name: 'vintages',
+  version: packageVersion,
+  description: 'What was published when, with what changed each time.',
+  needs: ['markets', 'observations', 'forecasts'],
+  collections: [markets, hpi, observations, forecastRuns],
+  routes: () => {
+    const vintages = new Vintages();
+    return [
+      serviceRoute({
+        path: '/vintages',
+        operationId: 'listVintages',
+        summary: 'What was published when, and what changed',
+        description:
+          'Newest first: every publication that the store keeps, the current one alone where it keeps no earlier ones. ' +
+          'A date from `published_at` on, as `as_of` of any data endpoint, selects this version.',
+        response: {
+          description: 'One row a publication.',
+          schema: listOf(vintageRow),
+          example: {
+            data: [
+              {
+                version: '2025Q4',
+                vintage: '2025-12-31',
+                published_at: '2026-02-24T14:00:00Z',
+                current: true,
+                changes: {
+                  markets: 42,
+                  values_added: 5120,
+                  values_revised: 60211,
+                  values_removed: 3406,
+                  runs_added: 1,
+                },
+              },
+            ],
+          },
+        },
+        handler: async (_input, { service }) => vintages.list(await service.versions()),
+      }),
+    ];
+  },
+});

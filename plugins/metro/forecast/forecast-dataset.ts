@@ -1,0 +1,80 @@
+/** Forecasts of a whole dataset, as the collections that they replace. */
+import type { Dataset } from '../../../core/contracts/storage.js';
+import {
+  backtests,
+  type Forecast,
+  type ForecastRun,
+  forecastRuns,
+  forecasts,
+  type Hpi,
+  hpi,
+  type Market,
+  markets,
+  type Observation,
+  observations,
+  type Series,
+  series,
+} from '../collections.js';
+import { readAll } from '../rows.js';
+import { createPanel, macroSeries } from './panel.js';
+import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
+
+export interface ForecastInput extends Omit<RunsInput, 'panel' | 'vintage' | 'kept'> {
+  /** Whether existing runs are made anew, except for runs that an earlier vintage published. */
+  readonly recompute?: boolean | undefined;
+}
+
+export interface ForecastDataset {
+  readonly made: Runs;
+  /** Ids of earlier runs that are replaced. */
+  readonly replacedRuns: readonly number[];
+  /** The rows of each collection that changes, in key order: markets, runs, forecasts and backtests. */
+  readonly replaced: Readonly<Record<string, readonly object[]>>;
+}
+
+/** Whether a run is the record of what was published before this vintage was. */
+const isRecord = (run: ForecastRun, vintage: string): boolean => run.basis === 'published' && run.vintage !== vintage;
+
+/**
+ * The runs that stay, and their forecasts. Runs that did not complete are replaced, and so are runs of version 1.0,
+ * which record neither their basis nor their benchmark.
+ */
+const keptOf = async (dataset: Dataset, recompute: boolean) => {
+  const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));
+  const { vintage } = dataset.manifest;
+  const runs = old.filter(
+    (run) => run.status === 'completed' && run.basis !== undefined && (!recompute || isRecord(run, vintage)),
+  );
+  const ids = new Set(runs.map(({ id }) => id));
+  const rows = (await readAll<Forecast>(dataset.read(forecasts.name))).filter(({ run_id }) => ids.has(run_id));
+  return { kept: { runs, forecasts: rows }, replacedRuns: old.map(({ id }) => id).filter((id) => !ids.has(id)) };
+};
+
+/**
+ * @param onRead told the rows of the index read so far
+ * @throws OperatorError when the index has bad rows, no market can be forecast, or what the model reads is not there
+ */
+export const forecastDataset = async (
+  dataset: Dataset,
+  { recompute = false, ...input }: ForecastInput,
+  onRead?: (rows: number) => void,
+): Promise<ForecastDataset> => {
+  const known = await readAll<Market>(dataset.read(markets.name));
+  const macro = macroSeries(
+    await readAll<Series>(dataset.read(series.name)),
+    await readAll<Observation>(dataset.read(observations.name)),
+  );
+  const panel = createPanel(known, await readAll<Hpi>(dataset.read(hpi.name), onRead), macro);
+  const { kept, replacedRuns } = await keptOf(dataset, recompute);
+  const made = makeRuns({ ...input, panel, vintage: dataset.manifest.vintage, kept });
+  return {
+    made,
+    replacedRuns,
+    replaced: {
+      [markets.name]: withNewestRun(known, made),
+      [forecastRuns.name]: made.runs,
+      [forecasts.name]: made.forecasts,
+      [backtests.name]: made.backtest ? [made.backtest] : [],
+    },
+  };
+};

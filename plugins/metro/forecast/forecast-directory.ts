@@ -1,0 +1,52 @@
+/** Forecasts of a dataset directory, written into it as its next version. */
+import type { Document } from '../../../core/contracts/dataset.js';
+import { openDirectory } from '../../../core/data/directory.js';
+import { writeDirectory } from '../../../core/data/write-directory.js';
+import { OperatorError, StorageError } from '../../../core/errors.js';
+import { contentVersion, inOneBatch, type Rows } from '../rows.js';
+import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
+
+export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created'> {
+  /** When the forecast takes place; now by default. */
+  readonly time?: Date | undefined;
+  /** Told the rows of the index read so far. */
+  readonly onRead?: (rows: number) => void;
+}
+
+/** What is wrong with a dataset that is read is for its operator to mend. */
+const readable = async <T>(directory: string, read: () => Promise<T>): Promise<T> => {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw new OperatorError(`${directory} cannot be forecast from:`, [error.message], { cause: error });
+  }
+};
+
+export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replacedRuns'> {
+  readonly version: string;
+}
+
+/**
+ * Adds runs to the dataset, updates its markets, and gives it another version; all else stays. Readers
+ * see the old version until the new one is whole; when anything fails, nothing is changed.
+ * @throws OperatorError when the directory cannot be read or written, the index has bad rows, or no market can be
+ *   forecast
+ */
+export const forecastDirectory = async (
+  directory: string,
+  { time = new Date(), onRead, ...input }: ForecastDirectoryOptions,
+): Promise<ForecastReport> =>
+  readable(directory, async () => {
+    const { dataset, manifest: old } = await openDirectory(directory);
+    const { made, replacedRuns, replaced } = await forecastDataset(dataset, { ...input, created: time }, onRead);
+
+    const collections = new Map<string, () => Rows>();
+    for (const name of Object.keys(old.collections)) collections.set(name, () => dataset.read(name));
+    for (const [name, rows] of Object.entries(replaced)) collections.set(name, () => inOneBatch(rows));
+    const version = await contentVersion(old.vintage, old.sources, collections);
+
+    const batches = Object.entries(replaced).map(([name, rows]) => [name, [rows as readonly Document[]]] as const);
+    await writeDirectory(directory, { ...old, version, created: time.toISOString() }, Object.fromEntries(batches));
+    return { version, made, replacedRuns };
+  });

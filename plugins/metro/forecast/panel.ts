@@ -1,0 +1,94 @@
+/** The index of all markets as one table, quarter by quarter: what models are walked over. */
+import { OperatorError } from '../../../core/errors.js';
+import { metroAreas, statesOf } from '../areas.js';
+import type { Hpi, Market, Observation, Series } from '../collections.js';
+import { lastDay, quarterOf, quarterStart } from '../periods.js';
+
+/** What a model knows of a market beside its index. */
+export interface PanelMarket {
+  readonly cbsa: string;
+  readonly name: string;
+  /** Postal code of the first state after the name's comma; '' where there is none, a group of its own. */
+  readonly state: string;
+  /** Centre of the area in degrees; undefined for a code that the Census does not list. */
+  readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
+}
+
+/** A published value of a macro series, by its date and the last day of its period. */
+export interface SeriesValue {
+  readonly start: string;
+  readonly end: string;
+  readonly value: number;
+}
+
+/** Macro series by id, each oldest first. */
+export type MacroSeriesValues = ReadonlyMap<string, readonly SeriesValue[]>;
+
+export interface Panel {
+  readonly markets: readonly PanelMarket[];
+  /** Index of the first quarter with a value, as counted by `quarterIndex`. */
+  readonly firstQuarter: number;
+  /** One array per quarter without a break, one index level per market; `NaN` where there is none. */
+  readonly quarters: readonly Float64Array[];
+  /** The macro series that models may read. */
+  readonly macro: MacroSeriesValues;
+}
+
+/** The state of a metro's name: `GA` of "Atlanta-Sandy Springs, GA-AL". */
+export const stateOf = (name: string): string => statesOf(name)[0] ?? '';
+
+/** The observations of macro series with the ends of their periods, which say when each can have been known. */
+export const macroSeries = (
+  catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
+  observations: readonly Observation[],
+): MacroSeriesValues => {
+  const series = new Map(
+    catalog.map(({ series_id, cadence }) => [series_id, { cadence, values: [] as SeriesValue[] }]),
+  );
+  for (const { series_id, period_start: start, value } of observations) {
+    const entry = series.get(series_id);
+    entry?.values.push({ start, end: lastDay(start, entry.cadence), value });
+  }
+  return new Map([...series].map(([id, { values }]) => [id, values.sort((a, b) => (a.start < b.start ? -1 : 1))]));
+};
+
+/**
+ * Arranges the rows of a dataset as a panel. A market without rows has its place too.
+ * @throws OperatorError naming each row that is not a positive value on a quarter's first day
+ */
+export const createPanel = (
+  markets: readonly Pick<Market, 'cbsa' | 'name'>[],
+  rows: readonly Hpi[],
+  macro: MacroSeriesValues = new Map(),
+): Panel => {
+  const place = new Map(markets.map(({ cbsa }, index) => [cbsa, index]));
+  const faults: string[] = [];
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { cbsa, period_start, value } of rows) {
+    const quarter = quarterOf(period_start);
+    if (!place.has(cbsa)) faults.push(`${cbsa} ${period_start}: no market has this code`);
+    else if (quarterStart(quarter) !== period_start)
+      faults.push(`${cbsa} ${period_start}: not the first day of a quarter`);
+    else if (!(value > 0)) faults.push(`${cbsa} ${period_start}: an index level must be above 0, and this is ${value}`);
+    first = Math.min(first, quarter);
+    last = Math.max(last, quarter);
+  }
+  if (faults.length > 0) throw new OperatorError('The index cannot be forecast from:', faults);
+
+  const count = rows.length === 0 ? 0 : last - first + 1;
+  const quarters = Array.from({ length: count }, () => new Float64Array(markets.length).fill(Number.NaN));
+  for (const { cbsa, period_start, value } of rows) {
+    (quarters[quarterOf(period_start) - first] as Float64Array)[place.get(cbsa) as number] = value;
+  }
+  return {
+    markets: markets.map(({ cbsa, name }) => ({ cbsa, name, state: stateOf(name), centre: metroAreas.get(cbsa) })),
+    firstQuarter: first,
+    quarters,
+    macro,
+  };
+};
+
+/** The published change of the index between two quarters, in percent; `NaN` where either has no value. */
+export const percentChange = (from: number | undefined, to: number | undefined): number =>
+  100 * ((to ?? Number.NaN) / (from ?? Number.NaN) - 1);

@@ -1,0 +1,80 @@
+/**
+ * The rules that turn a forecast into a signal and a risk grade when it is made; `default-rules.ts` has the default
+ * ones.
+ */
+import { OperatorError } from '../../../core/errors.js';
+import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
+import { normalCdf } from './normal-distribution.js';
+
+/** Width of the central 80% of a normal distribution, in standard deviations: 2 x 1.2816. */
+const SIGMAS_WIDE = 2.563;
+
+export interface Rules {
+  /** `expand` needs a point forecast of at least this many percent ... */
+  readonly expandPoint: number;
+  /** ... and a lower bound above this many. */
+  readonly expandLower: number;
+  /** `contract` needs a point forecast below this many percent. */
+  readonly contractPoint: number;
+  /** Probabilities of a decline below which the grade is A, B, C and D; F from the last one on. */
+  readonly grades: readonly [a: number, b: number, c: number, d: number];
+}
+
+/** A forecast in percent. Bounds are null where the model gave none. */
+export interface Outlook {
+  readonly point: number;
+  readonly lower_80: number | null;
+  readonly upper_80: number | null;
+}
+
+/** The signal is `hold` if neither of the other two rules applies; a forecast without bounds is never `expand`. */
+export const signalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
+  if (point < rules.contractPoint) return 'contract';
+  return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';
+};
+
+/**
+ * The probability that the index declines over the 12 months, were the forecast normally distributed:
+ * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds. Grades are of the calibrated one
+ * (`decline-calibration.ts`).
+ */
+export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
+  if (lower_80 === null || upper_80 === null) return null;
+  const sigma = (upper_80 - lower_80) / SIGMAS_WIDE;
+  // Without spread the point is certain; 0 / 0 is an even chance.
+  return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
+};
+
+/** The grade of a probability of a decline. Null without one. */
+export const riskGradeOf = (probability: number | null, rules: Rules): RiskGrade | null => {
+  if (probability === null) return null;
+  const grade = rules.grades.findIndex((limit) => probability < limit);
+  return (grade === -1 ? RISK_GRADES.at(-1) : RISK_GRADES[grade]) as RiskGrade;
+};
+
+/** The rules as a run publishes them. */
+export const toRunRules = ({ expandPoint, expandLower, contractPoint, grades }: Rules): RunRules => ({
+  expand_point: expandPoint,
+  expand_lower: expandLower,
+  contract_point: contractPoint,
+  grades,
+});
+
+/** @throws OperatorError listing every rule that contradicts another */
+export const checkRules = (rules: Rules): Rules => {
+  const faults: string[] = [];
+  if (rules.expandPoint < rules.contractPoint) {
+    faults.push(
+      `expand from ${rules.expandPoint}% on and contract below ${rules.contractPoint}% overlap: lower the second`,
+    );
+  }
+  rules.grades.forEach((limit, index) => {
+    if (limit <= 0 || limit > 1) faults.push(`grade ${RISK_GRADES[index]}: ${limit} is not a probability above 0`);
+    const before = rules.grades[index - 1];
+    if (before !== undefined && limit <= before) {
+      faults.push(`grade ${RISK_GRADES[index]}: ${limit} must be above ${before}, the limit of the grade before it`);
+    }
+  });
+  if (faults.length > 0) throw new OperatorError('The rules of signals and grades contradict themselves:', faults);
+  return rules;
+};

@@ -1,0 +1,108 @@
+/** What is imported, as documents of the dataset's collections and sources of its manifest. */
+import type { Source } from '../../../core/contracts/dataset.js';
+import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
+import { quarterStart } from '../periods.js';
+import { rounded } from '../rounding.js';
+import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
+import { FRED_CATALOG, type MacroSeries } from './fred.js';
+import { freshness } from './freshness.js';
+
+export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
+
+/** The newest value against that of four quarters before, in percent; null where there is none. */
+const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
+  const last = quarters.at(-1);
+  const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
+  return before === undefined ? null : rounded((100 * ((values.at(-1) as number) - before)) / before);
+};
+
+/** A market without what only a forecast can say. */
+export const toMarket = (index: MetroIndex): Market => ({
+  id: Number(index.cbsa),
+  cbsa: index.cbsa,
+  name: index.name,
+  signal: null,
+  risk_score: null,
+  yoy_price: yearOnYear(index),
+  forecast_12m: null,
+});
+
+export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
+  quarters.map((quarter, i) => ({
+    cbsa,
+    period_start: quarterStart(quarter),
+    value: values[i] as number,
+    ...(typeof errors?.[i] === 'number' && { standard_error: errors[i] }),
+  }));
+
+export const toObservations = ({ id, days, values }: MacroSeries): Observation[] =>
+  days.map((day, i) => ({ series_id: id, period_start: day, value: values[i] as number }));
+
+/** The first and the last of all areas' quarters; undefined where no area has a value. */
+const span = (areas: readonly MetroIndex[]): { first: string; last: string } | undefined => {
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { quarters } of areas) {
+    first = Math.min(first, quarters[0] ?? first);
+    last = Math.max(last, quarters.at(-1) ?? last);
+  }
+  return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
+};
+
+/** A series' entry in the catalog, and its entry among the manifest's sources under the same id. */
+export interface Entry {
+  readonly series: Series;
+  readonly source: Source;
+}
+
+/** A series as the manifest's sources have it. */
+export const toSource = (series: Series, attribution: string | null): Source => ({
+  id: series.series_id,
+  title: series.title,
+  cadence: series.cadence,
+  // The last period begins where the last observation does.
+  latest_period: series.observation_end,
+  last_loaded_at: series.last_updated,
+  ...freshness(series.cadence),
+  attribution,
+});
+
+/** @param loadedAt RFC 3339, UTC */
+export const metroEntry = (areas: readonly MetroIndex[], loadedAt: string): Entry => {
+  const { first = null, last = null } = span(areas) ?? {};
+  const series: Series = {
+    series_id: METRO_HPI,
+    title: 'FHFA House Price Index, All-Transactions, by Metro Area',
+    kind: 'metro',
+    geography: 'Metropolitan statistical areas and divisions of the United States',
+    cadence: FHFA_CADENCE,
+    source: 'Federal Housing Finance Agency',
+    units: 'Index 1995Q1=100',
+    seasonal_adjustment: 'NSA',
+    observation_start: first,
+    observation_end: last,
+    last_updated: loadedAt,
+    notes: FHFA_ATTRIBUTION,
+  };
+  return { series, source: toSource(series, FHFA_ATTRIBUTION) };
+};
+
+/** @param loadedAt RFC 3339, UTC */
+export const macroEntry = ({ id, cadence, days }: MacroSeries, loadedAt: string): Entry => {
+  const known = FRED_CATALOG.get(id);
+  const series: Series = {
+    series_id: id,
+    title: known?.title ?? id,
+    kind: 'macro',
+    geography: known === undefined ? 'not stated' : 'United States',
+    cadence,
+    source: known === undefined ? 'FRED' : `${known.publisher}, by FRED`,
+    units: known?.units ?? 'not stated',
+    seasonal_adjustment: known?.seasonal_adjustment ?? null,
+    observation_start: days[0] ?? null,
+    observation_end: days.at(-1) ?? null,
+    last_updated: loadedAt,
+    notes: null,
+  };
+  return { series, source: toSource(series, null) };
+};

@@ -1,0 +1,178 @@
+/** Imports files of FHFA and FRED into a dataset directory. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cadence, Document } from '../../../core/contracts/dataset.js';
+import { openDirectory } from '../../../core/data/directory.js';
+import { MANIFEST_FILE } from '../../../core/data/manifest.js';
+import { writeDirectory } from '../../../core/data/write-directory.js';
+import { OperatorError, StorageError } from '../../../core/errors.js';
+import { METRO_HPI } from '../collections.js';
+import { isDay, lookAhead, periodEnd, quarterStart } from '../periods.js';
+import type { Rows } from '../rows.js';
+import { contentVersion } from '../rows.js';
+import { Faults } from './faults.js';
+import { findInputs } from './input.js';
+import { type Merged, merge, type OldDataset } from './merge.js';
+import { type Imported, type OnRead, readInputs } from './read.js';
+
+export interface ImportOptions {
+  /** Files, directories and http(s) URLs. */
+  readonly sources: readonly string[];
+  /** The dataset directory; made where there is none. */
+  readonly to: string;
+  /** `YYYY-MM-DD`: the date up to which the data was known. */
+  readonly vintage?: string | undefined;
+  /** Whether bad rows are left out; otherwise one of them stops the import. */
+  readonly skipBadRows?: boolean | undefined;
+  /** When the import takes place; now by default. */
+  readonly time?: Date | undefined;
+  readonly onRead?: OnRead | undefined;
+  readonly onWrite?: ((progress: { collection: string; written: number }) => void) | undefined;
+}
+
+export interface ImportReport {
+  readonly directory: string;
+  readonly version: string;
+  readonly vintage: string;
+  /** What was imported of FHFA's index; null where none was given. */
+  readonly index: { readonly markets: number; readonly values: number } | null;
+  readonly series: readonly { readonly series_id: string; readonly values: number }[];
+  /** Rows that were left out, and the first of their faults. */
+  readonly badRows: number;
+  readonly faults: readonly string[];
+  /** Files of a directory that were not read, each with the reason. */
+  readonly ignored: readonly string[];
+  readonly dropped: {
+    /** Codes that the new index does not have. */
+    readonly markets: readonly string[];
+    /** Rows by collection of what was computed from the index before. */
+    readonly rows: Readonly<Record<string, number>>;
+  };
+}
+
+/** What is in the directory; undefined where there is no dataset yet. */
+export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
+  if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
+  try {
+    const { dataset, manifest } = await openDirectory(directory);
+    if (!manifest.synthetic) return { dataset, collections: Object.keys(manifest.collections) };
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw new OperatorError(
+      `${directory} holds a dataset that cannot be read. Repair it, or import into another directory.`,
+      [error.message],
+      { cause: error },
+    );
+  }
+  throw new OperatorError(
+    `${directory} holds made-up numbers, which are not mixed with real ones. Import into another directory.`,
+  );
+};
+
+/**
+ * The index decides where there is one: its newest quarter's last day, and what was said when it was imported.
+ * Without one it is the last day of the newest period of any series.
+ */
+const defaultVintage = ({ sources }: Merged, { index }: Imported, old: OldDataset | undefined, time: Date): string => {
+  const ends = new Map(
+    sources.flatMap(({ id, latest_period, cadence }) =>
+      latest_period === null ? [] : [[id, periodEnd(latest_period, cadence)] as const],
+    ),
+  );
+  const ofIndex = ends.get(METRO_HPI);
+  if (ofIndex !== undefined) return index === undefined && old ? old.dataset.manifest.vintage : ofIndex;
+  return [...ends.values()].sort().at(-1) ?? time.toISOString().slice(0, 10);
+};
+
+/** The version of the content of all collections, the written ones and the unchanged ones. */
+const nameVersion = (
+  vintage: string,
+  { sources, collections }: Merged,
+  old: OldDataset | undefined,
+): Promise<string> => {
+  const kept = old?.collections.map((name) => [name, (): Rows => old.dataset.read(name)] as const);
+  return contentVersion(vintage, sources, new Map([...(kept ?? []), ...collections]));
+};
+
+/** The first period of each series that ends after the import takes place, which it cannot know. */
+const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
+  const faults: string[] = [];
+  const check = (id: string, days: readonly string[], cadence: Cadence): void => {
+    for (const day of days) {
+      const rule = lookAhead(day, cadence, created);
+      if (rule === undefined) continue;
+      faults.push(`${id}: the period from ${day} ${rule}`);
+      return;
+    }
+  };
+  check(
+    METRO_HPI,
+    [...new Set(index.flatMap(({ quarters }) => quarters))].sort((a, b) => a - b).map(quarterStart),
+    'quarterly',
+  );
+  for (const { id, days, cadence } of macro) check(id, days, cadence);
+  const imported = new Set([METRO_HPI, ...macro.map(({ id }) => id)]);
+  for (const { id, latest_period, cadence } of sources) {
+    if (!imported.has(id) && latest_period !== null) check(`${id}, which is there already`, [latest_period], cadence);
+  }
+  if (faults.length > 0)
+    throw new OperatorError(
+      'Nothing was imported, since the data is newer than --created says. Give the time at which all of it was known, or import files of that time.',
+      faults,
+    );
+};
+
+async function* counted(rows: Rows, onRows: (written: number) => void): AsyncGenerator<Document[]> {
+  let written = 0;
+  for await (const batch of rows) {
+    yield batch as Document[];
+    written += batch.length;
+    onRows(written);
+  }
+}
+
+const sum = (lists: readonly { readonly values: readonly number[] }[]): number =>
+  lists.reduce((total, { values }) => total + values.length, 0);
+
+/**
+ * Imports files into a dataset directory: see `merge` for what they replace there. All are read and checked
+ * before the first byte is written, and readers see the old version until the new one is whole.
+ *
+ * @throws OperatorError when a source cannot be read, is of no known format or has the data of another one; when
+ *   there are bad rows that are not to be skipped; when the directory has synthetic or unreadable data
+ */
+export const importInto = async (options: ImportOptions): Promise<ImportReport> => {
+  const { to, vintage: given, skipBadRows = false, time = new Date() } = options;
+  if (given !== undefined && !isDay(given))
+    throw new OperatorError(`The vintage must be a day of the calendar like 2025-12-31, and is "${given}".`);
+  const inputs = await findInputs(options.sources);
+  const old = await openOld(to);
+
+  const faults = new Faults();
+  const imported = await readInputs(inputs, faults, options.onRead);
+  faults.throwIfAny(skipBadRows);
+
+  const created = time.toISOString();
+  const merged = await merge(old, imported, created);
+  checkLookAhead(imported, merged, created);
+  const vintage = given ?? defaultVintage(merged, imported, old, time);
+  const version = await nameVersion(vintage, merged, old);
+  const manifest = { format: 1, version, created, vintage, synthetic: false, sources: merged.sources } as const;
+  const written = [...merged.collections].map(
+    ([name, rows]) =>
+      [name, counted(rows(), (count) => options.onWrite?.({ collection: name, written: count }))] as const,
+  );
+  await writeDirectory(to, manifest, Object.fromEntries(written));
+
+  return {
+    directory: to,
+    version,
+    vintage,
+    index: imported.index ? { markets: imported.index.length, values: sum(imported.index) } : null,
+    series: imported.macro.map(({ id, values }) => ({ series_id: id, values: values.length })),
+    badRows: faults.rows,
+    faults: faults.listRows(),
+    ignored: imported.ignored,
+    dropped: { markets: merged.droppedMarkets, rows: merged.droppedRows },
+  };
+};

@@ -1,0 +1,110 @@
+/** The files that an import reads: given one by one, found in a directory, or fetched. */
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OperatorError } from '../../../core/errors.js';
+import { fileErrorReason } from '../../../core/util/error-reason.js';
+
+export interface Opened {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** In bytes, where it is known beforehand. */
+  readonly size: number | undefined;
+}
+
+export interface Input {
+  /** Path or URL, as the operator would write it. */
+  readonly name: string;
+  /** Whether it was found in a given directory, and so may be something else altogether. */
+  readonly found: boolean;
+  /** @throws OperatorError when it cannot be read */
+  open(): Promise<Opened>;
+}
+
+/** Milliseconds that a server may stay silent: before its response, and between two pieces of it. */
+const SILENCE_MS = 30_000;
+
+/** `fetch` says why in its error's cause. */
+const reason = (error: unknown): string => {
+  const { cause, message } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
+};
+
+const openFile = async (path: string): Promise<Opened> => {
+  const { size } = await stat(path);
+  return { bytes: createReadStream(path), size };
+};
+
+const openUrl = async (url: string, silenceMs: number): Promise<Opened> => {
+  const controller = new AbortController();
+  const giveUp = () => controller.abort(new Error(`the server was silent for ${silenceMs / 1000} seconds`));
+  const timer = setTimeout(giveUp, silenceMs);
+  const fail = (error: unknown): never => {
+    clearTimeout(timer);
+    throw new OperatorError(`Cannot fetch ${url}: ${reason(error)}`, [], { cause: error });
+  };
+  const response = await fetch(url, { signal: controller.signal }).catch(fail);
+  if (!response.ok || response.body === null) {
+    await response.body?.cancel();
+    return fail(new Error(`the server responded with ${response.status} ${response.statusText}`.trim()));
+  }
+  const body: AsyncIterable<Uint8Array> = response.body;
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of body) {
+        timer.refresh();
+        yield chunk;
+      }
+    } catch (error) {
+      fail(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+  // The length of a compressed response is not that of its contents.
+  const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
+  return { bytes: bytes(), size: length === null ? undefined : Number(length) };
+};
+
+const walk = async (directory: string): Promise<string[]> => {
+  const entries = await readdir(directory, { withFileTypes: true });
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const paths = entries
+    .filter(({ name }) => !name.startsWith('.'))
+    .map(async (entry) => {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) return walk(path);
+      // A link counts as the file that it leads to. Links to directories might lead back.
+      return (await stat(path).catch(() => undefined))?.isFile() ? [path] : [];
+    });
+  return (await Promise.all(paths)).flat();
+};
+
+/**
+ * Finds the inputs that are meant by paths of files or directories (searched with all below them, hidden ones
+ * left out) and http(s) URLs.
+ * @throws OperatorError naming every source that does not exist or has no file
+ */
+export const findInputs = async (
+  sources: readonly string[],
+  options: { readonly silenceMs?: number } = {},
+): Promise<Input[]> => {
+  const faults: string[] = [];
+  const inputs: Input[] = [];
+  for (const source of sources) {
+    if (/^https?:\/\//i.test(source)) {
+      if (!URL.canParse(source)) faults.push(`${source}: is not a valid URL`);
+      else inputs.push({ name: source, found: false, open: () => openUrl(source, options.silenceMs ?? SILENCE_MS) });
+      continue;
+    }
+    try {
+      const found = (await stat(source)).isDirectory();
+      const paths = found ? await walk(source) : [source];
+      if (paths.length === 0) faults.push(`${source}: there is no file in this directory`);
+      inputs.push(...paths.map((path) => ({ name: path, found, open: () => openFile(path) })));
+    } catch (error) {
+      faults.push(`${source}: ${fileErrorReason(error)}`);
+    }
+  }
+  if (faults.length > 0) throw new OperatorError('Cannot read what is to be imported:', faults);
+  return inputs;
+};

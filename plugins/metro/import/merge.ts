@@ -1,0 +1,144 @@
+/** A dataset after an import: what is imported, in the place of what it replaces, beside all that was there. */
+import type { Source } from '../../../core/contracts/dataset.js';
+import type { Dataset } from '../../../core/contracts/storage.js';
+import { compareScalars } from '../../../core/data/scalars.js';
+import {
+  backtests,
+  collections,
+  type Forecast,
+  type ForecastRun,
+  forecastRuns,
+  forecasts,
+  hpi,
+  type Market,
+  markets,
+  observations,
+  type Series,
+  series,
+} from '../collections.js';
+import { quarterOfRun, withNewestRun } from '../forecast/runs.js';
+import { inOneBatch, type Rows, readAll } from '../rows.js';
+import { type Entry, macroEntry, metroEntry, toHpi, toMarket, toObservations } from './documents.js';
+import type { MetroIndex } from './fhfa.js';
+import type { MacroSeries } from './fred.js';
+import type { Imported } from './read.js';
+
+export interface Merged {
+  readonly sources: readonly Source[];
+  /** The collections to be written, in key order; others stay as they are. May be read more than once. */
+  readonly collections: ReadonlyMap<string, () => Rows>;
+  /** Codes of markets that the new index does not have. */
+  readonly droppedMarkets: readonly string[];
+  /** Numbers of dropped rows by collection: they were computed from the index that is replaced. */
+  readonly droppedRows: Readonly<Record<string, number>>;
+}
+
+/** The dataset that is in the directory before the import. */
+export interface OldDataset {
+  readonly dataset: Dataset;
+  /** The names of all its collections. */
+  readonly collections: readonly string[];
+}
+
+/**
+ * What was published by completed runs, apart from all else that was computed from the index. Runs later than the new
+ * index, or than its import, are no record of the time that the dataset then has.
+ */
+const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
+  const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
+  const runs = await readAll<ForecastRun>(readOld(forecastRuns.name));
+  const rows = await readAll<Forecast>(readOld(forecasts.name));
+  const published = runs.filter(
+    ({ id, status, basis, published_at = '' }) =>
+      status === 'completed' &&
+      basis === 'published' &&
+      quarterOfRun(id) <= newest &&
+      Date.parse(published_at) <= Date.parse(loadedAt),
+  );
+  const ids = new Set(published.map(({ id }) => id));
+  const kept = { runs: published, forecasts: rows.filter(({ run_id }) => ids.has(run_id)) };
+  const dropped = {
+    [forecastRuns.name]: runs.length - kept.runs.length,
+    [forecasts.name]: rows.length - kept.forecasts.length,
+    [backtests.name]: (await readAll(readOld(backtests.name))).length,
+  };
+  return { kept, dropped: Object.fromEntries(Object.entries(dropped).filter(([, count]) => count > 0)) };
+};
+
+async function* nothing(): AsyncGenerator<readonly object[]> {}
+
+/** The observations there were, without those of the imported series, and the imported ones in their places. */
+async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
+  const ids = new Set(imported.map(({ id }) => id));
+  let next = 0;
+  for await (const batch of old) {
+    let kept: object[] = [];
+    for (const row of batch as readonly { series_id: string }[]) {
+      if (ids.has(row.series_id)) continue;
+      for (; next < imported.length && compareScalars((imported[next] as MacroSeries).id, row.series_id) < 0; next++) {
+        yield kept;
+        kept = [];
+        yield toObservations(imported[next] as MacroSeries);
+      }
+      kept.push(row);
+    }
+    yield kept;
+  }
+  for (; next < imported.length; next++) yield toObservations(imported[next] as MacroSeries);
+}
+
+/**
+ * Replaces data by imported data.
+ *
+ * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs stay with their
+ *   forecasts, as a record. Everything else that was computed from the replaced index (reconstructed runs, their
+ *   forecasts, `backtests`) is dropped, since it would mix two vintages. `forecast` computes it anew.
+ * - A macro series replaces that series alone, and nothing is computed anew from it.
+ * - Everything else stays.
+ *
+ * @param old undefined when there was none
+ * @param loadedAt RFC 3339, UTC
+ */
+export const merge = async (
+  old: OldDataset | undefined,
+  { index, macro }: Imported,
+  loadedAt: string,
+): Promise<Merged> => {
+  const readOld = (name: string): Rows => (old?.collections.includes(name) ? old.dataset.read(name) : nothing());
+
+  const entries: Entry[] = macro.map((one) => macroEntry(one, loadedAt));
+  if (index !== undefined) entries.push(metroEntry(index, loadedAt));
+  const replaced = new Set(entries.map((entry) => entry.series.series_id));
+
+  const oldSeries = (await readAll<Series>(readOld(series.name))).filter((one) => !replaced.has(one.series_id));
+  const catalog = [...oldSeries, ...entries.map((entry) => entry.series)].sort((a, b) =>
+    compareScalars(a.series_id, b.series_id),
+  );
+  const oldSources = (old?.dataset.manifest.sources ?? []).filter(({ id }) => !replaced.has(id));
+  const sources = [...oldSources, ...entries.map((entry) => entry.source)];
+  sources.sort((a, b) => compareScalars(a.id, b.id));
+
+  const written = new Map<string, () => Rows>();
+  // A dataset has every collection, also a collection without imported rows.
+  for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing);
+  written.set(series.name, () => inOneBatch(catalog));
+  if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));
+  if (index === undefined) return { sources, collections: written, droppedMarkets: [], droppedRows: {} };
+
+  const { kept, dropped } = await recordOf(readOld, index, loadedAt);
+  written.set(markets.name, () => inOneBatch(withNewestRun(index.map(toMarket), kept)));
+  written.set(hpi.name, async function* () {
+    for (const area of index) yield toHpi(area);
+  });
+  written.set(forecastRuns.name, () => inOneBatch(kept.runs));
+  written.set(forecasts.name, () => inOneBatch(kept.forecasts));
+  written.set(backtests.name, nothing);
+  const codes = new Set(index.map(({ cbsa }) => cbsa));
+  const oldCodes = (await readAll<Market>(readOld(markets.name))).map(({ cbsa }) => cbsa);
+  return {
+    sources,
+    collections: written,
+    droppedMarkets: oldCodes.filter((code) => !codes.has(code)),
+    droppedRows: dropped,
+  };
+};

@@ -1,0 +1,87 @@
+/** Reads all inputs of an import, each as the kind of file that it turns out to be. */
+import { OperatorError } from '../../../core/errors.js';
+import { fileErrorReason } from '../../../core/util/error-reason.js';
+import { readRows } from './csv.js';
+import type { Faults } from './faults.js';
+import { type MetroIndex, readFhfaMetro } from './fhfa.js';
+import { type MacroSeries, readFred } from './fred.js';
+import type { Input } from './input.js';
+import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
+
+export interface Imported {
+  /** The areas of FHFA's file by ascending code; undefined where no such file was given. */
+  readonly index: readonly MetroIndex[] | undefined;
+  /** Series by ascending id. */
+  readonly macro: readonly MacroSeries[];
+  /** Files of a directory that were not read, each with the reason. */
+  readonly ignored: readonly string[];
+}
+
+/** `total` is in bytes, and undefined where it is not known. */
+export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
+
+/** Why a file is not imported. */
+const describe = (kind: FileKind | undefined, head: string): string =>
+  kind === 'fhfa-purchase-only'
+    ? "is FHFA's purchase-only index, which covers the 100 largest areas alone"
+    : `is of no known format; it begins with ${JSON.stringify(head.split(/\r?\n/, 1)[0]?.slice(0, 60))}`;
+
+async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number) => void): AsyncGenerator<Uint8Array> {
+  let done = 0;
+  for await (const chunk of bytes) {
+    done += chunk.length;
+    onRead(done);
+    yield chunk;
+  }
+}
+
+/**
+ * Reads every input. A file of unknown format is skipped if it was found in a directory, and a fault if it was named.
+ * @param faults takes every bad row, every unknown file, and every file that repeats another file's data
+ * @throws OperatorError when an input cannot be read
+ */
+export const readInputs = async (inputs: readonly Input[], faults: Faults, onRead?: OnRead): Promise<Imported> => {
+  let index: MetroIndex[] | undefined;
+  const macro = new Map<string, MacroSeries>();
+  const ignored: string[] = [];
+  /** Which file each series came from, and the index. */
+  const holders = new Map<string, string>();
+
+  const claim = (what: string, name: string): boolean => {
+    const holder = holders.get(what);
+    if (holder === undefined) holders.set(what, name);
+    else faults.addFile(name, `holds ${what}, and so does ${holder}; import one of them`);
+    return holder === undefined;
+  };
+
+  const readOne = async ({ name, found, open }: Input): Promise<void> => {
+    const { bytes, size } = await open();
+    const peeked = await peek(counted(bytes, (done) => onRead?.({ input: name, done, total: size })));
+    const kind = recognize(peeked.head);
+    if (kind === 'fhfa-metro') {
+      const areas = await readFhfaMetro(readRows(peeked.bytes, name, faults), name, faults);
+      if (areas.length === 0) faults.addFile(name, 'has no usable row');
+      if (claim("FHFA's index", name)) index = areas;
+    } else if (kind === 'fred') {
+      const series = await readFred(readRows(peeked.bytes, name, faults), name, faults);
+      if (series !== undefined && claim(`the series ${series.id}`, name)) macro.set(series.id, series);
+    } else {
+      await peeked.close();
+      const what = describe(kind, peeked.head);
+      if (found) ignored.push(`${name}: ${what}`);
+      else faults.addFile(name, `${what}. Expected ${EXPECTED}`);
+    }
+  };
+
+  for (const input of inputs) {
+    try {
+      await readOne(input);
+    } catch (error) {
+      if (!(error instanceof Error && 'syscall' in error)) throw error;
+      throw new OperatorError(`Cannot read ${input.name}: ${fileErrorReason(error)}`, [], { cause: error });
+    }
+  }
+  if (ignored.length === inputs.length)
+    throw new OperatorError(`Found nothing to import. Expected ${EXPECTED}.`, ignored);
+  return { index, macro: [...macro.values()].sort((a, b) => (a.id < b.id ? -1 : 1)), ignored };
+};

@@ -1,0 +1,38 @@
+/** Rows of a collection, in batches of any size; and the name of a dataset's version, made from its rows. */
+import { createHash } from 'node:crypto';
+import type { Source } from '../../core/contracts/dataset.js';
+
+export type Rows = AsyncIterable<readonly object[]>;
+
+/** Rows that are at hand, as one batch. */
+export async function* inOneBatch<T extends object>(rows: readonly T[]): AsyncGenerator<readonly T[]> {
+  yield rows;
+}
+
+/** @param onRead told how many rows have been read so far, after each batch */
+export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = () => {}): Promise<T[]> => {
+  const all: T[] = [];
+  for await (const batch of rows as AsyncIterable<readonly T[]>) {
+    for (const row of batch) all.push(row);
+    onRead(all.length);
+  }
+  return all;
+};
+
+/**
+ * `2025-12-31-1f0c2a9b7d3e`: the vintage says to people what it is, the hash changes with the content, and
+ * with nothing else.
+ * @param collections every collection; read once each, in the map's order
+ */
+export const contentVersion = async (
+  vintage: string,
+  sources: readonly Source[],
+  collections: ReadonlyMap<string, () => Rows>,
+): Promise<string> => {
+  const hash = createHash('sha256').update(JSON.stringify(sources));
+  for (const [name, rows] of collections) {
+    hash.update(`\n${name}\n`);
+    for await (const batch of rows()) hash.update(batch.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  }
+  return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
+};

@@ -1,0 +1,214 @@
+/** The sample's macro series: well-known ids of each cadence, with numbers that are made up. */
+import type { Cadence } from '../../../core/contracts/dataset.js';
+import { nextPeriod } from '../../../core/data/period.js';
+import type { Series } from '../collections.js';
+import type { MacroSeries } from '../import/fred.js';
+import { randomFrom } from './random.js';
+
+interface Definition {
+  readonly id: string;
+  readonly title: string;
+  readonly cadence: Cadence;
+  readonly units: string;
+  readonly seasonal_adjustment: Series['seasonal_adjustment'];
+  /** First and last day on which a period may begin. */
+  readonly from: string;
+  readonly to: string;
+  /** Where it begins, and the level that it returns to; or its growth per period where it has none. */
+  readonly start: number;
+  readonly around?: number;
+  readonly growth?: number;
+  /** Standard deviation of a period's shock, in units or, for a growing series, as a share. */
+  readonly shock: number;
+  readonly decimals: number;
+  /** Periods without a value. */
+  readonly missing?: readonly string[];
+}
+
+/** Where nothing else is said, series reach the sample's vintage. */
+const TO = '2026-09-30';
+const DAILY = {
+  cadence: 'daily',
+  seasonal_adjustment: 'NSA',
+  from: '2024-10-01',
+  to: TO,
+  decimals: 2,
+  missing: ['2024-11-28', '2024-12-25', '2025-01-01', '2025-07-04', '2025-11-27', '2025-12-25', '2026-01-01'],
+} as const;
+const MONTHLY = { cadence: 'monthly', from: '1996-07-01', to: '2026-08-01' } as const;
+
+const DEFINITIONS: readonly Definition[] = [
+  {
+    id: 'DGS10',
+    title: '10-Year Treasury Yield',
+    ...DAILY,
+    units: 'Percent',
+    start: 3.8,
+    around: 4.2,
+    shock: 0.05,
+  },
+  // Crosses zero.
+  {
+    id: 'T10Y2Y',
+    title: '10-Year Less 2-Year Treasury Yield',
+    ...DAILY,
+    units: 'Percent',
+    start: -0.2,
+    around: 0.2,
+    shock: 0.04,
+  },
+  {
+    id: 'MORTGAGE30US',
+    title: '30-Year Fixed Mortgage Rate',
+    cadence: 'weekly',
+    units: 'Percent',
+    seasonal_adjustment: 'NSA',
+    from: '2016-10-06',
+    to: TO,
+    start: 3.4,
+    around: 5.5,
+    shock: 0.08,
+    decimals: 2,
+  },
+  {
+    id: 'ICSA',
+    title: 'Initial Unemployment Claims',
+    cadence: 'weekly',
+    units: 'Number',
+    seasonal_adjustment: 'SA',
+    from: '2021-10-02',
+    to: TO,
+    start: 240_000,
+    around: 230_000,
+    shock: 6_000,
+    decimals: 0,
+  },
+  // A month that was never surveyed, inside the series.
+  {
+    id: 'UNRATE',
+    title: 'Unemployment Rate',
+    ...MONTHLY,
+    units: 'Percent',
+    seasonal_adjustment: 'SA',
+    start: 5.4,
+    around: 5,
+    shock: 0.15,
+    decimals: 1,
+    missing: ['2025-10-01'],
+  },
+  {
+    id: 'CPIAUCSL',
+    title: 'Consumer Price Index, All Items',
+    ...MONTHLY,
+    units: 'Index 1982-1984=100',
+    seasonal_adjustment: 'SA',
+    start: 157,
+    growth: 0.0021,
+    shock: 0.0012,
+    decimals: 3,
+    missing: ['2025-10-01'],
+  },
+  {
+    id: 'FEDFUNDS',
+    title: 'Federal Funds Rate',
+    ...MONTHLY,
+    units: 'Percent',
+    seasonal_adjustment: 'NSA',
+    start: 5.4,
+    around: 3,
+    shock: 0.12,
+    decimals: 2,
+  },
+  // Stopped: a source that is stale.
+  {
+    id: 'HOUST',
+    title: 'Housing Starts',
+    ...MONTHLY,
+    to: '2025-08-01',
+    units: 'Thousands of Units',
+    seasonal_adjustment: 'SAAR',
+    start: 1450,
+    around: 1350,
+    shock: 50,
+    decimals: 0,
+  },
+  {
+    id: 'HSN1F',
+    title: 'New One Family Houses Sold',
+    ...MONTHLY,
+    units: 'Thousands of Units',
+    seasonal_adjustment: 'SAAR',
+    start: 760,
+    around: 700,
+    shock: 25,
+    decimals: 0,
+  },
+  {
+    id: 'GDPC1',
+    title: 'Real Gross Domestic Product',
+    cadence: 'quarterly',
+    units: 'Billions of Chained 2017 Dollars',
+    seasonal_adjustment: 'SAAR',
+    from: '1996-07-01',
+    to: '2026-04-01',
+    start: 11_800,
+    growth: 0.006,
+    shock: 0.006,
+    decimals: 3,
+  },
+  {
+    id: 'MEHOINUSA646N',
+    title: 'Median Household Income',
+    cadence: 'annual',
+    units: 'Current Dollars',
+    seasonal_adjustment: 'NSA',
+    from: '1996-01-01',
+    to: '2025-01-01',
+    start: 35_500,
+    growth: 0.03,
+    shock: 0.012,
+    decimals: 0,
+  },
+];
+
+const isWeekday = (day: string): boolean => new Date(day).getUTCDay() % 6 !== 0;
+
+/** The first days of all periods from one day to another. */
+const periods = ({ cadence, from, to }: Definition): string[] => {
+  const days: string[] = [];
+  for (let day = from; day <= to; day = nextPeriod(day, cadence)) {
+    if (cadence !== 'daily' || isWeekday(day)) days.push(day);
+  }
+  return days;
+};
+
+const values = (definition: Definition, count: number): number[] => {
+  const random = randomFrom(`macro ${definition.id}`);
+  const { start, around, growth = 0, shock, decimals } = definition;
+  let level = start;
+  return Array.from({ length: count }, () => {
+    const rounded = Number(level.toFixed(decimals)) + 0;
+    const step = shock * random.normal();
+    level += around === undefined ? level * (growth + step) : 0.03 * (around - level) + step;
+    return rounded;
+  });
+};
+
+export interface SampleSeries extends MacroSeries, Pick<Definition, 'title' | 'units' | 'seasonal_adjustment'> {}
+
+export const sampleMacro = (): SampleSeries[] =>
+  DEFINITIONS.map((definition) => {
+    const days = periods(definition);
+    const levels = values(definition, days.length);
+    const there = days.map((day) => !definition.missing?.includes(day));
+    const { id, title, cadence, units, seasonal_adjustment } = definition;
+    return {
+      id,
+      title,
+      cadence,
+      units,
+      seasonal_adjustment,
+      days: days.filter((_, i) => there[i]),
+      values: levels.filter((_, i) => there[i]),
+    };
+  });

@@ -1,0 +1,127 @@
+/** The embedded sample, whole: made-up numbers, and forecasts of them by the real model. */
+import type { Document, Manifest } from '../../../core/contracts/dataset.js';
+import { compareScalars } from '../../../core/data/scalars.js';
+import { writeDirectory } from '../../../core/data/write-directory.js';
+import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
+import { defaultRules } from '../forecast/default-rules.js';
+import { defaultForecastOptions } from '../forecast/model.js';
+import { createPanel, macroSeries } from '../forecast/panel.js';
+import { makeRuns, withNewestRun } from '../forecast/runs.js';
+import { toHpi, toMarket, toObservations, toSource } from '../import/documents.js';
+import { quarterStart } from '../periods.js';
+import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices } from './house-prices.js';
+import { type SampleSeries, sampleMacro } from './macro.js';
+
+/** Writes the sample as a dataset directory, of the same bytes each time. */
+export const writeSample = async (directory: string): Promise<void> => {
+  const { manifest, collections } = makeSample();
+  const batches = Object.entries(collections).map(([name, rows]) => [name, [rows]] as const);
+  await writeDirectory(directory, manifest, Object.fromEntries(batches));
+};
+
+const VERSION = 'sample-2';
+const CREATED = '2026-10-15T00:00:00Z';
+const VINTAGE = '2026-09-30';
+const LOADED = '2026-09-30T12:00:00Z';
+/** How many runs there are: one for each of the newest quarters. */
+const RUNS = 20;
+const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
+
+/** The rows of each collection are in the order of its key. */
+export interface Sample {
+  readonly manifest: Manifest;
+  readonly collections: Readonly<Record<string, readonly Document[]>>;
+}
+
+const metroSeries: Series = {
+  series_id: METRO_HPI,
+  title: 'House Price Index by Metro Area (synthetic sample)',
+  kind: 'metro',
+  geography: 'Metropolitan statistical areas of the United States',
+  cadence: 'quarterly',
+  source: 'Synthetic sample',
+  units: 'Index 1996Q3=100',
+  seasonal_adjustment: 'NSA',
+  observation_start: quarterStart(FIRST_QUARTER),
+  observation_end: quarterStart(LAST_QUARTER),
+  last_updated: LOADED,
+  notes: NOTES,
+};
+
+const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: SampleSeries): Series => ({
+  series_id: id,
+  title: `${title} (synthetic sample)`,
+  kind: 'macro',
+  geography: 'United States',
+  cadence,
+  source: 'Synthetic sample',
+  units,
+  seasonal_adjustment,
+  observation_start: days[0] ?? null,
+  observation_end: days.at(-1) ?? null,
+  last_updated: LOADED,
+  notes: NOTES,
+});
+
+/** Runs that did not complete, and rows that one of them left: what no endpoint may show. */
+const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
+  {
+    ...newest,
+    id: 20260,
+    status: 'failed',
+    run_at: '2026-10-01T00:00:00Z',
+    notes: 'Failed: stopped after five markets.',
+  },
+  { ...newest, id: 20263, status: 'running', run_at: '2026-10-15T00:00:00Z', notes: 'Waits for the index of 2026Q3.' },
+];
+
+const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
+  newest.slice(0, 5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
+
+const byText =
+  <T>(of: (row: T) => string) =>
+  (a: T, b: T) =>
+    of(a) < of(b) ? -1 : 1;
+
+/** Always the same rows. Change `VERSION` with anything that changes them. */
+export const makeSample = (): Sample => {
+  const index = sampleHousePrices();
+  const macro = sampleMacro().sort(byText(({ id }) => id));
+  const markets = index.map(toMarket);
+  const hpi = index.flatMap(toHpi);
+  const observations = macro.flatMap(toObservations);
+  const series = [metroSeries, ...macro.map(toSeries)].sort(byText(({ series_id }) => series_id));
+
+  const made = makeRuns({
+    panel: createPanel(markets, hpi, macroSeries(series, observations)),
+    options: defaultForecastOptions,
+    rules: defaultRules,
+    span: { last: RUNS },
+    vintage: VINTAGE,
+    created: new Date(CREATED),
+  });
+  const newest = made.runs.at(-1) as ForecastRun;
+  const [failed, running] = incompleteRuns(newest) as [ForecastRun, ForecastRun];
+  const newestRows = made.forecasts.filter(({ run_id }) => run_id === newest.id);
+  const forecasts = [...made.forecasts, ...rowsOfFailedRun(failed, newestRows)];
+
+  return {
+    manifest: {
+      format: 1,
+      version: VERSION,
+      created: CREATED,
+      vintage: VINTAGE,
+      synthetic: true,
+      sources: series.map((each) => toSource(each, null)),
+    },
+    collections: {
+      markets: withNewestRun(markets, made),
+      hpi,
+      series,
+      observations,
+      forecast_runs: [...made.runs, failed, running].sort((a, b) => a.id - b.id),
+      forecasts: forecasts.sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa)),
+      backtests: made.backtest ? [made.backtest] : [],
+    } as unknown as Record<string, readonly Document[]>,
+  };
+};

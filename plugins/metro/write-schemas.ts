@@ -1,0 +1,12 @@
+/** `npm run schemas`: writes the JSON Schemas of the dataset's files, for editors and other tools, into `docs/schemas`. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { schemaFiles } from '../../core/data/schema-files.js';
+import { packageRoot } from '../../core/util/package.js';
+import { collections } from './collections.js';
+
+const [directory = join(packageRoot, 'docs', 'schemas')] = process.argv.slice(2);
+await mkdir(directory, { recursive: true });
+for (const [name, schema] of Object.entries(schemaFiles(collections))) {
+  await writeFile(join(directory, name), `${JSON.stringify(schema, null, 2)}\n`);
+}

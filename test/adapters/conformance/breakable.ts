@@ -1,0 +1,84 @@
+/** Adapters over memory and over SQLite with a backend that can be taken away, and a place to put one fault into them. */
+
+import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
+import memory from '../../../adapters/memory.js';
+import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../../../core/contracts/storage.js';
+import { StorageError } from '../../../core/errors.js';
+import { createSqlite, type Dialect } from './sqlite-adapter.js';
+
+/** Replaces some of an adapter's methods. */
+export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
+
+const gone = new WeakSet<StorageAdapter>();
+
+const breakable = (inner: StorageAdapter): StorageAdapter => {
+  const outer: StorageAdapter = {
+    open: () => inner.open(),
+    close: () => inner.close(),
+    async ping(signal) {
+      if (gone.has(outer)) throw new StorageError('unavailable', 'The backend has been taken away.');
+      await inner.ping(signal);
+    },
+    snapshot: () => inner.snapshot(),
+    publish: (dataset, options) => inner.publish!(dataset, options),
+    versions: inner.versions!,
+    ...(inner.audit && { audit: inner.audit }),
+  };
+  return outer;
+};
+
+export interface Breakage {
+  readonly capabilities?: Capabilities;
+  readonly fault?: Fault;
+  /** Changes what the adapter is given. */
+  readonly context?: (context: AdapterContext) => AdapterContext;
+  /** Breaks the SQLite adapter rather than the memory adapter; by wrong parts of it, where there are any. */
+  readonly sqlite?: Partial<Dialect>;
+}
+
+/** What the suite needs of an adapter that is broken in this way. */
+export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
+  const { sqlite, fault, context = (given) => given } = breakage;
+  const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true }) } } = breakage;
+  const createEmpty = (given: AdapterContext): StorageAdapter => {
+    const changed = context(given);
+    const adapter = breakable(sqlite ? createSqlite(changed, sqlite) : memory.create({}, changed));
+    return Object.assign(adapter, fault?.({ ...adapter }, given));
+  };
+  return {
+    name,
+    capabilities,
+    createEmpty,
+    async create(dataset, given) {
+      const adapter = createEmpty(given);
+      await adapter.open();
+      await adapter.publish!(dataset);
+      return adapter;
+    },
+    async breakBackend(adapter) {
+      gone.add(adapter);
+    },
+    async repairBackend(adapter) {
+      gone.delete(adapter);
+    },
+  };
+};
+
+type Change = (snapshot: Snapshot) => Partial<Snapshot>;
+
+/** A fault of the snapshots, those of `asOf()` apart, with what it keeps for each adapter. */
+export const inSnapshots =
+  (start: (adapter: StorageAdapter) => Change): Fault =>
+  (adapter) => {
+    const change = start(adapter);
+    return {
+      snapshot() {
+        const snapshot = adapter.snapshot();
+        return { ...snapshot, ...change(snapshot) };
+      },
+    };
+  };
+
+/** The same, of one that keeps nothing. */
+export const inSnapshot = (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
+  inSnapshots((adapter) => (snapshot) => change(snapshot, adapter));

@@ -1,0 +1,68 @@
+/** The ways to break an adapter, and what is said of one that is broken. */
+import type { Document } from '../../../../core/contracts/dataset.js';
+import type { Query, Snapshot, StorageAdapter, Versions } from '../../../../core/contracts/storage.js';
+import { StorageError } from '../../../../core/errors.js';
+import { type Breakage, inSnapshot } from '../breakable.js';
+
+export interface BrokenAdapter extends Breakage {
+  /** Completes "an adapter that ...". */
+  readonly that: string;
+  /** The titles of exactly the tests that fail. */
+  readonly fails: readonly string[];
+}
+
+export const aborted = () => new StorageError('aborted', 'No longer wanted.');
+
+export const hasCode = (error: unknown, code: string): boolean => error instanceof StorageError && error.code === code;
+
+/** Hands the adapter another query. */
+export const asking = (change: (query: Query) => Query): Breakage => ({
+  fault: inSnapshot((snapshot) => ({
+    find: (collection, query, signal) => snapshot.find(collection, change(query), signal),
+  })),
+});
+
+/** Changes what a `find` answers with, once all of it is there. */
+export const finding = (change: (found: Document[], query: Query) => Document[]): Breakage => ({
+  fault: inSnapshot((snapshot) => ({
+    async *find(collection, query, signal) {
+      const found: Document[] = [];
+      for await (const batch of snapshot.find(collection, query, signal)) found.push(...batch);
+      const changed = change(found, query);
+      for (let start = 0; start < changed.length; start += 1000) {
+        if (signal?.aborted) throw aborted();
+        yield changed.slice(start, start + 1000);
+      }
+    },
+  })),
+});
+
+/** Changes each document on its way out. */
+export const reading = (change: (document: Document) => Document): Breakage => ({
+  fault: inSnapshot((snapshot) => ({
+    async get(...given) {
+      const found = await snapshot.get(...given);
+      return found && change(found);
+    },
+    async *find(...given) {
+      for await (const batch of snapshot.find(...given)) yield batch.map(change);
+    },
+  })),
+});
+
+/** Changes how a document is found by its key. */
+export const getting = (
+  get: (snapshot: Snapshot, ...given: Parameters<Snapshot['get']>) => Promise<unknown>,
+): Breakage => ({
+  fault: inSnapshot((snapshot) => ({ get: (...given) => get(snapshot, ...given) as Promise<Document | undefined> })),
+});
+
+/** Changes how a dataset is published. */
+export const publishing = (
+  publish: (adapter: StorageAdapter, ...given: Parameters<NonNullable<StorageAdapter['publish']>>) => Promise<void>,
+): Breakage => ({ fault: (adapter) => ({ publish: (...given) => publish(adapter, ...given) }) });
+
+/** Changes some of what can be done with versions. */
+export const versioning = (change: (versions: Versions, adapter: StorageAdapter) => Partial<Versions>): Breakage => ({
+  fault: (adapter) => ({ versions: { ...adapter.versions!, ...change(adapter.versions!, adapter) } }),
+});

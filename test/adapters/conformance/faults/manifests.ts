@@ -1,0 +1,112 @@
+/** Faults of manifests and of publication times. */
+import type { Manifest } from '../../../../core/contracts/dataset.js';
+import { inSnapshot } from '../breakable.js';
+import type { Catalog } from '../sqlite-adapter.js';
+import { type BrokenAdapter, versioning } from './breaking.js';
+
+const keeping = (change: (manifest: Manifest) => Manifest) => ({
+  catalog: (catalog: Catalog): Catalog => ({
+    ...catalog,
+    versions: catalog.versions.map((version) => ({ ...version, manifest: change(version.manifest) })),
+  }),
+});
+
+const times = (change: (time: string) => string) => ({
+  catalog: ({ versions, moves, audit }: Catalog): Catalog => ({
+    audit,
+    versions: versions.map((version) => ({ ...version, publishedAt: change(version.publishedAt) })),
+    moves: moves.map(({ version, since }) => ({ version, since: change(since) })),
+  }),
+});
+
+const MANIFEST =
+  'snapshot() keeps the manifest as it was published: every field, null or absent, and a time as it was written';
+const TELLS = 'snapshot() tells the version, the manifest and, as publication time, when the dataset was created';
+
+export const manifestFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'loses the attribution of sources',
+    sqlite: keeping((manifest) => ({
+      ...manifest,
+      sources: manifest.sources.map(({ attribution, ...source }) => source),
+    })),
+    fails: [TELLS],
+  },
+  {
+    that: 'writes no null of a manifest',
+    sqlite: keeping((manifest) => JSON.parse(JSON.stringify(manifest, (_, value) => value ?? undefined))),
+    fails: [TELLS],
+  },
+  {
+    that: 'keeps the first source alone',
+    sqlite: keeping((manifest) => ({ ...manifest, sources: manifest.sources.slice(0, 1) })),
+    fails: [TELLS],
+  },
+  {
+    that: 'takes every dataset for synthetic',
+    ...{ fault: inSnapshot(({ manifest }) => ({ manifest: { ...manifest, synthetic: true } })) },
+    fails: [MANIFEST],
+  },
+  {
+    that: 'writes times of a manifest in its own way',
+    fault: inSnapshot(({ manifest }) => ({
+      manifest: { ...manifest, created: new Date(manifest.created).toISOString() },
+    })),
+    fails: [MANIFEST],
+  },
+  {
+    that: 'takes the vintage from the time of creation',
+    fault: inSnapshot(({ manifest }) => ({ manifest: { ...manifest, vintage: manifest.created.slice(0, 10) } })),
+    fails: [MANIFEST],
+  },
+  {
+    that: 'takes names of versions without regard to case',
+    sqlite: keeping((manifest) => ({ ...manifest, version: manifest.version.toLowerCase() })),
+    fails: [MANIFEST],
+  },
+];
+
+export const timeFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'cuts publication times to seconds',
+    sqlite: times((time) => `${time.slice(0, 19)}Z`),
+    fails: [
+      'snapshot() has its publication time to the millisecond',
+      'versions have publication times to the millisecond',
+    ],
+  },
+  {
+    that: 'cuts publication times to days',
+    sqlite: times((time) => time.slice(0, 10)),
+    fails: ['versions asOf() answers with the version that was current at a time, from its publication on'],
+  },
+  {
+    that: 'tells the time of loading for that of publication',
+    fault(adapter) {
+      const time = new Date();
+      return { snapshot: () => ({ ...adapter.snapshot(), publishedAt: time }) };
+    },
+    fails: [TELLS],
+  },
+  {
+    that: 'takes a version as current from just after its publication',
+    sqlite: { since: (moves, time) => moves.findLast(({ since }) => new Date(since) < time) },
+    fails: ['versions asOf() answers with the version that was current at a time, from its publication on'],
+  },
+  {
+    that: 'tells of a publication time as text',
+    fault: inSnapshot(({ publishedAt }) => ({ publishedAt: publishedAt.toISOString() as never })),
+    fails: ['snapshot() has its publication time to the millisecond'],
+  },
+  {
+    that: 'answers asOf() a time before the first with the first',
+    ...versioning((versions) => ({
+      async asOf(time) {
+        const found = await versions.asOf(time);
+        const first = (await versions.list()).at(-1);
+        return found ?? (first && time < first.publishedAt ? versions.asOf(first.publishedAt) : undefined);
+      },
+    })),
+    fails: ['versions asOf() answers with the version that was current at a time, from its publication on'],
+  },
+];

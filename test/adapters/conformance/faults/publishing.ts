@@ -1,0 +1,155 @@
+/** Faults of publications. */
+import { collections } from '../../../../adapters/conformance/fixture.js';
+import type { Document } from '../../../../core/contracts/dataset.js';
+import type { Dataset } from '../../../../core/contracts/storage.js';
+import { StorageError } from '../../../../core/errors.js';
+import { inSnapshot } from '../breakable.js';
+import { type BrokenAdapter, hasCode, publishing } from './breaking.js';
+
+export const publishingFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'shows a dataset before all of it is there',
+    fault(adapter) {
+      let half: Document[] | undefined;
+      return {
+        async publish(dataset, options) {
+          const { manifest } = dataset;
+          const read = async function* (collection: string) {
+            for await (const batch of dataset.read(collection)) {
+              if (collection === 'items' && manifest.version === 'second-2') half = [...(half ?? []), ...batch];
+              yield batch;
+            }
+          };
+          await adapter.publish!({ manifest, read }, options).finally(() => {
+            half = undefined;
+          });
+        },
+        snapshot() {
+          const snapshot = adapter.snapshot();
+          const shown = half;
+          return shown
+            ? {
+                ...snapshot,
+                find: async function* () {
+                  yield shown;
+                },
+              }
+            : snapshot;
+        },
+      };
+    },
+    fails: ['publish(dataset) shows nothing of a dataset before all of it'],
+  },
+  {
+    that: 'blames the backend for a dataset that cannot be read',
+    ...publishing(async (adapter, ...given) => {
+      await adapter.publish!(...given).catch((error) => {
+        throw hasCode(error, 'invalid_dataset')
+          ? new StorageError('unavailable', 'Not written.', { cause: error })
+          : error;
+      });
+    }),
+    fails: ['publish(dataset) rejects with invalid_dataset for one that cannot be read whole, and changes nothing'],
+  },
+  {
+    that: 'remembers the version of a publication that failed',
+    fault(adapter) {
+      const failed = new Set<string>();
+      return {
+        async publish(dataset, options) {
+          const { version } = dataset.manifest;
+          if (failed.has(version)) throw new StorageError('conflict', `The version "${version}" is there already.`);
+          await adapter.publish!(dataset, options).catch((error) => {
+            if (hasCode(error, 'invalid_dataset')) failed.add(version);
+            throw error;
+          });
+        },
+      };
+    },
+    fails: ['publish(dataset) works again after one that failed, under the same version'],
+  },
+  {
+    that: 'takes other content under the current version for the same',
+    fault: (adapter) => ({
+      async publish(dataset, options) {
+        const list = await adapter.versions!.list();
+        const current = list.find((version) => version.current)?.version;
+        if (current !== dataset.manifest.version) await adapter.publish!(dataset, options);
+      },
+    }),
+    fails: [
+      'publish(dataset) rejects with conflict for other content under a version that is there, and changes nothing',
+    ],
+  },
+  {
+    that: 'lets two publishers win, one after the other',
+    fault(adapter) {
+      let last: Promise<void> = Promise.resolve();
+      return {
+        publish(...given) {
+          const published = last.then(() => adapter.publish!(...given));
+          last = published.catch(() => {});
+          return published;
+        },
+      };
+    },
+    fails: ['publish(dataset) lets one of two publishers win, and rejects the other with conflict'],
+  },
+  {
+    that: 'does not look at the signal of a publication',
+    ...publishing((adapter, dataset, { signal, ...options } = {}) => adapter.publish!(dataset, options)),
+    fails: [
+      'publish(dataset) rejects with aborted once its signal is, and changes nothing',
+      'publish(dataset) rejects with aborted where its signal is after the last row, and changes nothing',
+    ],
+  },
+  {
+    that: 'does not look at the signal of a publication once it has read all',
+    ...publishing((adapter, dataset, { signal, ...options } = {}) => {
+      if (!signal || signal.aborted) return adapter.publish!(dataset, { ...options, ...(signal && { signal }) });
+      const controller = new AbortController();
+      const forward = () => controller.abort();
+      signal.addEventListener('abort', forward);
+      let read = 0;
+      const observed: Dataset = {
+        manifest: dataset.manifest,
+        async *read(collection) {
+          if (++read === collections.size) signal.removeEventListener('abort', forward);
+          yield* dataset.read(collection);
+        },
+      };
+      return adapter.publish!(observed, { ...options, signal: controller.signal });
+    }),
+    fails: ['publish(dataset) rejects with aborted where its signal is after the last row, and changes nothing'],
+  },
+  {
+    that: 'tells no progress',
+    ...publishing((adapter, dataset, { onProgress, ...options } = {}) => adapter.publish!(dataset, options)),
+    fails: ['publish(dataset) tells its progress to the last row of each collection'],
+  },
+  {
+    that: 'writes into the documents that it is given',
+    ...publishing((adapter, dataset, options) =>
+      adapter.publish!(
+        {
+          manifest: dataset.manifest,
+          async *read(collection) {
+            for await (const batch of dataset.read(collection)) {
+              yield structuredClone(batch);
+              for (const document of batch) Object.assign(document, { _id: 1 });
+            }
+          },
+        },
+        options,
+      ),
+    ),
+    fails: ['publish(dataset) leaves the documents that it is given as they are'],
+  },
+  {
+    that: 'takes every publication time from the dataset',
+    fault: inSnapshot((snapshot) => ({ publishedAt: new Date(snapshot.manifest.created) })),
+    fails: [
+      'publish(dataset) never takes the publication time back: where the dataset is older than the current one, it is now',
+    ],
+  },
+];

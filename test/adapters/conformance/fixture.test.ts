@@ -1,0 +1,23 @@
+/** Proves that the suite's own dataset keeps the rules that adapters may rely on. */
+import { expect } from 'chai';
+import { anotherDataset, collections, datasetOf, rowsWithCrowd } from '../../../adapters/conformance/fixture.js';
+import { checkCollection, referenceFaults } from '../../../core/data/check-collection.js';
+import { checkDataset } from '../../../core/data/validate.js';
+
+describe('the dataset of the conformance suite', () => {
+  it('is of collections without a fault', () => {
+    for (const each of collections.values()) {
+      expect([...checkCollection(each), ...referenceFaults(each, collections)], each.name).to.deep.equal([]);
+    }
+  });
+
+  it('is valid, in each version', async () => {
+    for (const dataset of [
+      datasetOf(),
+      anotherDataset(),
+      datasetOf('crowd', '2024-01-01T00:00:00Z', rowsWithCrowd()),
+    ]) {
+      expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
+    }
+  });
+});

@@ -1,0 +1,93 @@
+/** Proves that somebody else's packages can build on ours, as packed: typed, in both module systems, and by our suite. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { packageRoot } from '../../../core/util/package.js';
+import { installPacked } from '../../support/packed.js';
+import { snippetsOf } from '../../support/snippets.js';
+
+const run = promisify(execFile);
+const OUTSIDER = join(packageRoot, 'test/packages/sqlite-adapter');
+
+interface Report {
+  readonly stats: { readonly passes: number; readonly failures: number };
+  readonly pending: readonly { readonly title: string }[];
+  readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message: string } }[];
+}
+
+describe("an outsider's adapter package, with ours from its tarball", () => {
+  let folder: string;
+  /** What the compiler says of the project. */
+  let faults: string;
+
+  before(async function () {
+    this.timeout(120_000);
+    folder = await mkdtemp(join(tmpdir(), 'outsider-'));
+    await cp(OUTSIDER, folder, { recursive: true });
+    await cp(join(packageRoot, 'test/packages/typescript-service'), join(folder, 'service'), { recursive: true });
+    await mkdir(join(folder, 'pages'));
+    for (const page of ['README.md', 'docs/first-plugin.md']) {
+      const { code } = snippetsOf(page).find((each) => each.language === 'js' && each.code.includes('definePlugin('))!;
+      await writeFile(join(folder, 'pages', `${basename(page, '.md')}.js`), code);
+    }
+    await installPacked(folder, ['@types/mocha', 'fast-check', 'mocha', 'node-sqlite3-wasm', 'pure-rand']);
+    const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
+    ({ stdout: faults } = await run(process.execPath, [tsc, '--project', join(folder, 'service')]).catch(
+      (error: { stdout: string }) => error,
+    ));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('passes the conformance suite', async function () {
+    this.timeout(120_000);
+    const mocha = join(folder, 'node_modules/mocha/bin/mocha.js');
+    const args = [mocha, '--reporter', 'json', '--timeout', '20000', 'test/*.test.js'];
+    // Its exit code is the number of failures, which the report tells better.
+    const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }).catch(
+      (error: { stdout: string }) => error,
+    );
+    const { stats, failures, pending } = JSON.parse(stdout) as Report;
+    expect(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message}`)).to.deep.equal([]);
+    expect(stats.passes).to.be.greaterThan(150);
+    for (const { title } of pending) expect(title).to.match(/\(skipped: .+\)$/);
+  });
+
+  it('is typed by what ours exports, as a strict TypeScript project and the plugins of the pages are', () => {
+    expect(faults).to.equal('');
+  });
+
+  it('is embedded by a program in CommonJS', async () => {
+    const program = "const { start } = require('./built/service/embed.cjs'); import('./built/service/plugin.js')";
+    const { stdout } = await run(
+      process.execPath,
+      ['--eval', `${program}.then(({ default: plugin }) => start(plugin)).then(console.log)`],
+      { cwd: join(folder, 'service') },
+    );
+    expect(JSON.parse(stdout).paths).to.include.keys('/permits/{city}', '/permits-caller');
+  });
+
+  it('is told what to do where a plugin in a CommonJS package is written as a module', async () => {
+    const legacy = join(folder, 'legacy');
+    await mkdir(legacy);
+    await writeFile(join(legacy, 'package.json'), '{"type": "commonjs"}');
+    for (const name of ['count.js', 'count.mjs']) await cp(join(folder, 'pages/README.js'), join(legacy, name));
+    const config = { adapter: 'memory', plugins: ['markets', './count.mjs'], auth: { keys: 'memory' } };
+    await writeFile(join(legacy, 'right.json'), JSON.stringify(config));
+    await writeFile(join(legacy, 'wrong.json'), JSON.stringify({ ...config, plugins: ['markets', './count.js'] }));
+    const main = join(folder, 'node_modules/metro-forecast-api/cli/metro-forecast.js');
+    await run(process.execPath, [main, '--config', 'right.json', 'types'], { cwd: legacy });
+    const { stderr } = await run(process.execPath, [main, '--config', 'wrong.json', 'types'], { cwd: legacy }).then(
+      () => expect.fail('It was loaded.'),
+      (error: { stderr: string }) => error,
+    );
+    expect(stderr).to.contain('./count.js').and.contain('name the file .mjs');
+  });
+
+  it('needs under 130 lines', async () => {
+    const lines = (await readFile(join(OUTSIDER, 'index.js'), 'utf8')).trimEnd().split('\n').length;
+    expect(lines).to.be.lessThan(130);
+  });
+});

@@ -1,0 +1,49 @@
+/** Proves that the adapter of the README conforms. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describeAdapter } from '../../../adapters/conformance/index.js';
+import type { AdapterContext, AdapterModule, Dataset, StorageAdapter } from '../../../core/contracts/storage.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { snippetsOf } from '../../support/snippets.js';
+
+const { code } = snippetsOf('README.md').find((snippet) => snippet.code.includes("kind: 'adapter'"))!;
+const folder = mkdtempSync(join(tmpdir(), 'readme-adapter-'));
+mkdirSync(join(folder, 'node_modules'));
+symlinkSync(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
+writeFileSync(join(folder, 'remote.mjs'), code);
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const { default: remote } = (await import(pathToFileURL(join(folder, 'remote.mjs')).href)) as {
+  default: AdapterModule<{ url: string }>;
+};
+const servers = new WeakMap<StorageAdapter, Server>();
+
+const rowsOf = async (dataset: Dataset, { collections }: AdapterContext) => {
+  const rows: Record<string, unknown[]> = {};
+  for (const name of collections.keys()) {
+    rows[name] = [];
+    for await (const batch of dataset.read(name)) rows[name].push(...batch);
+  }
+  return rows;
+};
+
+describeAdapter({
+  name: `${remote.name}, of the README`,
+  capabilities: remote.capabilities,
+  async create(dataset, context) {
+    const body = JSON.stringify({ manifest: dataset.manifest, rows: await rowsOf(dataset, context) });
+    const server = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1');
+    await new Promise((listening) => server.once('listening', listening));
+    const adapter = remote.create({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }, context);
+    await adapter.open();
+    servers.set(adapter, server);
+    return adapter;
+  },
+  async cleanup(adapter) {
+    servers.get(adapter)?.close();
+  },
+});

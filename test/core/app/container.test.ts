@@ -1,0 +1,208 @@
+/** The graph of services: each is made once, replaced by its name, opened and closed in order. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { inject } from 'light-my-request';
+import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
+import { createApp } from '../../../core/app/create-app.js';
+import { loadConfig } from '../../../core/app/load-config.js';
+import { loadModules } from '../../../core/app/load-modules.js';
+import { type ServiceName, type Services, services } from '../../../core/app/services.js';
+import { OperatorError } from '../../../core/errors.js';
+import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { graphOf } from '../../support/graph.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { redisForTests, uniqueName } from '../../support/services.js';
+import { startTestApp } from '../../support/test-app.js';
+
+const embedded = async (config: object = {}) => {
+  const loaded = await loadConfig({ path: undefined, env: {} });
+  return { ...loaded, config: { ...loaded.config, ...config } };
+};
+
+const silent = keptLogger();
+
+describe('the graph of services', () => {
+  it('every service is made from those that it says it needs, and there is no circle', () => {
+    const done = new Set<ServiceName>();
+    const visit = (name: ServiceName, above: readonly ServiceName[]): void => {
+      expect(above, 'a circle').to.not.include(name);
+      if (done.has(name)) return;
+      for (const need of services[name].needs) visit(need, [...above, name]);
+      done.add(name);
+    };
+    for (const name of Object.keys(services) as ServiceName[]) visit(name, []);
+  });
+
+  it('the picture of the graph in docs/how-it-works.md is that of the registrations', async () => {
+    const page = await readFile(join(packageRoot, 'docs/how-it-works.md'), 'utf8');
+    expect(page.includes(graphOf()), 'run "npm run graph"').to.equal(true);
+  });
+
+  it('two applications in one process share nothing but their modules’ code', async () => {
+    const config = await embedded();
+    const modules = await loadModules(config);
+    const [one, other] = [createContainer({ config, modules }), createContainer({ config, modules })];
+    for (const name of Object.keys(services) as ServiceName[]) {
+      const [a, b] = [resolve(one, name), resolve(other, name)];
+      expect(resolve(one, name), name).to.equal(a);
+      const isGiven = name === 'config' || name === 'modules';
+      // Null where the configuration wants none; the clock is the system's.
+      if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
+    }
+    await Promise.all([close(one), close(other)]);
+  });
+
+  it('an override of an unknown name is an error that names the nearest one', async () => {
+    const failure = await createApp(await embedded(), { limitter: {} } as never).catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(OperatorError);
+    expect((failure as OperatorError).faults).to.deep.equal([
+      'overrides.limitter: no service has this name; did you mean "limiter"?',
+    ]);
+  });
+
+  /** Another object that does the same. */
+  const standIn = (made: object): object =>
+    new Proxy(made, {
+      get: (target, key) => {
+        const value = Reflect.get(target, key, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+
+  const replaceable = (Object.keys(services) as ServiceName[]).filter(
+    (name) => name !== 'config' && name !== 'modules',
+  );
+  for (const name of replaceable) {
+    it(`the service "${name}" can be replaced by its name`, async () => {
+      const config = await embedded({
+        server: { ...(await embedded()).config.server, port: 0 },
+        redis: {
+          url: (await redisForTests()).url,
+          keyPrefix: uniqueName('graph'),
+          timeoutMs: 1000,
+          connectTimeoutMs: 5000,
+        },
+        metrics: { host: '127.0.0.1', port: 0 },
+        log: { level: 'silent', format: 'json' },
+      });
+      const modules = await loadModules(config);
+      const quiet = name === 'logger' ? {} : { logger: silent };
+      const first = createContainer({ config, modules }, quiet);
+      const made = resolve(first, name);
+      // Null where the configuration wants none of it: nothing stands in for it then, which is a replacement too.
+      const replacement = made === null ? undefined : standIn(made);
+      // What the replacement stands on has to be open; stores are opened once.
+      if (!['adapter', 'keyStore', 'redis'].includes(name)) await open(first);
+      const second = createContainer({ config, modules }, { ...quiet, [name]: replacement } as Overrides);
+      expect(resolve(second, name)).to.equal(replacement ?? null);
+      resolve(second, 'server');
+      const handle = resolve(second, 'handle') as Parameters<typeof inject>[0];
+      await open(second);
+      try {
+        const response = await inject(handle, '/api/v1/health');
+        expect(response.statusCode).to.equal(200);
+      } finally {
+        await close(second);
+        await close(first);
+      }
+    });
+  }
+
+  it('createApp uses what it is given, for a request', async () => {
+    const taken: string[] = [];
+    const limiter: Services['limiter'] = {
+      take: (subject, limit) => {
+        taken.push(subject);
+        return { allowed: true, limit, remaining: 7, resetMs: 0 };
+      },
+      health: () => ({ ok: true, message: null }),
+      close: async () => undefined,
+    };
+    const keyStore = new MemoryKeyStore();
+    const service = await startTestApp({ overrides: { limiter, keyStore } });
+    try {
+      const { headers } = await service.get('/markets', { headers: { Authorization: '' } });
+      expect(headers['ratelimit']).to.equal('"default";r=7;t=0');
+      expect(taken).to.deep.equal(['ip:127.0.0.1']);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+describe('the lifecycle of services', () => {
+  const order: string[] = [];
+  const recorded = <Value extends object>(name: string, value: Value, fault?: 'open' | 'close'): Value =>
+    new Proxy(value, {
+      get: (target, key) => {
+        const own = Reflect.get(target, key, target);
+        if (key !== 'open' && key !== 'close') return typeof own === 'function' ? own.bind(target) : own;
+        return async () => {
+          order.push(`${name} ${key}`);
+          if (key === fault) throw new Error(`${name} does not ${fault}`);
+          await (own as (() => unknown) | undefined)?.call(target);
+        };
+      },
+    });
+
+  const build = async (faults: Readonly<Record<string, 'open' | 'close'>> = {}) => {
+    order.length = 0;
+    const config = await embedded();
+    const modules = await loadModules(config);
+    const made = createContainer({ config, modules }, { logger: silent });
+    const names = ['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'authenticator'] as const;
+    const overrides = Object.fromEntries(
+      names.map((name) => [name, recorded(name, resolve(made, name), faults[name])]),
+    );
+    return { config, overrides: { ...overrides, logger: silent } as Overrides };
+  };
+
+  it('stores open before their users, and close after them, in the reverse order of making', async () => {
+    const { config, overrides } = await build();
+    const app = await createApp(config, overrides);
+    expect(order.filter((each) => each.endsWith('open'))).to.have.members([
+      'adapter open',
+      'keyStore open',
+      'authenticator open',
+    ]);
+    await app.close();
+    await app.close();
+    const closed = order.filter((each) => each.endsWith('close')).map((each) => each.split(' ')[0]!);
+    expect(new Set(closed).size).to.equal(closed.length);
+    const first = (user: string, used: string) => expect(closed.indexOf(user)).to.be.below(closed.indexOf(used));
+    first('snapshots', 'adapter');
+    first('authenticator', 'keyStore');
+    first('limiter', 'keyStore');
+    expect(closed).to.have.members(['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'authenticator']);
+  });
+
+  it('one that fails to open closes those before it', async () => {
+    const { config, overrides } = await build({ keyStore: 'open' });
+    const failure = await createApp(config, overrides).catch((error: Error) => error.message);
+    expect(failure).to.equal('keyStore does not open');
+    const closed = order.filter((each) => each.endsWith('close'));
+    expect(closed).to.include.members(['adapter close', 'keyStore close', 'limiter close', 'cache close']);
+  });
+
+  it('one that fails to close does not keep the others open', async () => {
+    const { config, overrides } = await build({ snapshots: 'close' });
+    const app = await createApp(config, overrides);
+    expect(await app.close().catch((error: Error) => error.message)).to.equal('snapshots does not close');
+    expect(order).to.include.members(['adapter close', 'keyStore close']);
+  });
+
+  it('one whose making fails closes those that were made before it', async () => {
+    const { config, overrides } = await build();
+    const clock = {
+      now: () => {
+        throw new Error('there is no time');
+      },
+      monotonic: () => 0,
+    };
+    const failure = await createApp(config, { ...overrides, clock }).catch((error: Error) => error.message);
+    expect(failure).to.equal('there is no time');
+    expect(order).to.include.members(['adapter close', 'snapshots close']);
+  });
+});

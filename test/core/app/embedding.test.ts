@@ -1,0 +1,283 @@
+/** An application in somebody else's program: configured in code, with plugins of its own, opened and closed at will. */
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { type App, createApp } from '../../../core/app/create-app.js';
+import type { Config } from '../../../core/config/schema.js';
+import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
+import type { OperatorError } from '../../../core/errors.js';
+import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
+import { callerOf } from '../../../core/pipeline/request-state.js';
+import { keptLogger } from '../../support/kept-logger.js';
+import { addKey } from '../../support/test-app.js';
+
+const config = {
+  server: { port: 0 },
+  adapter: 'memory',
+  plugins: ['status'],
+  auth: { keys: 'memory' },
+  log: { level: 'silent', format: 'json' },
+} as const;
+
+const number = {
+  type: 'object',
+  required: ['a'],
+  additionalProperties: false,
+  properties: { a: { type: 'number' } },
+} as const;
+
+/** Answers with what it is given, as a JavaScript plugin may. */
+const answering = (answer: unknown): Plugin =>
+  definePlugin({
+    name: 'answers',
+    version: '1.0.0',
+    description: 'Answers.',
+    routes: () => [
+      serviceRoute({
+        path: '/answer',
+        operationId: 'getAnswer',
+        summary: 'An answer',
+        response: { description: 'It.', schema: number, example: { a: 1 } },
+        handler: async () => answer as { a: number },
+      }),
+    ],
+  });
+
+describe('an embedded application', () => {
+  const open: App[] = [];
+  const embed = async (...args: Parameters<typeof createApp>): Promise<App> => {
+    const app = await createApp(...args);
+    open.push(app);
+    return app;
+  };
+  afterEach(async () => {
+    for (const app of open.splice(0)) await app.close();
+  });
+
+  it('is told the faults of its own plugins with those of its configuration, and knows their endpoints', async () => {
+    const auth = { tiers: { free: { requestsPerDay: 0, endpoints: ['answers', 'answrs'] } }, keys: 'memory' } as const;
+    const wrong = { ...answering({ a: 1 }), name: 'wrong', routes: () => [], options: { type: 'object' } } as Plugin;
+    const failure = await createApp(
+      { ...config, auth },
+      { plugins: [{ plugin: answering({ a: 1 }) }, { plugin: wrong, options: 7 }] },
+    ).catch((error: OperatorError) => error);
+    expect((failure as OperatorError).faults.map((fault) => fault.split(':')[0])).to.have.members([
+      'auth.tiers.free.requestsPerDay',
+      'auth.tiers.free.endpoints[1]',
+      'overrides.plugins[1].options',
+    ]);
+  });
+
+  it('is configured in code, as a file would have it, and leaves the given object as it was', async () => {
+    const before = JSON.stringify(config);
+    const app = await embed(config);
+    expect((await app.inject('/api/v1/openapi.json')).statusCode).to.equal(200);
+    expect(JSON.stringify(config)).to.equal(before);
+  });
+
+  it('is told every fault of a configuration in code, with its path', async () => {
+    const wrong = { ...config, server: { port: '8080' }, limit: {} } as object;
+    await createApp(wrong as never).then(
+      () => expect.fail('It opened.'),
+      (error: Error) => expect(error.message).to.contain('server.port').and.contain('did you mean "limits"'),
+    );
+  });
+
+  it('checks the options of its plugins, and fills in their defaults in a copy', async () => {
+    let seen: unknown;
+    const plugin = definePlugin({
+      name: 'own',
+      version: '1.0.0',
+      description: 'Own.',
+      options: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { most: { type: 'integer', default: 3 }, name: { type: 'string' } },
+      },
+      routes: (options) => {
+        seen = options;
+        return [];
+      },
+    }) as Plugin;
+    const options = { name: 'x' };
+    await embed(config, { plugins: [{ plugin, options }] });
+    expect(seen).to.deep.equal({ name: 'x', most: 3 });
+    expect(options).to.deep.equal({ name: 'x' });
+    for (const [given, says] of [
+      [{ plugin, options: { nam: 'x' } }, 'overrides.plugins[0].options.nam'],
+      [{ plugin: { ...plugin, kind: 'adapter' } as never }, '"kind" must be "plugin"'],
+      [{ plugin: { ...plugin, routes: undefined, rotes: () => [] } as never }, 'did you mean "routes"'],
+      [{ plugin: undefined as never }, 'overrides.plugins[0]'],
+    ] as const) {
+      await createApp(config, { plugins: [given] }).then(
+        () => expect.fail('It opened.'),
+        (error: Error) => expect(error.message).to.contain(says),
+      );
+    }
+  });
+
+  it('adds one listener to the process, and none is left after the last of several is closed', async () => {
+    const before = process.listenerCount('exit');
+    const apps = await Promise.all(Array.from({ length: 12 }, () => createApp(config)));
+    expect(process.listenerCount('exit')).to.equal(before + 1);
+    for (const app of apps) await app.close();
+    expect(process.listenerCount('exit')).to.equal(before);
+  });
+
+  it('close(); listen(); close() leaves nothing open', async () => {
+    const withMetrics = { ...config, metrics: { port: 0 } };
+    for (const wait of [true, false]) {
+      const app = await createApp(withMetrics);
+      const closed = app.close();
+      if (wait) await closed;
+      const listening = app.listen();
+      await listening.then(
+        () => expect.fail('It listens.'),
+        (error: Error) => expect(error.message).to.contain('has been closed'),
+      );
+      await app.close();
+    }
+    const app = await createApp(withMetrics);
+    const listening = app.listen();
+    await app.close();
+    const reached = await listening.then(
+      ({ port }) =>
+        new Promise((done) =>
+          connect(port, '127.0.0.1')
+            .once('connect', () => done(true))
+            .once('error', () => done(false)),
+        ),
+      () => false,
+    );
+    expect(reached).to.equal(false);
+  });
+
+  it('tells routes about the service and middleware who asks and how, never the key', async () => {
+    const told: unknown[] = [];
+    const route = {
+      operationId: 'getMe',
+      summary: 'Who asks',
+      response: { description: 'It.', schema: { type: 'object' }, example: {} },
+    } as const;
+    const plugin = definePlugin({
+      name: 'me',
+      version: '1.0.0',
+      description: 'Who asks.',
+      middleware: () => [
+        (ctx, next) => {
+          told.push(callerOf(ctx));
+          return next();
+        },
+      ],
+      routes: () => [
+        serviceRoute({
+          ...route,
+          path: '/me',
+          key: false,
+          handler: async (_input, { caller, headers }) => ({ caller, headers }),
+        }),
+        serviceRoute({
+          ...route,
+          path: '/all',
+          operationId: 'getAll',
+          sharedSeconds: 9,
+          handler: async (_input, { caller, headers }) => ({ caller, headers }),
+        }),
+      ],
+    }) as Plugin;
+    const keyStore = new MemoryKeyStore();
+    const { key, id } = await addKey(keyStore, { tier: 'gold' });
+    const app = await embed(
+      { ...config, auth: { tiers: ['gold'], keys: 'memory' } },
+      { keyStore, plugins: [{ plugin }] },
+    );
+    const headers = { authorization: `Bearer ${key}`, cookie: 'a=b', 'x-team': 'north' };
+    const mine = await app.inject({ url: '/api/v1/me', headers });
+    expect(mine.json().caller).to.deep.equal({ id, tier: 'gold' });
+    expect(mine.json().headers).to.include({ 'x-team': 'north' }).and.to.not.have.any.keys('authorization', 'cookie');
+    expect(mine.body).to.not.contain(key);
+    expect((await app.inject('/api/v1/me')).json().caller).to.equal(null);
+    expect((await app.inject({ url: '/api/v1/all', headers })).json()).to.deep.equal({ caller: null, headers: {} });
+    expect(told).to.deep.equal([{ id, tier: 'gold' }, null, { id, tier: 'gold' }]);
+  });
+
+  it('documents its mounts', async () => {
+    const app = await embed({ ...config, plugins: ['status', 'docs'] });
+    const document = (await app.inject('/api/v1/openapi.json')).json();
+    const docs = document['x-mounts'].find(({ path }: { path: string }) => path === '/docs');
+    expect(docs).to.include({ key: false }).and.to.have.property('summary').that.is.not.empty;
+    expect(docs.methods).to.deep.equal(['GET', 'HEAD']);
+  });
+
+  const ask = async (answer: unknown, responseCheck: Config['http']['responseCheck']) => {
+    const logger = keptLogger();
+    const keyStore = new MemoryKeyStore();
+    const own = await addKey(keyStore);
+    const app = await embed(
+      { ...config, http: { responseCheck } },
+      { logger, keyStore, plugins: [{ plugin: answering(answer) }] },
+    );
+    const response = await app.inject({ url: '/api/v1/answer', headers: { authorization: `Bearer ${own.key}` } });
+    return { status: response.statusCode, body: response.json(), log: logger.lines.join('\n') };
+  };
+
+  for (const [check, status, body] of [
+    ['off', 200, { a: 1, secret: 2 }],
+    ['sample', 200, { a: 1, secret: 2 }],
+    ['report', 200, { a: 1, secret: 2 }],
+    ['cut', 200, { a: 1 }],
+    ['refuse', 500, undefined],
+  ] as const) {
+    it(`http.responseCheck ${check}: an undeclared property`, async () => {
+      const answered = await ask({ a: 1, secret: 2 }, check);
+      expect(answered.status).to.equal(status);
+      if (body) expect(answered.body).to.deep.equal(body);
+      else expect(answered.body.code).to.equal('internal_error');
+      const reports = check === 'sample' || check === 'report';
+      expect(answered.log.includes('does not fit its schema')).to.equal(reports);
+    });
+  }
+
+  for (const check of ['off', 'report', 'cut'] as const) {
+    it(`http.responseCheck ${check}: NaN and Infinity are a fault, at any depth`, async () => {
+      for (const answer of [{ a: Number.NaN }, { a: 1, b: [{ c: Number.NEGATIVE_INFINITY }] }]) {
+        expect((await ask(answer, check)).status).to.equal(500);
+      }
+    });
+  }
+
+  it('asks and checks a data route once for a snapshot: what is cached costs nothing', async () => {
+    let asked = 0;
+    const plugin = definePlugin({
+      name: 'counted',
+      version: '1.0.0',
+      description: 'Counts.',
+      routes: () => [
+        dataRoute({
+          path: '/counted',
+          operationId: 'getCounted',
+          summary: 'Counts',
+          response: { description: 'It.', schema: number, example: { a: 1 } },
+          handler: async () => {
+            asked++;
+            return {
+              get a() {
+                return 1;
+              },
+            };
+          },
+        }),
+      ],
+    }) as Plugin;
+    const app = await embed(
+      {
+        ...config,
+        adapter: { use: 'json', options: { path: 'plugins/metro/dataset' } },
+        plugins: ['markets', 'forecasts', 'observations', 'signals'],
+        http: { responseCheck: 'refuse' },
+      },
+      { plugins: [{ plugin }] },
+    );
+    for (let i = 0; i < 3; i++) expect((await app.local.request('/counted')).status).to.equal(200);
+    expect(asked).to.equal(1);
+  });
+});

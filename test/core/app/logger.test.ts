@@ -1,0 +1,48 @@
+/** The log tells each cause once. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { packageRoot } from '../../../core/util/package.js';
+import { freePort } from '../../support/server-process.js';
+
+const run = promisify(execFile);
+
+/** What a process writes to its log that runs `code` with a `logger`. */
+const logOf = async (code: string, format = 'json'): Promise<string> => {
+  const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
+  const program = `import { createLogger } from ${at('core/app/logger.js')};
+    import { bounded } from ${at('adapters/mongo/bounded.js')};
+    import { MongoClient } from ${JSON.stringify(import.meta.resolve('mongodb'))};
+    const logger = createLogger({ level: 'info', format: '${format}', addresses: 'none' });
+    ${code}`;
+  return (await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: packageRoot })).stderr;
+};
+
+const occurrences = (text: string, part: string): number => text.split(part).length - 1;
+
+describe('the log', () => {
+  it('tells the cause of a failure of MongoDB once, beside the stack', async () => {
+    const port = await freePort();
+    const line = JSON.parse(
+      await logOf(`const client = new MongoClient('mongodb://127.0.0.1:${port}', { serverSelectionTimeoutMS: 100 });
+        await bounded('tell the time', 1000, undefined, () => client.db().command({ hello: 1 }))
+          .catch((err) => logger.warn({ err }, 'away'));
+        await client.close();`),
+    );
+    expect(line.err.type).to.equal('StorageError');
+    expect(line.err.message).to.match(/^MongoDB could not tell the time: /);
+    expect(occurrences(line.err.message, `ECONNREFUSED 127.0.0.1:${port}`)).to.equal(1);
+  });
+
+  it('appends causes that the message does not quote, in child loggers too, however they hang together', async () => {
+    const line = JSON.parse(
+      await logOf(`const inner = new Error('inner');
+        const err = new Error('outer', { cause: new Error('middle', { cause: inner }) });
+        inner.cause = err;
+        logger.child({ part: 'a' }).error({ err }, 'failed');`),
+    );
+    expect(line.err.message).to.match(/^outer: middle: inner/);
+    expect(line.err.stack).to.contain('caused by: Error: middle');
+  });
+});

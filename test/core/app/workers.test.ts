@@ -1,0 +1,166 @@
+/** Several worker processes on one port, as `metro-forecast start` runs them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { packageRoot } from '../../../core/util/package.js';
+import { commandArgs } from '../../support/command-process.js';
+import { request } from '../../support/http-client.js';
+import { askAll, LoadClient } from '../../support/load-client.js';
+import { freePort } from '../../support/server-process.js';
+
+interface Service {
+  readonly process: ChildProcess;
+  readonly output: { stdout: string; stderr: string };
+  readonly exited: Promise<[code: number | null, signal: string | null]>;
+}
+
+const spawnService = (env: Readonly<Record<string, string>>): Service => {
+  const child = spawn(process.execPath, commandArgs(['start']), {
+    cwd: packageRoot,
+    env: { PATH: process.env['PATH'], PORT: '0', METRO__SERVER__WORKERS: '2', ...env },
+  });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (chunk) => (output[name] += chunk));
+  return { process: child, output, exited: once(child, 'exit') as Service['exited'] };
+};
+
+const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> => {
+  for (let attempts = 0; attempts < 1800; attempts++) {
+    const found = await find();
+    if (found !== undefined) return found;
+    await delay(20);
+  }
+  throw new Error('It did not happen in time.');
+};
+
+/** The processes that have logged a line with this message. */
+const pidsThatSaid = ({ output }: Service, message: string): number[] => {
+  const lines = output.stderr.split('\n').filter((line) => line.includes(`"msg":"${message}"`) && line.endsWith('}'));
+  return [...new Set(lines.map((line) => JSON.parse(line).pid as number))];
+};
+
+describe('workers', () => {
+  const running: Service[] = [];
+  const run = (env: Readonly<Record<string, string>> = {}) => {
+    const service = spawnService(env);
+    running.push(service);
+    return service;
+  };
+  const started = async (env: Readonly<Record<string, string>> = {}) => {
+    const service = run(env);
+    const [, key, url] = await until(() => {
+      if (service.process.exitCode !== null) throw new Error(service.output.stderr);
+      return /Bearer (mfk_\w+)" (\S+)\/markets/.exec(service.output.stdout) ?? undefined;
+    });
+    return { ...service, key: key as string, url: url as string };
+  };
+  afterEach(async () => {
+    for (const { process, exited } of running.splice(0)) {
+      if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');
+      await exited;
+    }
+  });
+
+  it('without Redis count usage and quotas together, and each tells it whole', async () => {
+    const { url, key } = await started({ METRO__AUTH__TIERS: '{"enterprise":{"requestsPerDay":40}}' });
+    const ask = (path: string) =>
+      request(`${url}${path}`, { headers: { Authorization: `Bearer ${key}`, Connection: 'close' } });
+    const answers = await Promise.all(Array.from({ length: 40 }, () => ask('/markets/99999')));
+    expect(answers.every(({ status }) => status === 404)).to.equal(true);
+    const { json } = await ask('/usage');
+    expect(json.data[0]).to.include({ requests: 40, refused: 0 });
+    expect((await ask('/markets')).json.code).to.equal('quota_exceeded');
+    expect((await ask('/usage')).json.data[0]).to.include({ requests: 40, refused: 1 });
+  });
+
+  it('answer on one port, share one limit to the request and one demo key, and end together with 0', async () => {
+    const service = await started({ METRO__LIMITS__REQUESTS_PER_MINUTE: '600' });
+    const client = new LoadClient(service.url, service.key, 64);
+    const answers = await askAll(client, Array<string>(2000).fill('/markets/26420'), 64);
+    client.close();
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    expect([count(200), count(429)]).to.deep.equal([600, 1400]);
+    expect(await until(() => pidsThatSaid(service, 'listening')[1])).to.be.a('number');
+    expect(service.output.stdout.match(/Listening on/g)).to.have.length(1);
+    expect(service.output.stderr).to.not.contain('mfk_');
+
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([0, null]);
+    const requests = service.output.stderr.split('\n').filter((line) => line.includes('"status":200'));
+    expect(new Set(requests.map((line) => JSON.parse(line).pid as number))).to.have.property('size', 2);
+  });
+
+  it('are replaced when they are killed, even all at once, on the same port and with their limits kept', async () => {
+    const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '0' });
+    const headers = { Authorization: `Bearer ${service.key}` };
+    const remaining = async () => {
+      const answer = await request(`${service.url}/markets/26420`, { headers });
+      return Number(/;r=(\d+)/.exec(String(answer.headers['ratelimit']))?.[1]);
+    };
+    const listening = (count: number) =>
+      until(() => {
+        const pids = pidsThatSaid(service, 'listening');
+        return pids.length === count ? pids : undefined;
+      });
+    const left = await remaining();
+    for (const pid of await listening(2)) process.kill(pid, 'SIGKILL');
+    await listening(4);
+    const ends = service.output.stderr.split('\n').filter((line) => line.includes('a worker ended'));
+    expect(ends).to.have.length(2);
+    for (const line of ends) expect(line.match(/"pid":/g)).to.have.length(1);
+    expect(await remaining()).to.equal(left - 1);
+    expect(service.process.exitCode).to.equal(null);
+    service.process.kill('SIGINT');
+    expect(await service.exited).to.deep.equal([0, null]);
+  });
+
+  it('that cannot start say why once, and the exit code is 1', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as { port: number };
+    const service = run({ PORT: String(port) });
+    expect(await service.exited).to.deep.equal([1, null]);
+    expect(service.output.stderr.match(/is taken/g)).to.have.length(1);
+    expect(service.output.stdout).to.equal('');
+    taken.close();
+  });
+
+  it('end at once at the second signal', async () => {
+    const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
+    service.process.kill('SIGTERM');
+    await until(async () => ((await request(`${service.url}/health`)).status === 503 ? true : undefined));
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([1, null]);
+    const refused = () =>
+      request(`${service.url}/health`).then(
+        () => undefined,
+        () => true,
+      );
+    expect(await until(refused)).to.equal(true);
+  });
+
+  it('tell their metrics on one page, each series with the number of its worker, also of one that replaced another', async () => {
+    const port = await freePort();
+    const service = await started({ METRO__METRICS__PORT: String(port), METRO__SERVER__DRAIN_DELAY_MS: '0' });
+    const counted = async (): Promise<Map<string, number>> => {
+      const { text } = await request(`http://127.0.0.1:${port}/metrics`);
+      expect(text.match(/^# TYPE limiter_decisions_total /gm)).to.have.length(1);
+      const found = text.matchAll(/^limiter_decisions_total\{worker="(\d)",decision="allowed"\} (\d+)$/gm);
+      return new Map([...found].map(([, worker, count]) => [worker!, Number(count)]));
+    };
+    const sum = (counts: Map<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
+    const client = new LoadClient(service.url, service.key, 16);
+    await askAll(client, Array<string>(100).fill('/markets/26420'), 16);
+    client.close();
+    const before = await counted();
+    expect([[...before.keys()], sum(before)]).to.deep.equal([['1', '2'], 100]);
+    const [first] = pidsThatSaid(service, 'listening');
+    process.kill(first!, 'SIGKILL');
+    await until(() => pidsThatSaid(service, 'listening')[2]);
+    const after = await counted();
+    expect([...after.keys()]).to.deep.equal(['1', '2']);
+    expect(sum(after)).to.be.at.most(100);
+  });
+});

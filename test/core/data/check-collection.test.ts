@@ -1,0 +1,88 @@
+/** Proves that a wrong declaration of a collection is found, with every fault at once. */
+import { expect } from 'chai';
+import type { Collection } from '../../../core/contracts/dataset.js';
+import { checkCollection, referenceFaults } from '../../../core/data/check-collection.js';
+import { collections } from '../../../plugins/metro/collections.js';
+
+const rows: Collection = {
+  name: 'rows',
+  key: ['id'],
+  orders: [['rank', 'id']],
+  schema: {
+    type: 'object',
+    required: ['id', 'rank', 'tags'],
+    properties: {
+      id: { type: 'string' },
+      rank: { type: 'integer' },
+      tags: { type: 'array' },
+      maybe: { type: 'string' },
+      either: { type: ['string', 'null'] },
+    },
+  },
+};
+
+const NOT_SCALAR = 'must be a required property of the schema, of type string, integer or number';
+
+describe('checkCollection(collection)', () => {
+  const wrong: [what: string, change: Partial<Collection>, fault: string][] = [
+    ['a name in capitals', { name: 'Rows' }, 'the name must match ^[a-z][a-z0-9_]*$'],
+    ['an empty key', { key: [], orders: [] }, 'the key names no field'],
+    ['a key field that the schema lacks', { key: ['no'], orders: [] }, `the key: "no" ${NOT_SCALAR}`],
+    ['a key field that may be absent', { key: ['maybe'], orders: [] }, `the key: "maybe" ${NOT_SCALAR}`],
+    ['a key field that may be null', { key: ['either'], orders: [] }, `the key: "either" ${NOT_SCALAR}`],
+    ['a key field with an array', { key: ['tags'], orders: [] }, `the key: "tags" ${NOT_SCALAR}`],
+    ['a key field of Object.prototype', { key: ['constructor'], orders: [] }, `the key: "constructor" ${NOT_SCALAR}`],
+    [
+      'a key field with a dot',
+      { key: ['a.b'], orders: [] },
+      'the key: the field name "a.b" must match ^[a-z][a-z0-9_]*$',
+    ],
+    ['a key field given twice', { key: ['id', 'id'] }, 'the key names a field twice'],
+    ['an order that leaves ties', { orders: [['rank']] }, 'order [rank] leaves ties: add the key\'s "id" at its end'],
+    ['an order that is the key', { orders: [['id']] }, 'order [id] is declared already'],
+    ['an empty order', { key: ['id'], orders: [[]] }, 'order [] names no field'],
+    [
+      'a reference by an absent field',
+      { references: [{ fields: ['x'], to: 'y' }] },
+      `the reference to "y": "x" ${NOT_SCALAR}`,
+    ],
+    [
+      'a schema of something else',
+      { schema: { ...rows.schema, type: 'array' } },
+      'the schema must have "type": "object"',
+    ],
+  ];
+  for (const [what, change, fault] of wrong) {
+    it(`finds ${what}`, () => expect(checkCollection({ ...rows, ...change })).to.include(fault));
+  }
+
+  it('finds a schema that does not compile', () => {
+    const [fault] = checkCollection({ ...rows, schema: { ...rows.schema, minProperties: 'two' } });
+    expect(fault).to.match(/^the schema does not compile: .*minProperties/);
+  });
+
+  it('finds several faults at once', () => {
+    expect(checkCollection({ ...rows, name: '', key: [], orders: [['tags'], ['x']] })).to.have.length(4);
+  });
+
+  it('finds none in a right declaration', () => expect(checkCollection(rows)).to.deep.equal([]));
+});
+
+describe('referenceFaults(collection, byName)', () => {
+  const to = (target: string): Collection => ({ ...rows, references: [{ fields: ['rank'], to: target }] });
+  const byName = new Map([[rows.name, rows]]);
+
+  it('finds none in those of the product', () => {
+    const all = new Map(collections.map((each) => [each.name, each]));
+    for (const each of collections) expect(referenceFaults(each, all), each.name).to.deep.equal([]);
+  });
+
+  it('finds references to what nobody declares, or with another key', () => {
+    expect(referenceFaults(to('nothing'), byName)).to.deep.equal([
+      'refers to the collection "nothing", which nobody declares',
+    ]);
+    expect(referenceFaults(to('rows'), byName)).to.deep.equal([
+      'has a reference [rank] without the number and types of the key of "rows"',
+    ]);
+  });
+});

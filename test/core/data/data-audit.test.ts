@@ -1,0 +1,77 @@
+/** What the audit of a store's data finds: changes that no entry tells of, and entries of changes that were not made. */
+import { expect } from 'chai';
+import type { DataAuditEntry } from '../../../core/contracts/audit.js';
+import { type PublishedNow, withPublished } from '../../../core/data/data-audit.js';
+
+const verified = { chained: 0, unchained: 0, head: null, notes: [], faults: [] };
+
+/** `+b<a` publishes b in place of a, `>b<a` goes back to it, `-b` deletes it; nothing after `<` is no version. */
+const entriesOf = (text: string): readonly DataAuditEntry[] =>
+  text
+    .split(' ')
+    .filter((word) => word !== '')
+    .map((word, i) => {
+      const [version = '', replaces] = word.slice(1).split('<');
+      const base = { time: `2026-05-01T00:00:0${i}.000Z`, by: 'tester', version };
+      if (word.startsWith('-')) return { ...base, action: 'prune' };
+      return { ...base, action: word.startsWith('+') ? 'publish' : 'activate', replaces: replaces || null };
+    });
+
+const verify = (text: string, published: PublishedNow) => {
+  const { notes, faults } = withPublished(verified, entriesOf(text), published);
+  return { notes, faults };
+};
+
+describe('core/audit/data-audit', () => {
+  const whole: readonly (readonly [string, string, PublishedNow])[] = [
+    ['nothing has been recorded', '', { current: 'a', versions: ['a'] }],
+    ['nothing was ever published', '', { current: null, versions: [] }],
+    ['one version was published', '+a<', { current: 'a', versions: ['a'] }],
+    ['the store keeps one version alone', '+a< +b<a', { current: 'b' }],
+    ['somebody went back', '+a< +b<a >a<b', { current: 'a', versions: ['a', 'b'] }],
+    ['an old version was deleted', '+a< +b<a -a', { current: 'b', versions: ['b'] }],
+    ['a deleted version was published again', '+a< +b<a -a +a<b', { current: 'a', versions: ['b', 'a'] }],
+    ['versions were published before there was an audit', '+c<b', { current: 'c', versions: ['a', 'b', 'c'] }],
+    ['a publication was not made, and the next one was', '+a< +x<a +b<a', { current: 'b', versions: ['a', 'b'] }],
+    ['two were not made', '+a< +x<a +y<a +b<a', { current: 'b', versions: ['a', 'b'] }],
+    ['a version was published over itself', '+a< +a<a', { current: 'a' }],
+  ];
+  for (const [when, text, published] of whole) {
+    it(`finds nothing where ${when}`, () => {
+      expect(verify(text, published)).to.deep.equal({ notes: [], faults: [] });
+    });
+  }
+
+  it('notes that the newest change was not made, or is not yet', () => {
+    expect(verify('+a< +b<a', { current: 'a', versions: ['a'] })).to.deep.equal({
+      notes: ['the newest change, publish "b", was not made, or is not yet'],
+      faults: [],
+    });
+  });
+
+  const faulty: readonly (readonly [string, string, PublishedNow, readonly RegExp[]])[] = [
+    ['another version is current', '+a<', { current: 'b' }, [/how "b" became the current version/]],
+    ['no version is current', '+a< +b<a', { current: null, versions: ['a', 'b'] }, [/how none became/]],
+    [
+      'an entry replaces what no other made',
+      '+a< +c<b',
+      { current: 'c' },
+      [/how "b" became .* before 2026-05-01T00:00:01/],
+    ],
+    ['a version has gone', '+a< +b<a', { current: 'b', versions: ['b'] }, [/how "a", published at .*, was deleted/]],
+    ['a version came in', '+a< +b<a', { current: 'b', versions: ['a', 'x', 'b'] }, [/how "x" was published/]],
+    [
+      'a deleted one is there',
+      '+a< +b<a -a',
+      { current: 'b', versions: ['a', 'b'] },
+      [/"a" is there, though .* deletes it/],
+    ],
+  ];
+  for (const [when, text, published, expected] of faulty) {
+    it(`finds that ${when}`, () => {
+      const { faults } = verify(text, published);
+      expect(faults).to.have.length(expected.length);
+      for (const [i, one] of expected.entries()) expect(faults[i]).to.match(one);
+    });
+  }
+});

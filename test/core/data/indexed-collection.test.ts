@@ -1,0 +1,127 @@
+/** Proves that an indexed collection answers as filtering, sorting and slicing all documents would. */
+
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { answerOf } from '../../../adapters/conformance/reference.js';
+import type { Collection, Document } from '../../../core/contracts/dataset.js';
+import type { Query, Scalar } from '../../../core/contracts/storage.js';
+import { IndexedCollection } from '../../../core/data/indexed-collection.js';
+import { compareBy } from '../../../core/data/scalars.js';
+
+const collection: Collection = {
+  name: 'points',
+  key: ['a', 'b', 'c'],
+  orders: [
+    ['b', 'a', 'c'],
+    ['c', 'b', 'a'],
+    ['v', 'a', 'b', 'c'],
+    ['b', 'v', 'c', 'a'],
+  ],
+  schema: { type: 'object' },
+};
+const orders: readonly (readonly string[])[] = [collection.key, ...collection.orders!];
+
+const letters = fc.constantFrom('', 'a', 'b', 'ab', '\uffff', '😀');
+const digits = fc.integer({ min: -2, max: 2 });
+const anyOf = (field: string): fc.Arbitrary<Scalar> => (field === 'b' || field === 'v' ? digits : letters);
+const document = fc.record({ a: letters, b: digits, c: letters, v: digits });
+const rows = fc
+  .uniqueArray(document, { selector: ({ a, b, c }) => JSON.stringify([a, b, c]), maxLength: 60 })
+  .map((list): Document[] => list.sort(compareBy(collection.key)));
+
+const queries = fc.constantFrom(...orders).chain((order) =>
+  fc.nat(order.length).chain((fixed) => {
+    const free = order.slice(fixed);
+    const range =
+      free.length === 0
+        ? fc.constant(undefined)
+        : fc
+            .constantFrom(...free)
+            .chain((field) =>
+              fc.record(
+                { field: fc.constant(field), from: anyOf(field), to: anyOf(field) },
+                { requiredKeys: ['field'] },
+              ),
+            );
+    return fc.record(
+      {
+        order: fc.constant(order),
+        equal: fc
+          .tuple(...order.slice(0, fixed).map(anyOf))
+          .map((values) => Object.fromEntries(values.map((value, i) => [order[i]!, value]))),
+        range,
+        descending: fc.boolean(),
+        ...(free.length > 0 && { after: fc.tuple(...free.map(anyOf)) }),
+        limit: fc.nat(8),
+      },
+      { requiredKeys: ['order'] },
+    );
+  }),
+);
+
+describe('IndexedCollection', () => {
+  it('find(query) answers as filter, sort and slice would, for any documents and query', () => {
+    fc.assert(
+      fc.property(rows, queries, (documents, query) => {
+        const found = new IndexedCollection(collection, documents).find(query as Query);
+        expect([...found]).to.deep.equal(answerOf(documents, query as Query));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('batches(query) answers the same, 100 documents at a time at most', () => {
+    const documents = Array.from({ length: 2500 }, (_, i) => ({ a: 'x', b: i, c: 'y', v: i % 7 }));
+    const indexed = new IndexedCollection(collection, documents);
+    for (const order of orders) {
+      for (const descending of [false, true]) {
+        const range = { field: order[1]!, from: order[1] === 'v' ? 3 : order[1] === 'b' ? 100 : 'x' };
+        for (const query of [
+          { order, descending },
+          { order, descending, limit: 1200 },
+          { order, descending, range },
+        ]) {
+          const batches = [...indexed.batches(query)];
+          expect(batches.flat()).to.deep.equal(answerOf(documents, query));
+          for (const { length } of batches) expect(length).to.be.within(1, 100);
+        }
+      }
+    }
+  });
+
+  it('get(key) finds every document by its key, and nothing by another', () => {
+    fc.assert(
+      fc.property(rows, fc.tuple(letters, digits, letters), (documents, other) => {
+        const indexed = new IndexedCollection(collection, documents);
+        for (const row of documents) {
+          expect(indexed.get([row['a'], row['b'], row['c']] as Scalar[])).to.equal(row);
+        }
+        const found = documents.find(({ a, b, c }) => a === other[0] && b === other[1] && c === other[2]);
+        expect(indexed.get(other)).to.equal(found);
+      }),
+    );
+  });
+
+  it('prepare(pause) builds the same orders, with pauses while there are many documents', async () => {
+    const documents = Array.from({ length: 120_000 }, (_, i) => ({ a: 'x', b: i, c: 'y', v: (i * 7919) % 1000 }));
+    const prepared = new IndexedCollection(collection, documents);
+    let pauses = 0;
+    await prepared.prepare(async () => {
+      pauses++;
+    });
+    expect(pauses).to.be.greaterThan(100);
+    for (const order of orders) {
+      const query = { order, limit: 5000, descending: true };
+      expect(prepared.find(query)).to.deep.equal(new IndexedCollection(collection, documents).find(query));
+    }
+  });
+
+  it('takes order fields of numbers that JSON can tell apart and comparison cannot, as -0 and 0', () => {
+    const documents = [
+      { a: 'a', b: 0, c: '', v: 0 },
+      { a: 'b', b: 0, c: '', v: -0 },
+    ];
+    const found = new IndexedCollection(collection, documents).find({ order: ['v', 'a', 'b', 'c'], equal: { v: 0 } });
+    expect(found.map(({ a }) => a)).to.deep.equal(['a', 'b']);
+  });
+});

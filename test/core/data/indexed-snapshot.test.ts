@@ -1,0 +1,16 @@
+/** Snapshots in memory: what the conformance suite cannot see. */
+import { expect } from 'chai';
+import { IndexedCollection, indexedSnapshot } from '../../../core/data/indexed-collection.js';
+import { markets } from '../../../plugins/metro/collections.js';
+import { documents, manifest } from '../../support/fixture.js';
+
+describe('indexedSnapshot(dataset, assertOpen)', () => {
+  it('finds batches of the same shape in every version, so that V8 compiles whoever reads them once', () => {
+    const found = ['1', '2'].map((version) => {
+      const collections = new Map([[markets.name, new IndexedCollection(markets, documents['markets'] ?? [])]]);
+      const dataset = { manifest: { ...manifest, version }, publishedAt: new Date(), collections };
+      return indexedSnapshot(dataset, () => undefined).find(markets.name, { order: markets.key });
+    });
+    expect(Object.getPrototypeOf(found[0])).to.equal(Object.getPrototypeOf(found[1]));
+  });
+});

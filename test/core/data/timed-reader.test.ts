@@ -1,0 +1,99 @@
+/** One answer's reads within one span of time. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert } from 'chai';
+import type { SnapshotReader } from '../../../core/contracts/plugin.js';
+import { sharedReader, timedReader } from '../../../core/data/checked-snapshot.js';
+import { IndexedCollection, indexedSnapshot } from '../../../core/data/indexed-collection.js';
+import { StorageError } from '../../../core/errors.js';
+import { markets } from '../../../plugins/metro/collections.js';
+import { documents, manifest } from '../../support/fixture.js';
+
+describe('timedReader(snapshot, collections, ms)', () => {
+  const collections = new Map([[markets.name, markets]]);
+  const indexed = new IndexedCollection(markets, documents['markets'] ?? []);
+  const snapshot = indexedSnapshot(
+    { manifest, publishedAt: new Date(), collections: new Map([[markets.name, indexed]]) },
+    () => undefined,
+  );
+  const read = <Result>(ms: number, work: (reader: SnapshotReader) => Promise<Result>) =>
+    timedReader(snapshot, collections, ms)(work);
+  const failure = (work: Promise<unknown>): Promise<unknown> =>
+    work.then(
+      () => assert.fail('It resolved.'),
+      (error: unknown) => error,
+    );
+
+  it('resolves with what was read', async () => {
+    assert.lengthOf(await read(60_000, (reader) => reader.find(markets)), documents['markets']?.length ?? 0);
+  });
+
+  it('rejects with unavailable when reads that are quick, each for itself, take too long together', async () => {
+    let reads = 0;
+    const error = await failure(
+      read(200, async (reader) => {
+        for (;;) {
+          await reader.find(markets);
+          reads++;
+          await delay(5);
+        }
+      }),
+    );
+    assert.instanceOf(error, StorageError);
+    assert.equal((error as StorageError).code, 'unavailable');
+    assert.isAbove(reads, 1);
+  });
+
+  it('lets any number of reads wait for its signal at once', async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => void warnings.push(warning);
+    process.on('warning', warn);
+    const waiting = {
+      ...snapshot,
+      get: (_name: string, _key: unknown, signal?: AbortSignal) =>
+        new Promise<undefined>((resolve) => {
+          const end = () => resolve(undefined);
+          signal?.addEventListener('abort', end);
+        }),
+    };
+    const read = timedReader(waiting, collections, 20);
+    await Promise.all(Array.from({ length: 100 }, () => read((reads) => reads.get(markets, ['12060']))));
+    await delay(0);
+    process.off('warning', warn);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('rejects with what went wrong otherwise', async () => {
+    const failing = new Error('a fault of the handler');
+    assert.equal(await failure(read(60_000, () => Promise.reject(failing))), failing);
+    const other = { ...markets, name: 'others' };
+    const error = await failure(read(60_000, (reader) => reader.find(other)));
+    assert.equal((error as StorageError).code, 'unknown_collection');
+  });
+});
+
+describe('sharedReader(snapshot, collections, ms)', () => {
+  const readers = (ms: number) =>
+    sharedReader(
+      indexedSnapshot({ manifest, publishedAt: new Date(), collections: new Map() }, () => undefined),
+      new Map(),
+      ms,
+    );
+
+  it('gives one to all who ask at about the same time', async () => {
+    const all = readers(60_000);
+    const first = all();
+    await delay(5);
+    assert.equal(all(), first);
+  });
+
+  it('gives another before much of the time of the one before is over', async () => {
+    const all = readers(1600);
+    const first = all();
+    const since = performance.now();
+    while (all() === first) await delay(1);
+    const sharedMs = performance.now() - since;
+    assert.isAtLeast(sharedMs, 199);
+    // A quarter of the time, and what a busy machine adds.
+    assert.isBelow(sharedMs, 1200);
+  });
+});

@@ -1,0 +1,254 @@
+/** Writing a dataset directory: all of it, or nothing. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { Document } from '../../../core/contracts/dataset.js';
+import { openDirectory } from '../../../core/data/directory.js';
+import { checkDataset } from '../../../core/data/validate.js';
+import { writeDirectory } from '../../../core/data/write-directory.js';
+import { OperatorError, StorageError } from '../../../core/errors.js';
+import { collections, eachInFolder, manifestOf, readManifestFile, rows, rowsOf, writeByHand } from './weather.js';
+
+const MODULE = new URL('../../../core/data/write-directory.js', import.meta.url).href;
+
+const batches = ({ stations, readings }: typeof rows) => ({ stations: [stations], readings: [readings] });
+
+describe('writeDirectory(path, manifest, collections)', () => {
+  const folder = eachInFolder();
+  const path = () => join(folder.path, 'new', 'data');
+
+  const write = (version: number, content = rowsOf(version)) =>
+    writeDirectory(path(), manifestOf(`v${version}`), batches(content));
+  const read = async (collection: string): Promise<Document[]> => {
+    const all: Document[] = [];
+    for await (const batch of (await openDirectory(path())).dataset.read(collection)) all.push(...batch);
+    return all;
+  };
+  const failure = (promise: Promise<unknown>) =>
+    promise.then(
+      () => expect.fail('it was written'),
+      (error: Error & { code?: string }) => error,
+    );
+  /** Everything there is in the directory. */
+  const state = async () => {
+    const names = (await readdir(path())).sort();
+    return Promise.all(names.map(async (name) => [name, await readFile(join(path(), name), 'utf8')]));
+  };
+
+  it('makes a directory that is valid, and answers with its manifest', async () => {
+    const written = await writeDirectory(path(), manifestOf(), batches(rows));
+    expect(written).to.deep.equal(await readManifestFile(path()));
+    const { dataset, manifest } = await openDirectory(path());
+    expect(manifest).to.deep.equal(written);
+    expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
+    expect(await read('stations')).to.deep.equal(rows.stations);
+    expect(written.collections['readings']).to.deep.include({ rows: 3 });
+  });
+
+  it('names files after their content, so that equal content is written to the same file', async () => {
+    const first = await write(1);
+    const second = await writeDirectory(path(), manifestOf('v2'), { ...batches(rowsOf(1)), readings: [[]] });
+    for (const { file, sha256 } of Object.values(second.collections)) {
+      expect(file).to.match(new RegExp(`^(stations|readings)\\.${sha256?.slice(0, 12)}\\.ndjson$`));
+    }
+    expect(second.collections['stations']).to.deep.equal(first.collections['stations']);
+    expect(await readdir(path())).to.have.length(4);
+  });
+
+  it('takes batches of any size, from generators that wait, and tells its progress', async () => {
+    async function* generate() {
+      yield [];
+      for (const row of rows.readings) yield [row];
+    }
+    const progress: unknown[] = [];
+    const onProgress = (step: unknown) => progress.push(step);
+    await writeDirectory(path(), manifestOf(), { readings: generate(), stations: [] }, { onProgress });
+    expect(await read('readings')).to.deep.equal(rows.readings);
+    expect(progress.at(-1)).to.deep.equal({ collection: 'readings', written: 3 });
+  });
+
+  it('keeps the collections that the caller does not name, hand-made files included', async () => {
+    await writeByHand(path());
+    await writeDirectory(path(), manifestOf('v2'), { stations: [rowsOf(2).stations] });
+    expect(await read('stations')).to.deep.equal(rowsOf(2).stations);
+    expect(await read('readings')).to.deep.equal(rows.readings);
+    expect(await readdir(path())).to.include.members(['stations.ndjson', 'readings.ndjson']);
+  });
+
+  it('keeps the files of the version before, removes older ones and leftovers, and nothing of anybody else', async () => {
+    const first = await write(1);
+    await writeFile(join(path(), 'notes.txt'), 'mine');
+    await writeFile(join(path(), 'stations.5b3a1f0e-9d7c-4a55-8f6e-2c1b0a998877.tmp'), 'left by a crash');
+    await write(2);
+    const file = first.collections['stations']!.file;
+    expect(await readdir(path()))
+      .to.include(file)
+      .and.include('notes.txt')
+      .and.have.length(6);
+    await write(3);
+    expect(await readdir(path()))
+      .to.include('notes.txt')
+      .and.have.length(6);
+    expect(await readdir(path())).to.not.include(file);
+  });
+
+  it('always shows readers one whole version, while another is written', async () => {
+    await write(0);
+    let writing = true;
+    const reader = async () => {
+      let reads = 0;
+      for (; writing; reads++) {
+        const { dataset, manifest } = await openDirectory(path());
+        expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
+        for await (const batch of dataset.read('readings')) {
+          for (const { low } of batch) expect(`v${low}`).to.equal(manifest.version);
+        }
+      }
+      return reads;
+    };
+    const readers = Promise.all([reader(), reader()]);
+    for (let version = 1; version <= 10; version++) await write(version);
+    writing = false;
+    expect(Math.min(...(await readers))).to.be.greaterThan(0);
+  });
+
+  describe('changes nothing and leaves nothing behind', () => {
+    const unchangedBy = async (attempt: () => Promise<unknown>) => {
+      await write(1);
+      const before = await state();
+      const error = await failure(attempt());
+      expect(await state()).to.deep.equal(before);
+      return error;
+    };
+
+    it('when a generator throws, whose error is passed on', async () => {
+      const cause = new Error('the source broke off');
+      async function* broken() {
+        yield rows.readings.slice(0, 1);
+        throw cause;
+      }
+      const attempt = () =>
+        writeDirectory(path(), manifestOf('v2'), { stations: [rowsOf(2).stations], readings: broken() });
+      expect(await unchangedBy(attempt)).to.equal(cause);
+    });
+
+    it('when a number is none that JSON knows', async () => {
+      const readings = [[rows.readings[0]!], [{ ...rows.readings[1], high: Number.NaN }]];
+      const error = await unchangedBy(() => writeDirectory(path(), manifestOf('v2'), { readings }));
+      expect(error).to.be.instanceOf(StorageError);
+      expect(error.message).to.equal('readings:2: high: must be a finite number');
+    });
+
+    it('when the manifest has faults, or a collection a name that is none', async () => {
+      const manifest = { ...manifestOf('a b'), vintage: '2025-02-29' };
+      const error = await unchangedBy(() => writeDirectory(path(), manifest, { '../stations': [] }));
+      expect(error).to.have.property('code', 'invalid_dataset');
+      expect(error.message)
+        .to.include('manifest.json: version: must be a string')
+        .and.include('manifest.json: vintage: must be a date of the calendar')
+        .and.include('the collection name "../stations" must match');
+    });
+
+    it('when the version is there with other rows', async () => {
+      const error = await unchangedBy(() => writeDirectory(path(), manifestOf('v1'), batches(rowsOf(2))));
+      expect(error).to.have.property('code', 'conflict');
+      expect(error.message).to.include('holds version "v1" with other rows in "stations", "readings"');
+    });
+
+    it('when beforeCommit throws', async () => {
+      const cause = new Error('not valid');
+      const beforeCommit = () => Promise.reject(cause);
+      const attempt = () => writeDirectory(path(), manifestOf('v2'), batches(rowsOf(2)), { beforeCommit });
+      expect(await unchangedBy(attempt)).to.equal(cause);
+    });
+
+    it('when the signal is aborted', async () => {
+      const abort = new AbortController();
+      const options = { onProgress: () => abort.abort(), signal: abort.signal };
+      const attempt = () => writeDirectory(path(), manifestOf('v2'), batches(rowsOf(2)), options);
+      expect(await unchangedBy(attempt)).to.have.property('code', 'aborted');
+    });
+
+    it('when the old manifest cannot be read, since its other collections would be lost', async () => {
+      await write(1);
+      await writeFile(join(path(), 'manifest.json'), '{');
+      const error = await failure(writeDirectory(path(), manifestOf('v2'), { stations: [] }));
+      expect(error).to.have.property('code', 'invalid_dataset');
+      expect(await readFile(join(path(), 'manifest.json'), 'utf8')).to.equal('{');
+    });
+
+    it('when the disk takes no more, for which the largest size of a file stands in', async () => {
+      await write(1);
+      const before = await state();
+      const script = `
+        const { writeDirectory } = await import(${JSON.stringify(MODULE)});
+        const rows = Array.from({ length: 100_000 }, (_, i) => ({ id: String(100_000 + i), name: 'x' }));
+        const manifest = ${JSON.stringify(manifestOf('v2'))};
+        await writeDirectory(${JSON.stringify(path())}, manifest, { readings: [], stations: [rows] })
+          .then(() => console.log('written'), (error) => console.log(error.name, error.message));`;
+      const limited = ['-c', 'ulimit -f 1000; exec "$0" --input-type=module -e "$1"', process.execPath, script];
+      const { stdout } = await promisify(execFile)('sh', limited);
+      expect(stdout).to.equal(`OperatorError The dataset ${path()} cannot be written: EFBIG.\n`);
+      expect(await state()).to.deep.equal(before);
+    });
+
+    it('when the path leads through a file', async () => {
+      await writeFile(join(folder.path, 'new'), 'a file');
+      const error = await failure(write(1));
+      expect(error).to.be.instanceOf(OperatorError);
+      expect(error.message).to.match(
+        /cannot be written, since its folder cannot be made: a part of its path is not a folder\.$/,
+      );
+    });
+  });
+
+  describe('while somebody else is writing', () => {
+    it('is a conflict, and works when they have finished', async () => {
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let begin = (): void => {};
+      const began = new Promise<void>((resolve) => {
+        begin = resolve;
+      });
+      async function* slow() {
+        begin();
+        await held;
+        yield rows.stations;
+      }
+      const first = writeDirectory(path(), manifestOf('slow'), { stations: slow(), readings: [] });
+      await began;
+      const error = await failure(write(2));
+      expect(error).to.have.property('code', 'conflict');
+      expect(error.message).to.match(new RegExp(`Process ${process.pid} on .* is at work there\\.`));
+      release();
+      await first;
+      await write(3);
+      expect(await readManifestFile(path())).to.have.property('version', 'v3');
+    });
+
+    it('takes over from a process that was killed', async () => {
+      await mkdir(path(), { recursive: true });
+      const killed = execFile(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+      killed.kill('SIGKILL');
+      await once(killed, 'exit');
+      await writeFile(join(path(), 'manifest.json.lock'), `${killed.pid} ${hostname()} x`);
+      await write(1);
+      expect(await readdir(path())).to.have.length(3);
+    });
+  });
+
+  it('mends a file that was damaged, when its content is written again', async () => {
+    const { collections: files } = await write(1);
+    const damaged = join(path(), files['stations']!.file);
+    await unlink(damaged);
+    await writeFile(damaged, 'x');
+    await write(1);
+    expect((await checkDataset((await openDirectory(path())).dataset, collections)).kept).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,160 @@
+/** What the metrics say of a running service, and what the files for Prometheus and Grafana make of them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { packageRoot } from '../../../core/util/package.js';
+import { request } from '../../support/http-client.js';
+import { exchange } from '../../support/raw-http.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+const read = (name: string): string => readFileSync(join(packageRoot, 'config/deploy/observability', name), 'utf8');
+
+describe('metrics', () => {
+  let service: TestApp;
+  let metricsUrl: string;
+  before(async () => {
+    service = await startTestApp({ config: { metrics: { port: 0 } } });
+    metricsUrl = service.metricsUrl!;
+  });
+  after(() => service.close());
+
+  const scrape = async (): Promise<ReadonlyMap<string, number>> => {
+    const { text, headers, status } = await request(metricsUrl);
+    expect([status, headers['content-type']]).to.deep.equal([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return new Map(
+      series.map((line) => {
+        const space = line.lastIndexOf(' ');
+        return [line.slice(0, space), Number(line.slice(space + 1))];
+      }),
+    );
+  };
+  /** By how much each series rises. */
+  const rise = async (during: () => Promise<unknown>) => {
+    const before = await scrape();
+    await during();
+    const after = await scrape();
+    return (series: string): number => (after.get(series) ?? Number.NaN) - (before.get(series) ?? 0);
+  };
+
+  it('count requests by route pattern and status, never by address', async () => {
+    const by = await rise(async () => {
+      for (const cbsa of ['12060', '26420', '99999']) await service.get(`/markets/${cbsa}`);
+      await service.get('/nowhere/12345');
+    });
+    expect(by('http_request_duration_seconds_count{route="/api/v1/markets/{cbsa}",status="200"}')).to.equal(2);
+    expect(by('http_request_duration_seconds_count{route="/api/v1/markets/{cbsa}",status="404"}')).to.equal(1);
+    expect(by('http_request_duration_seconds_count{route="none",status="404"}')).to.equal(1);
+    expect(by('http_request_duration_seconds_bucket{route="none",status="404",le="+Inf"}')).to.equal(1);
+    expect([...(await scrape()).keys()].join()).to.not.contain('12345');
+  });
+
+  it('count kept answers, decisions of the limiter, and kinds of credentials', async () => {
+    const { key } = await service.newKey({ limit_per_minute: 1 });
+    const by = await rise(async () => {
+      await service.get('/signals');
+      await service.get('/signals');
+      await service.get('/signals', { headers: { Authorization: 'Bearer nonsense' } });
+      await request(`${service.url}/signals`);
+      for (let i = 0; i < 2; i++) await service.get('/signals', { headers: { Authorization: `Bearer ${key}` } });
+    });
+    expect(by('response_cache_requests_total{result="miss"}')).to.equal(1);
+    expect(by('response_cache_requests_total{result="hit"}')).to.equal(2);
+    expect(by('limiter_decisions_total{decision="refused"}')).to.equal(1);
+    expect(by('limiter_decisions_total{decision="allowed"}')).to.equal(5);
+    expect(by('authentications_total{result="valid"}')).to.equal(4);
+    expect(by('authentications_total{result="invalid"}')).to.equal(1);
+    expect(by('authentications_total{result="none"}')).to.equal(1);
+  });
+
+  it('count what never reaches a route', async () => {
+    const by = await rise(() => exchange(Number(new URL(service.url).port), 'nonsense\r\n\r\n'));
+    expect(by('http_edge_refusals_total{reason="malformed"}')).to.equal(1);
+  });
+
+  it('tell the snapshot, its age, the parts, and the process', async () => {
+    const now = await scrape();
+    expect(now.get('snapshot_info{version="fixture-1"}')).to.equal(1);
+    expect(now.get('snapshot_age_seconds')).to.be.above(0);
+    for (const part of ['storage', 'limiter', 'cache', 'keys']) expect(now.get(`part_up{part="${part}"}`)).to.equal(1);
+    expect(now.get('http_requests_in_flight')).to.equal(0);
+    expect(now.get('response_cache_bytes')).to.be.above(0);
+    expect(now.get('process_resident_memory_bytes')).to.be.above(2 ** 20);
+    expect(now.get('process_start_time_seconds')).to.be.within(Date.now() / 1000 - 3600, Date.now() / 1000);
+  });
+
+  it('tell of each source how old it is, and from when it is late and stale, as /status does', async () => {
+    const now = await scrape();
+    const { sources } = (await service.get('/status')).json;
+    expect(sources).to.not.have.length(0);
+    for (const { id, age_seconds, late_after_seconds, stale_after_seconds } of sources) {
+      // /status was asked some moments after the metrics were.
+      const age = now.get(`source_age_seconds{source="${id}"}`);
+      if (age_seconds === null) expect(age).to.equal(undefined);
+      else expect(age).to.be.within(age_seconds - 30, age_seconds);
+      expect(now.get(`source_late_after_seconds{source="${id}"}`)).to.equal(late_after_seconds);
+      expect(now.get(`source_stale_after_seconds{source="${id}"}`)).to.equal(stale_after_seconds);
+    }
+  });
+
+  it('are on a socket of their own: neither is at the other’s address', async () => {
+    expect((await request(`${service.origin}/metrics`)).status).to.equal(404);
+    expect((await request(metricsUrl.replace('/metrics', '/api/v1/markets'))).status).to.equal(404);
+    expect((await request(metricsUrl, { method: 'POST' })).status).to.equal(405);
+  });
+
+  it('metrics: null listens nowhere and counts nothing', async () => {
+    const plain = await startTestApp();
+    expect(plain.metricsUrl).to.equal(null);
+    await plain.close();
+  });
+
+  describe('in config/deploy/observability', () => {
+    /** Of Prometheus itself. */
+    const OWN = new Set(['up']);
+    const FUNCTIONS = /\b(?:absent|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;
+    const namesIn = (expression: string): string[] => {
+      const bare = expression
+        .replace(/\[[^\]]*\]/g, '')
+        .replace(/\{[^}]*\}/g, '')
+        .replace(/\bby \([^)]*\)/g, '')
+        .replace(/label_values\((\w+), \w+\)/g, '$1')
+        .replace(FUNCTIONS, '');
+      return (bare.match(/[a-zA-Z_:][\w:]*/g) ?? []).filter((name) => !OWN.has(name));
+    };
+    const alerts = [...read('alerts.yaml').matchAll(/^ +expr: (?:\|\n((?: {10,}.*\n)+)|(.+)\n)/gm)].map(
+      ([, block, line]) => block ?? line ?? '',
+    );
+    const dashboard = JSON.parse(read('grafana-dashboard.json'));
+    const panels: string[] = [
+      ...dashboard.panels.flatMap(({ targets }: { targets: { expr: string }[] }) => targets.map(({ expr }) => expr)),
+      ...dashboard.templating.list
+        .map(({ query }: { query: string }) => query)
+        .filter((query: string) => query.includes('(')),
+    ];
+    let served: Set<string>;
+    before(async () => {
+      const typed = (await request(metricsUrl)).text.matchAll(/^# TYPE (\w+) (\w+)$/gm);
+      served = new Set(
+        [...typed].flatMap(([, name, type]) =>
+          type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name!],
+        ),
+      );
+    });
+
+    it('every alert has an expression', () => {
+      expect(alerts.length).to.equal(read('alerts.yaml').match(/- alert:/g)?.length);
+    });
+
+    for (const [what, expressions] of [
+      ['alerts.yaml', alerts],
+      ['grafana-dashboard.json', panels],
+    ] as const) {
+      it(`${what} names only metrics that are served`, () => {
+        const named = new Set(expressions.flatMap(namesIn));
+        expect(named.size).to.be.above(5);
+        expect([...named].filter((name) => !served.has(name))).to.deep.equal([]);
+      });
+    }
+  });
+});

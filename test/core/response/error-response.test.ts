@@ -1,0 +1,30 @@
+/** What a client is told of whatever was thrown. */
+import { expect } from 'chai';
+import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../../../core/errors.js';
+import { errorResponse } from '../../../core/response/error-response.js';
+import { keptLogger } from '../../support/kept-logger.js';
+
+describe('errorResponse(thrown)', () => {
+  const cases: [thrown: unknown, code: keyof typeof errors, logged: RegExp | undefined][] = [
+    [new ApiError(errors.rate_limited), 'rate_limited', undefined],
+    [new LimiterUnavailable('away'), 'service_unavailable', /^warn: /],
+    [new KeyStoreError('unavailable', 'away'), 'service_unavailable', /^warn: /],
+    [new StorageError('unavailable', 'away'), 'service_unavailable', /^warn: /],
+    [new StorageError('closed', 'closed'), 'service_unavailable', /^warn: /],
+    [new KeyStoreError('conflict', 'twice'), 'internal_error', /^error: /],
+    [new StorageError('invalid_query', 'wrong'), 'internal_error', /^error: /],
+    [new TypeError('a secret of the house'), 'internal_error', /^error: /],
+    ['no error at all', 'internal_error', /^error: /],
+  ];
+  for (const [thrown, code, logged] of cases) {
+    it(`${thrown} is ${code}, in the words of the table`, () => {
+      const logger = keptLogger();
+      const { status, head, payload } = errorResponse(thrown, logger, 'id');
+      expect(status).to.equal(errors[code].status);
+      expect(JSON.parse(String(payload))).to.deep.equal({ error: errors[code].sentence, code });
+      expect(head.includes('Retry-After')).to.equal(code === 'service_unavailable');
+      expect(logger.lines).to.have.length(logged ? 1 : 0);
+      if (logged) expect(logger.lines[0]).to.match(logged);
+    });
+  }
+});

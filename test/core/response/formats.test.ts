@@ -1,0 +1,175 @@
+/** CSV loses nothing of a list and follows RFC 4180; which routes have it follows from their schema. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { dataRoute, type Route } from '../../../core/contracts/plugin.js';
+import { listColumns, parquetColumns } from '../../../core/registry/route-defaults.js';
+import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/representation.js';
+import { parseCsv } from '../../support/csv-parser.js';
+
+const object = (properties: object) => ({ type: 'object', properties });
+const list = (items: object) => object({ data: { type: 'array', items } });
+const things = (schema: object, more: Partial<Route> = {}): Route =>
+  dataRoute({
+    path: '/things',
+    operationId: 'listThings',
+    summary: 'Things',
+    response: { description: 'Things.', schema: schema as Record<string, unknown>, example: { data: [] } },
+    handler: async () => ({ data: [] }),
+    ...(more as object),
+  });
+
+describe('rows with some columns alone', () => {
+  const rows = [{ a: 1, b: null, c: 'x' }, { c: 'y' }];
+  for (const [format, written] of [
+    [jsonFormat, '{"data":[{"c":"x","a":1},{"c":"y"}]}'],
+    [ndjsonFormat, '{"c":"x","a":1}\n{"c":"y"}\n'],
+    [csvFormat(['a', 'b', 'c'], true), 'c,a\r\nx,1\r\ny,\r\n'],
+  ] as const) {
+    it(`have these in ${format.name}, in their sequence, at once and batch by batch`, () => {
+      expect(format.write({ data: rows }, ['c', 'a'])).to.equal(written);
+      const { before, rows: write, after } = format.list(['c', 'a']);
+      expect([before, ...rows.map((row) => write([row])), after()].join('')).to.equal(written);
+    });
+  }
+});
+
+describe('numbers that JSON does not have', () => {
+  for (const format of [jsonFormat, ndjsonFormat, csvFormat(['a'], true)]) {
+    it(`are a fault in ${format.name}, with their place`, () => {
+      expect(() => format.write({ data: [{ a: [Number.NaN] }] })).to.throw(/NaN at (\/data\/0)?\/a\/0/);
+      expect(() => format.list().rows([{ a: [Number.NaN] }])).to.throw(/NaN at (\/0)?\/a\/0/);
+    });
+  }
+});
+
+describe('listColumns', () => {
+  it('are the properties of the rows, in their sequence', () => {
+    expect(listColumns(things(list(object({ b: {}, a: {} }))))).to.deep.equal(['b', 'a']);
+  });
+  for (const [what, schema] of [
+    ['one object', object({ data: object({ a: {} }) })],
+    ['an object or null', object({ data: { anyOf: [object({ a: {} }), { type: 'null' }] } })],
+    ['a list of texts', list({ type: 'string' })],
+    ['rows that may be null', list({ type: ['object', 'null'], properties: { a: {} } })],
+    ['rows of unknown properties', list({ type: 'object' })],
+    ['a list beside something else', object({ data: { type: 'array', items: object({ a: {} }) }, next: {} })],
+    ['no known shape', {}],
+  ] as const) {
+    it(`are none for ${what}`, () => expect(listColumns(things(schema))).to.equal(undefined));
+  }
+  it('are none for routes about the service', () => {
+    expect(listColumns({ ...things(list(object({ a: {} }))), kind: 'service' } as Route)).to.equal(undefined);
+  });
+});
+
+describe('parquetColumns', () => {
+  const declared = (properties: object, more: Partial<Route> = { parquet: true } as Partial<Route>) =>
+    parquetColumns(things(list({ ...object(properties), required: Object.keys(properties) }), more));
+
+  it('have the types of the schema, and are optional where a row may lack them or have null', () => {
+    const columns = declared({ a: { type: 'string', format: 'date' }, b: { type: ['number', 'null'] } });
+    expect(columns).to.deep.equal([
+      { name: 'a', type: 'date', optional: false },
+      { name: 'b', type: 'number', optional: true },
+    ]);
+    const lacking = things(list(object({ a: { type: 'string', format: 'email' } })), {
+      parquet: true,
+    } as Partial<Route>);
+    expect(parquetColumns(lacking)).to.deep.equal([{ name: 'a', type: 'string', optional: true }]);
+  });
+  for (const schema of [{}, { type: 'array' }, { type: 'object' }, { type: ['string', 'number'] }, { type: 'null' }]) {
+    it(`have no column of ${JSON.stringify(schema)}`, () => expect(declared({ a: schema })).to.deep.equal([]));
+  }
+  it('are none where the route does not say so', () => {
+    expect(declared({ a: { type: 'string' } }, {})).to.equal(undefined);
+  });
+});
+
+describe('csvFormat', () => {
+  const write = (columns: string[], data: object[], guard = true) => csvFormat(columns, guard).write({ data });
+
+  it('writes a header and CRLF after each record, the last one too', () => {
+    expect(write(['a', 'b'], [{ a: 1, b: 'x' }])).to.equal('a,b\r\n1,x\r\n');
+  });
+  it('writes the header alone where there are no rows', () => expect(write(['a', 'b'], [])).to.equal('a,b\r\n'));
+  it('quotes separators, quotes and line ends, and nothing else', () => {
+    const texts = ['a,b', 'say "hi"', 'two\r\nlines', 'x\ny', ' padded ', "it's"];
+    expect(texts.map((a) => write(['a'], [{ a }]).slice(3, -2))).to.deep.equal([
+      '"a,b"',
+      '"say ""hi"""',
+      '"two\r\nlines"',
+      '"x\ny"',
+      ' padded ',
+      "it's",
+    ]);
+  });
+  it('tells null and absent values from empty texts', () => {
+    expect(write(['a', 'b', 'c'], [{ a: null, c: '' }])).to.equal('a,b,c\r\n,,""\r\n');
+  });
+  it('never writes an empty line, which readers would skip', () => {
+    expect(write(['a'], [{ a: null }, {}])).to.equal('a\r\n""\r\n""\r\n');
+  });
+  it('prints numbers and booleans as JSON does', () => {
+    const values = [0.1, -0, -1.5e-7, 1e21, 123456789.123, true, false];
+    const columns = values.map((_, i) => `c${i}`);
+    const row = Object.fromEntries(values.map((value, i) => [`c${i}`, value]));
+    expect(write(columns, [row]).split('\r\n')[1]).to.equal('0.1,0,-1.5e-7,1e+21,123456789.123,true,false');
+  });
+  it('refuses numbers that JSON does not have, alone and inside a cell', () => {
+    expect(() => write(['a'], [{ a: Number.NaN }])).to.throw('NaN at /a');
+    expect(() => write(['a'], [{ a: [1, Number.POSITIVE_INFINITY] }])).to.throw('Infinity at /a/1');
+  });
+  it('writes objects and arrays as JSON, dates as the text that they are in JSON', () => {
+    const row = { a: ['x', 1], b: { c: null }, d: new Date(0) };
+    expect(write(['a', 'b', 'd'], [row])).to.equal('a,b,d\r\n"[""x"",1]","{""c"":null}",1970-01-01T00:00:00.000Z\r\n');
+  });
+  it('leaves out what is not of the row itself', () => {
+    expect(write(['constructor', 'a'], [{ a: 1 }])).to.equal('constructor,a\r\n,1\r\n');
+  });
+
+  for (const formula of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', '＋1', '－1', '＠x']) {
+    it(`puts an apostrophe before the text ${JSON.stringify(formula)}`, () => {
+      expect(parseCsv(write(['a'], [{ a: formula }]))[1]).to.deep.equal([`'${formula}`]);
+      expect(parseCsv(write(['a'], [{ a: formula }], false))[1]).to.deep.equal([formula]);
+    });
+  }
+  it('puts none before numbers, and one into the header where a column is called so', () => {
+    expect(write(['=a', 'b'], [{ '=a': -1, b: 'a=b' }])).to.equal("'=a,b\r\n-1,a=b\r\n");
+  });
+
+  const value = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.string({ unit: fc.constantFrom('"', ',', '\r', '\n', "'", '=', '-', ' ', 'é', '🏠') }),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(fc.oneof(fc.integer(), fc.string({ unit: 'grapheme' })), { maxLength: 3 }),
+  );
+  const table = fc.integer({ min: 1, max: 5 }).chain((width) => {
+    const columns = Array.from({ length: width }, (_, i) => `c${i}`);
+    return fc.array(fc.tuple(...columns.map(() => value))).map((rows) => ({
+      columns,
+      rows: rows.map((cells) => Object.fromEntries(columns.map((column, i) => [column, cells[i]]))),
+    }));
+  });
+
+  it('loses nothing: each cell, parsed by RFC 4180, gives back the value in JSON', () => {
+    fc.assert(
+      fc.property(table, fc.boolean(), ({ columns, rows }, guard) => {
+        const [header, ...records] = parseCsv(csvFormat(columns, guard).write({ data: rows }));
+        expect(header).to.deep.equal(columns);
+        expect(records).to.have.length(rows.length);
+        const kept = JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[];
+        for (const [at, record] of records.entries()) {
+          const values = record.map((cell, i) => {
+            const expected = kept[at]![columns[i]!];
+            if (typeof expected === 'string') return guard ? cell.replace(/^'('*[=+\-@\t\r\n＝＋－＠])/u, '$1') : cell;
+            return cell === '' ? null : JSON.parse(cell);
+          });
+          expect(values).to.deep.equal(columns.map((column) => kept[at]![column]));
+        }
+      }),
+    );
+  });
+});

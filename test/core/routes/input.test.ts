@@ -1,0 +1,186 @@
+/** Input of a route: what is taken, as which value, and what is said of all that is not. */
+import { assert } from 'chai';
+import { dataRoute, type Parameter } from '../../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../../core/errors.js';
+import { compileInput } from '../../../core/routes/input.js';
+
+const parameter = (schema: Parameter['schema'], more: Partial<Parameter> = {}): Parameter => ({
+  description: 'What it is.',
+  schema,
+  ...more,
+});
+
+const route = (query: Record<string, Parameter>, check?: (input: object) => void) =>
+  dataRoute({
+    path: '/things/{id}',
+    operationId: 'getThing',
+    summary: 'A thing',
+    parameters: { path: { id: parameter({ type: 'string', pattern: '^\\d+$' }) }, query },
+    response: { description: 'It.', schema: { type: 'object' }, example: {} },
+    handler: async () => ({}),
+    ...(check && { check }),
+  });
+
+type Pairs = readonly (readonly [string, string])[];
+
+const read = (query: Record<string, Parameter>, given: Pairs, unknown: 'reject' | 'ignore' = 'reject', id = '1') =>
+  compileInput(route(query), unknown)(new Map([['id', id]]), given).input;
+
+/** What is thrown, with all of its parts. */
+const refusal = (...args: Parameters<typeof read>) => {
+  try {
+    read(...args);
+  } catch (error) {
+    assert.instanceOf(error, ApiError);
+    const { kind, message, options } = error as ApiError;
+    return { code: kind.code, status: kind.status, message, details: options.details };
+  }
+  throw new Error('it was taken');
+};
+
+describe('compileInput(route)', () => {
+  it('gives values the type of their schema, and absent ones their default', () => {
+    const query = {
+      limit: parameter({ type: 'integer', default: 5 }),
+      share: parameter({ type: 'number' }),
+      all: parameter({ type: 'boolean' }),
+      name: parameter({ type: 'string' }),
+      not: parameter({ type: 'string' }),
+    };
+    const given: Pairs = [
+      ['share', '-0.5e1'],
+      ['all', 'false'],
+      ['name', '05'],
+    ];
+    assert.deepEqual({ ...read(query, given) }, { id: '1', limit: 5, share: -5, all: false, name: '05' });
+    assert.deepEqual({ ...read(query, [['all', 'true']]) }, { id: '1', limit: 5, all: true });
+  });
+
+  it('makes an input without a prototype', () => {
+    assert.isNull(Object.getPrototypeOf(read({}, [])));
+  });
+
+  for (const [type, value] of [
+    ...['05', '+5', '5.0', ' 5', '5 ', '', '1e3', '9007199254740992', '0x1', '-'].map((value) => ['integer', value]),
+    ...['.5', '5.', '01', '1e', 'NaN', 'Infinity', '1e999', ''].map((value) => ['number', value]),
+    ...['TRUE', '1', '', 'yes'].map((value) => ['boolean', value]),
+  ] as const) {
+    it(`refuses ${JSON.stringify(value)} for ${type}`, () => {
+      const issue = {
+        integer: 'must be an integer',
+        number: 'must be a number',
+        boolean: 'must be true or false',
+      }[type as 'integer'];
+      assert.deepEqual(refusal({ x: parameter({ type }) }, [['x', value!]]), {
+        code: 'invalid_parameter',
+        status: 400,
+        message: `The query parameter "x" ${issue}.`,
+        details: [{ in: 'query', name: 'x', issue }],
+      });
+    });
+  }
+
+  for (const value of ['0', '-7', '9007199254740991']) {
+    it(`takes ${value} for integer`, () => {
+      assert.equal(read({ x: parameter({ type: 'integer' }) }, [['x', value]])['x'], Number(value));
+    });
+  }
+
+  for (const [schema, value, issue] of [
+    [{ type: 'string', enum: ['a', 'b'] }, 'c', 'must be one of a, b'],
+    [{ type: 'string', minLength: 1 }, '', 'must not be empty'],
+    [{ type: 'string', format: 'date' }, '2026-02-30', 'must be a date of the calendar, as in 2024-01-31'],
+    [{ type: 'integer', maximum: 100 }, '101', 'must be <= 100'],
+    [{ type: 'string', pattern: '^x', minLength: 1 }, '', 'must not be empty and must match pattern "^x"'],
+  ] as const) {
+    it(`says of ${JSON.stringify(value)} that it ${issue}`, () => {
+      const { message, details } = refusal({ x: parameter(schema) }, [['x', value]]);
+      assert.equal(message, `The query parameter "x" ${issue}.`);
+      assert.deepEqual(details, [{ in: 'query', name: 'x', issue }]);
+    });
+  }
+
+  it('says in which place a parameter stands', () => {
+    const { message, details } = refusal({}, [], 'reject', 'abc');
+    assert.equal(message, 'The path parameter "id" must match pattern "^\\d+$".');
+    assert.deepEqual(details, [{ in: 'path', name: 'id', issue: 'must match pattern "^\\d+$"' }]);
+  });
+
+  it('asks for what is required, in the words of its description', () => {
+    assert.deepEqual(refusal({ x: parameter({ type: 'string' }, { required: true }) }, []), {
+      code: 'missing_parameter',
+      status: 400,
+      message: 'The query parameter "x" is required: What it is.',
+      details: [{ in: 'query', name: 'x', issue: 'is required' }],
+    });
+  });
+
+  it('refuses a parameter that is given twice', () => {
+    const twice: Pairs = [
+      ['x', '1'],
+      ['x', '1'],
+    ];
+    const { code, message } = refusal({ x: parameter({ type: 'string' }) }, twice);
+    assert.equal(code, 'invalid_parameter');
+    assert.equal(message, 'The query parameter "x" must be given once only.');
+  });
+
+  it('suggests the nearest name for one that is not known', () => {
+    assert.deepEqual(refusal({ since: parameter({ type: 'string' }) }, [['sinse', '']]), {
+      code: 'unknown_parameter',
+      status: 400,
+      message: 'This endpoint has no query parameter "sinse". Did you mean "since"?',
+      details: [{ in: 'query', name: 'sinse', issue: 'is not known; did you mean "since"?' }],
+    });
+  });
+
+  it('lists what there is where no name is near', () => {
+    const query = { since: parameter({ type: 'string' }), cbsa: parameter({ type: 'string' }) };
+    const { message, details } = refusal(query, [['constructor', '']]);
+    assert.equal(message, 'This endpoint has no query parameter "constructor". It has: since, cbsa.');
+    assert.deepEqual(details, [{ in: 'query', name: 'constructor', issue: 'is not known' }]);
+  });
+
+  it('says where there are none at all', () => {
+    assert.equal(
+      refusal({}, [['x', '']]).message,
+      'This endpoint has no query parameter "x". It takes no query parameters.',
+    );
+  });
+
+  it('ignores unknown names where it is told to, also twice', () => {
+    const given: Pairs = [
+      ['x', '1'],
+      ['x', '2'],
+    ];
+    assert.deepEqual({ ...read({}, given, 'ignore') }, { id: '1' });
+  });
+
+  it('names the error by the unknown before the missing before the invalid, and tells all', () => {
+    const query = {
+      a: parameter({ type: 'integer' }),
+      b: parameter({ type: 'string' }, { required: true }),
+    };
+    const all = refusal(query, [
+      ['a', 'x'],
+      ['c', ''],
+    ]);
+    assert.equal(all.code, 'unknown_parameter');
+    assert.sameMembers(all.details!.map(({ name }) => name) as string[], ['a', 'b', 'c']);
+    assert.equal(refusal(query, [['a', 'x']]).code, 'missing_parameter');
+  });
+
+  it("runs the route's own check on what has passed, and only then", () => {
+    const seen: object[] = [];
+    const parse = compileInput(
+      route({ x: parameter({ type: 'integer' }) }, (input) => {
+        seen.push({ ...input });
+        throw new ApiError(errors.invalid_parameter, 'Not together.');
+      }),
+      'reject',
+    );
+    assert.throws(() => parse(new Map([['id', '1']]), [['x', 'y']]), 'must be an integer');
+    assert.throws(() => parse(new Map([['id', '1']]), [['x', '3']]), 'Not together.');
+    assert.deepEqual(seen, [{ id: '1', x: 3 }]);
+  });
+});

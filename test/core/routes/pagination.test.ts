@@ -1,0 +1,181 @@
+/** Lists of a plugin in pages, read from the store by `findPage`, over real HTTP and on every adapter. */
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
+import { openDirectory } from '../../../core/data/directory.js';
+import { findPage, pageHeaders, pageParameters } from '../../../core/routes/pagination.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { forecasts } from '../../../plugins/metro/collections.js';
+import { HOUSTON } from '../../support/fixture.js';
+import { otherAdapters, publishTo } from '../../support/other-adapters.js';
+import { registerPlugins } from '../../support/register-plugins.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
+const schema = {
+  type: 'object',
+  required: ['data'],
+  properties: { data: { type: 'array', items: { title: 'Said', ...forecasts.schema } } },
+};
+const response = { description: 'Forecasts.', schema, example: { data: [] }, headers: pageHeaders };
+
+const said = definePlugin({
+  name: 'said',
+  version: '1.0.0',
+  description: 'Every forecast, in three orders.',
+  collections: [forecasts],
+  routes: () => [
+    dataRoute({
+      path: '/said',
+      operationId: 'listSaid',
+      summary: 'By run',
+      vintages: true,
+      parameters: { query: pageParameters },
+      response,
+      handler: async (page, context) => ({ data: await findPage(context, forecasts, {}, page) }),
+    }),
+    dataRoute({
+      path: '/said/newest-first',
+      operationId: 'listNewest',
+      summary: 'By market, from the end',
+      parameters: { query: pageParameters },
+      response,
+      handler: async (page, context) => ({
+        data: await findPage(context, forecasts, { order: BY_MARKET, descending: true }, page),
+      }),
+    }),
+    dataRoute({
+      path: '/said/of/{cbsa}',
+      operationId: 'listSaidOf',
+      summary: 'Of one market',
+      parameters: {
+        path: { cbsa: { description: 'The market.', schema: { type: 'string' }, example: HOUSTON } },
+        query: pageParameters,
+      },
+      response,
+      handler: async ({ cbsa, ...page }, context) => ({
+        data: await findPage(context, forecasts, { order: BY_MARKET, equal: { cbsa } }, page),
+      }),
+    }),
+    dataRoute({
+      path: '/undeclared',
+      operationId: 'getUndeclared',
+      summary: 'Sets a header that it does not declare',
+      response: { ...response, headers: {} },
+      async handler(_input, context) {
+        context.setHeader('X-Anything', 'y');
+        return { data: [] };
+      },
+    }),
+  ],
+});
+
+const place = (...parts: unknown[]): string => Buffer.from(JSON.stringify(parts)).toString('base64url');
+
+describe('findPage(context, collection, query, { limit, after })', function () {
+  this.timeout(60_000);
+  const sample = join(packageRoot, 'plugins/metro/dataset');
+  let service: TestApp;
+  const start = (adapter: object) => startTestApp({ config: { adapter }, overrides: { plugins: [{ plugin: said }] } });
+  before(async () => {
+    service = await start({ use: 'json', options: { path: sample } });
+  });
+  after(() => service.close());
+
+  const pagesOf = async (from: TestApp, first: string) => {
+    const texts: string[] = [];
+    for (let target: string | undefined = first; target !== undefined; ) {
+      const { status, text, headers } = await from.get(target);
+      expect(status, `${target} ${text.slice(0, 200)}`).to.equal(200);
+      const [, reference] = /^<(\?[^>]*)>; rel="next"$/.exec(String(headers['link'])) ?? [];
+      texts.push(text);
+      target = reference && target.replace(/\?.*/, '') + reference;
+    }
+    return texts;
+  };
+  const PAGED = ['/said', '/said/newest-first', `/said/of/${HOUSTON}`];
+  const limitOf = (list: string): number => (list.includes('/of/') ? 7 : 97);
+
+  for (const list of PAGED) {
+    it(`GET ${list}?limit= leads from page to page, which are the whole list`, async () => {
+      const whole = (await service.get(list)).json.data;
+      const pages = await pagesOf(service, `${list}?limit=${limitOf(list)}`);
+      expect(pages.length)
+        .to.equal(Math.ceil(whole.length / limitOf(list)))
+        .and.be.above(2);
+      expect(pages.flatMap((text) => JSON.parse(text).data)).to.deep.equal(whole);
+    });
+  }
+
+  it('has no link where the last page is full', async () => {
+    const { length } = (await service.get(`/said/of/${HOUSTON}`)).json.data;
+    expect((await service.get(`/said/of/${HOUSTON}?limit=${length}`)).headers).to.not.have.property('link');
+    expect((await service.get(`/said/of/${HOUSTON}?limit=${length - 1}`)).headers).to.have.property('link');
+  });
+
+  for (const [what, target, advice] of [
+    ['of another order', `/said?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'of another order'],
+    ['in the other direction', `/said/newest-first?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'another order'],
+    ['of another type', `/said?after=${place('run_id,cbsa', '1', '2')}`, 'as it stands in the'],
+    ['of too few values', `/said?after=${place('run_id,cbsa', 1)}`, 'as it stands in the'],
+    ['of a null', `/said?after=${place('run_id,cbsa', 1, null)}`, 'as it stands in the'],
+    ['of no JSON', '/said?after=x', 'as it stands in the'],
+  ] as const) {
+    it(`refuses a place ${what}`, async () => {
+      const { status, json } = await service.get(target);
+      expect([status, json.code, json.details[0].name]).to.deep.equal([400, 'invalid_parameter', 'after']);
+      expect(json.error).to.include(advice);
+    });
+  }
+
+  it('a header that the route does not declare is an error of the service', async () => {
+    expect((await service.get('/undeclared')).status).to.equal(500);
+  });
+
+  for (const [name, section] of Object.entries(otherAdapters)) {
+    it(`answers the same pages on ${name} as on json, each as_of its date`, async () => {
+      const other = await start(await section());
+      try {
+        const { dataset, manifest } = await openDirectory(sample);
+        await publishTo(other, dataset);
+        for (const list of PAGED) {
+          const first = `${list}?limit=${limitOf(list)}`;
+          expect(await pagesOf(other, first), list).to.deep.equal(await pagesOf(service, first));
+        }
+        const day = manifest.created.slice(0, 10);
+        for (const date of [day, '9999-12-31']) {
+          const { headers } = await other.get(`/said?limit=5&as_of=${date}`);
+          expect(headers['link']).to.include(`as_of=${date}`);
+        }
+      } finally {
+        await other.close();
+      }
+    });
+  }
+});
+
+describe('headers that a route declares', () => {
+  const faultsOf = (headers: object) => {
+    const [route] = said.routes({}, {} as never);
+    const wrong = { ...route!, response: { ...response, headers } };
+    try {
+      registerPlugins([{ plugin: { ...said, routes: () => [wrong] } as never, options: {}, at: 'plugins/0' }]);
+      return '';
+    } catch (error) {
+      return String((error as Error).message);
+    }
+  };
+  const header = { description: 'Something.', example: 'x' };
+
+  for (const [headers, fault] of [
+    [{ 'Bad Name': header }, 'response header "Bad Name" must be a name like Link'],
+    [{ etag: header }, 'response header "etag" is one that the framework sends'],
+    [{ 'Set-Cookie': header }, 'response header "Set-Cookie" is one that the framework sends'],
+    [{ 'Content-Type': header }, 'response header "Content-Type" is one that the framework sends'],
+    [{ Deflator: { description: 'x' } }, 'response header "Deflator": "example" is missing'],
+  ] as const) {
+    it(`${JSON.stringify(headers)} is refused at the start`, () => expect(faultsOf(headers)).to.include(fault));
+  }
+
+  it('a name of its own is not', () => expect(faultsOf({ Deflator: header })).to.not.include('header'));
+});

@@ -1,0 +1,112 @@
+/** Which answers are kept within a budget of bytes. */
+import { expect } from 'chai';
+import { JSON_TYPE, Representation } from '../../../core/response/representation.js';
+import { BESIDE_BODY, ResponseCache } from '../../../core/routes/served-snapshot.js';
+
+const BODY = 99;
+/** Shapes of the tests are of one letter: with all that belongs to it, an answer takes this many bytes. */
+const BYTES = BODY + 1 + BESIDE_BODY;
+const answerOf = (size: number): Representation =>
+  new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
+const answer = (): Representation => answerOf(BODY);
+
+/** A cache for so many answers, and the shapes that it has dropped, in their sequence. */
+const cacheFor = (answers: number) => {
+  const dropped: string[] = [];
+  return { cache: new ResponseCache(answers * BYTES, (shape) => dropped.push(shape)), dropped };
+};
+
+describe('ResponseCache', () => {
+  it('keeps what fits into its budget to the last byte', () => {
+    const { cache, dropped } = cacheFor(3);
+    for (const shape of 'abc') cache.set(shape, answer());
+    expect([cache.size, cache.bytes, dropped]).to.deep.equal([3, 3 * BYTES, []]);
+  });
+
+  it('drops the oldest of those that are used equally, and no more than it must', () => {
+    const { cache, dropped } = cacheFor(3);
+    for (const shape of 'abcd') cache.set(shape, answer());
+    expect(dropped).to.deep.equal(['a']);
+    expect([cache.size, cache.bytes]).to.deep.equal([3, 3 * BYTES]);
+    expect(cache.get('a')).to.equal(undefined);
+    expect(cache.get('b')).to.be.instanceOf(Representation);
+  });
+
+  it('drops what is used less before what is used more, however old', () => {
+    const { cache, dropped } = cacheFor(3);
+    for (const shape of 'abc') cache.set(shape, answer());
+    for (let use = 0; use < 8; use++) cache.get('a');
+    for (const shape of 'de') cache.set(shape, answer());
+    expect(dropped).to.deep.equal(['b', 'c']);
+    expect(cache.get('a')).to.be.instanceOf(Representation);
+  });
+
+  it('drops also what was much used once, when it is used no more', () => {
+    const { cache, dropped } = cacheFor(2);
+    cache.set('a', answer());
+    for (let use = 0; use < 8; use++) cache.get('a');
+    for (const shape of 'bcdefghij') cache.set(shape, answer());
+    expect(dropped).to.include('a');
+  });
+
+  it('looks at few answers for each one that it drops, however many it keeps', () => {
+    let looks = 0;
+    class Watched extends Representation {
+      override get size(): number {
+        looks++;
+        return super.size;
+      }
+    }
+    const { cache, dropped } = cacheFor(1000);
+    for (let i = 0; i < 1000; i++) cache.set(String(i), answer());
+    for (let i = 0; i < 500; i++) cache.get(String(i));
+    for (let i = 1000; i < 3000; i++) {
+      cache.set(String(i), new Watched(Buffer.alloc(BODY), JSON_TYPE, { lastModified: new Date(0), head: '' }));
+    }
+    expect(dropped.length).to.be.greaterThan(2000);
+    expect(looks).to.be.lessThan(4 * 2000);
+  });
+
+  it('does not keep an answer that is larger than all of it', () => {
+    const { cache, dropped } = cacheFor(0.5);
+    cache.set('a', answer());
+    expect([cache.size, cache.bytes, dropped]).to.deep.equal([0, 0, ['a']]);
+  });
+
+  it('counts the compressed forms that came later', async () => {
+    const { cache, dropped } = cacheFor(100);
+    const large = answerOf(60 * BYTES);
+    cache.set('a', large);
+    const { body } = await large.encoding('gzip');
+    cache.set('b', answerOf(40 * BYTES));
+    expect(dropped).to.deep.equal(['a']);
+    expect(cache.bytes).to.equal(40 * BYTES + 1 + BESIDE_BODY);
+    expect(body.length).to.be.greaterThan(0);
+  });
+
+  it('names the most used ones, the hottest first', () => {
+    const { cache } = cacheFor(3);
+    for (const shape of 'abc') cache.set(shape, answer());
+    for (const shape of 'cca') cache.get(shape);
+    expect(cache.hottest(2)).to.deep.equal(['c', 'a']);
+    expect(cache.hottest(9)).to.deep.equal(['c', 'a', 'b']);
+    expect(cache.hottest(0)).to.deep.equal([]);
+  });
+
+  it('computes an answer once for all who ask meanwhile, and again when it failed', async () => {
+    const { cache } = cacheFor(3);
+    let computed = 0;
+    const compute = async () => {
+      if (++computed === 1) throw new Error('not yet');
+      return answer();
+    };
+    const [first, second] = await Promise.allSettled([
+      cache.getOrCompute('a', compute),
+      cache.getOrCompute('a', compute),
+    ]);
+    expect([first.status, second.status, computed]).to.deep.equal(['rejected', 'rejected', 1]);
+    const found = await cache.getOrCompute('a', compute);
+    expect(cache.get('a')).to.equal(found);
+    expect(computed).to.equal(2);
+  });
+});

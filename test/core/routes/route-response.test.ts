@@ -1,0 +1,105 @@
+/** Answers of data routes: what a list that is written batch by batch has in common with one that is written whole. */
+
+import { setImmediate } from 'node:timers/promises';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
+import { parquetFormat } from '../../../core/response/parquet-format.js';
+import { csvFormat, type Format, jsonFormat } from '../../../core/response/representation.js';
+import { representData } from '../../../core/routes/route-response.js';
+import { BackgroundPacing } from '../../../core/util/event-loop.js';
+
+const snapshot = { version: 'v1', publishedAt: new Date(0) } as SnapshotReader;
+
+const answer = (data: unknown, format: Format = jsonFormat, pace?: BackgroundPacing) => {
+  const route = dataRoute({
+    path: '/things',
+    operationId: 'listThings',
+    summary: 'Things',
+    response: { description: 'Things.', schema: {}, example: {} },
+    handler: async () => ({ data }),
+  }) as DataRoute;
+  return representData({ cacheKey: '', route, input: {}, format }, snapshot, pace);
+};
+
+class CountedPace extends BackgroundPacing {
+  pauses = 0;
+
+  override async pause() {
+    this.pauses++;
+  }
+}
+
+async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
+  yield* batches;
+}
+
+describe('representData() of a list in batches', () => {
+  const rows = fc.array(fc.record({ a: fc.jsonValue(), b: fc.string({ unit: 'grapheme' }) }), { maxLength: 5 });
+
+  for (const [name, format] of [
+    ['JSON', jsonFormat],
+    ['CSV', csvFormat(['a', 'b'], true)],
+  ] as const) {
+    it(`has the bytes, validator and type of the whole list in ${name}, however it is cut, empty batches included`, async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(rows, { maxLength: 5 }), async (batches) => {
+          const [cut, whole] = await Promise.all([answer(inBatches(batches), format), answer(batches.flat(), format)]);
+          expect(cut.identity.body.equals(whole.identity.body)).to.equal(true);
+          expect(cut.identity.head).to.deep.equal(whole.identity.head);
+        }),
+      );
+    });
+  }
+
+  it('lets others have their turn in between', async () => {
+    const batch = Array.from({ length: 1000 }, (_, i) => ({ i, text: 'a row of some length, as they often are' }));
+    let turns = 0;
+    let going = true;
+    const others = (async () => {
+      while (going) {
+        await setImmediate();
+        turns++;
+      }
+    })();
+    await answer(inBatches(Array.from({ length: 200 }, () => batch)));
+    going = false;
+    await others;
+    expect(turns).to.be.greaterThan(5);
+  });
+
+  it('goes on at a pace after each batch, where nobody waits for it', async () => {
+    const batches = Array.from({ length: 50 }, (_, i) => [{ i }]);
+    const pace = new CountedPace();
+    const [paced, whole] = await Promise.all([answer(inBatches(batches), jsonFormat, pace), answer(batches.flat())]);
+    expect(pace.pauses).to.be.at.least(batches.length);
+    expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
+  });
+
+  for (const [name, format] of [
+    ['JSON', jsonFormat],
+    ['CSV', csvFormat(['i', 'text'], true)],
+    ['Parquet', parquetFormat([{ name: 'text', type: 'string', optional: false }])],
+  ] as const) {
+    it(`writes a long list that has come whole in batches too, where nobody waits for it, in ${name}`, async () => {
+      for (const length of [0, 1, 100, 101, 1234]) {
+        const rows = Array.from({ length }, (_, i) => ({ i, text: `=${i}` }));
+        const pace = new CountedPace();
+        const [paced, whole] = await Promise.all([answer(rows, format, pace), answer(rows, format)]);
+        if (length > 100) expect(pace.pauses).to.be.at.least(length / 100);
+        else expect(pace.pauses).to.equal(0);
+        expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
+        expect(paced.identity.head).to.equal(whole.identity.head);
+      }
+    });
+  }
+
+  it('rejects with what stops it halfway', async () => {
+    async function* broken() {
+      yield [{ a: 1 }];
+      throw new Error('the store is gone');
+    }
+    const outcome = await answer(broken()).catch((error: unknown) => error);
+    expect(outcome).to.have.property('message', 'the store is gone');
+  });
+});

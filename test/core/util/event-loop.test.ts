@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { BackgroundPacing } from '../../../core/util/event-loop.js';
+
+/** A loop that is idle always or never, and counts how often somebody looks. */
+const loopThatIs = (state: 'idle' | 'busy') => {
+  const loop = {
+    looks: 0,
+    idle: () => {
+      loop.looks++;
+      return state === 'idle' ? performance.now() : 0;
+    },
+  };
+  return loop;
+};
+
+const PIECE_MS = 0.6;
+
+const pieces = async (count: number, pace: BackgroundPacing): Promise<void> => {
+  for (let piece = 0; piece < count; piece++) {
+    const until = performance.now() + PIECE_MS;
+    while (performance.now() < until);
+    await pace.pause();
+  }
+};
+
+describe('BackgroundPacing', () => {
+  it('leaves the loop to others for most of the time while they are busy', async () => {
+    const loop = loopThatIs('busy');
+    const since = performance.now();
+    await pieces(10, new BackgroundPacing(loop));
+    expect(performance.now() - since).to.be.above(9 * 10 * PIECE_MS);
+    expect(loop.looks).to.equal(20);
+  });
+
+  it('counts small pieces together', async () => {
+    const loop = loopThatIs('busy');
+    const pace = new BackgroundPacing(loop);
+    for (let piece = 0; piece < 1000; piece++) await pace.pause();
+    expect(loop.looks).to.be.within(2, 200);
+  });
+
+  it('goes on without looking for a while when nobody is', async () => {
+    const loop = loopThatIs('idle');
+    const pace = new BackgroundPacing(loop);
+    await pieces(200, pace);
+    expect(loop.looks).to.be.within(2, 100);
+  });
+
+  it('lets others run between two pieces in any case', async () => {
+    const pace = new BackgroundPacing(loopThatIs('idle'));
+    await pace.pause();
+    let turns = 0;
+    let other = setImmediate(function again() {
+      turns++;
+      other = setImmediate(again);
+    });
+    await pieces(10, pace);
+    clearImmediate(other);
+    expect(turns).to.be.at.least(9);
+  });
+
+  for (const state of ['idle', 'busy'] as const) {
+    it(`ends at once when it is aborted, while the loop is ${state}`, async () => {
+      const pace = new BackgroundPacing(loopThatIs(state));
+      await pace.pause();
+      const reason = new Error('closed');
+      const error = await pace.pause(AbortSignal.abort(reason)).catch((thrown: unknown) => thrown);
+      expect(error).to.equal(reason);
+    });
+  }
+});

@@ -1,0 +1,154 @@
+/** One process at a time, and holders that are gone. */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { FileLockError, withFileLock } from '../../../core/util/lock.js';
+import { writeFileAtomic } from '../../../core/util/write-atomic.js';
+
+describe('withFileLock(path, task)', () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'lock-'));
+    path = join(folder, 'file');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('runs one task at a time', async () => {
+    let running = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        withFileLock(path, async () => {
+          most = Math.max(most, ++running);
+          await delay(1);
+          running--;
+        }),
+      ),
+    );
+    expect(most).to.equal(1);
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it("answers with the task's result, and lets go when the task fails", async () => {
+    expect(await withFileLock(path, async () => 5)).to.equal(5);
+    const error = await withFileLock(path, () => Promise.reject(new Error('no'))).catch((reason) => reason);
+    expect(error.message).to.equal('no');
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  const left: [whose: string, content: string][] = [
+    ['a process of another machine', '1 another-machine 0'],
+    ['a process that did not come to write its name', ''],
+    ['a living process that stands still', `${process.pid} ${hostname()} 0`],
+  ];
+  for (const [whose, content] of left) {
+    it(`takes over the lock of ${whose} once it is stale, one task at a time`, async () => {
+      await writeFile(`${path}.lock`, content);
+      let running = 0;
+      const task = async () => {
+        expect(++running).to.equal(1);
+        await delay(1);
+        running--;
+      };
+      await Promise.all(Array.from({ length: 5 }, () => withFileLock(path, task, { staleMs: 200 })));
+      expect(await readdir(folder)).to.deep.equal([]);
+    });
+  }
+
+  it('takes over also where one who did the same was killed doing it', async () => {
+    await writeFile(`${path}.lock`, '1 another-machine 0');
+    await writeFile(`${path}.lock.break`, '');
+    await withFileLock(path, async () => undefined, { staleMs: 100 });
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+
+  it('tells a holder that stood still too long, and leaves the lock to its new holder', async () => {
+    const error = await withFileLock(path, async (confirm) => {
+      await confirm();
+      await unlink(`${path}.lock`);
+      await writeFile(`${path}.lock`, 'another');
+      await confirm();
+    }).catch((reason) => reason);
+    expect(error).to.be.instanceOf(FileLockError);
+    expect(await readFile(`${path}.lock`, 'utf8')).to.equal('another');
+  });
+
+  describe('with { wait: false }', () => {
+    const takeOver = () => withFileLock(path, async () => 'done', { wait: false, staleMs: 1000 });
+    const holding = async (content: string, modified = new Date()) => {
+      await writeFile(`${path}.lock`, content);
+      await utimes(`${path}.lock`, modified, modified);
+    };
+    const longAgo = () => new Date(Date.now() - 5000);
+
+    it('rejects at once where a living process holds the lock, naming it and the file', async () => {
+      const result = await withFileLock(path, () => takeOver().catch((reason) => reason));
+      expect(result).to.be.instanceOf(FileLockError);
+      expect((result as Error).message)
+        .to.include(`Process ${process.pid} on ${hostname()}`)
+        .and.include(`${path}.lock`);
+      expect(await takeOver()).to.equal('done');
+    });
+
+    it('takes over from a process of this machine that has ended', async () => {
+      const ended = spawnSync(process.execPath, ['-e', '0']);
+      await holding(`${ended.pid} ${hostname()} 0`);
+      expect(await takeOver()).to.equal('done');
+    });
+
+    it('takes over from any holder that has given no sign of life for too long, and from none before', async () => {
+      for (const content of ['1 another-machine 0', `${process.pid} ${hostname()} 0`, '']) {
+        await holding(content);
+        expect(await takeOver().catch((reason) => reason)).to.be.instanceOf(FileLockError);
+        await holding(content, longAgo());
+        expect(await takeOver()).to.equal('done');
+      }
+      expect(await readdir(folder)).to.deep.equal([]);
+    });
+
+    it('sees the signs of life of a holder that takes its time', async () => {
+      const finish = new AbortController();
+      const holder = withFileLock(path, () => once(finish.signal, 'abort'), { staleMs: 100 });
+      while (!(await readdir(folder)).includes('file.lock')) await delay(1);
+      await utimes(`${path}.lock`, longAgo(), longAgo());
+      const isFresh = async () => (await stat(`${path}.lock`)).mtimeMs > Date.now() - 2000;
+      while (!(await isFresh())) await delay(5);
+      expect(await takeOver().catch((reason) => reason)).to.be.instanceOf(FileLockError);
+      finish.abort();
+      await holder;
+    });
+  });
+});
+
+describe('writeFileAtomic(path, content)', () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'atomic-'));
+    path = join(folder, 'file');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('replaces the content', async () => {
+    await writeFileAtomic(path, 'one');
+    await writeFileAtomic(path, 'two');
+    expect(await readFile(path, 'utf8')).to.equal('two');
+    expect(await readdir(folder)).to.deep.equal(['file']);
+  });
+
+  it('changes nothing, and leaves nothing behind, when it fails before the end', async () => {
+    await writeFile(path, 'old');
+    const beforeCommit = () => Promise.reject(new Error('lost'));
+    const error = await writeFileAtomic(path, 'new', { beforeCommit }).catch((reason) => reason);
+    expect(error.message).to.equal('lost');
+    expect(await readFile(path, 'utf8')).to.equal('old');
+    expect(await readdir(folder)).to.deep.equal(['file']);
+  });
+});

@@ -1,0 +1,114 @@
+/** Pipes, sockets, devices and folders where a file is expected: refused in words, at once, wherever a file is read. */
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { register as registerKeys } from '../../../cli/commands/keys.js';
+import { register as registerValidate } from '../../../cli/commands/validate.js';
+import { resolve } from '../../../core/app/container.js';
+import { loadConfig } from '../../../core/app/load-config.js';
+import { fileErrorReason } from '../../../core/util/error-reason.js';
+import { readRegular } from '../../../core/util/regular.js';
+import { runCommand } from '../../support/run-command.js';
+import { startTestApp } from '../../support/test-app.js';
+
+const NO_FILE = /it is a pipe, a socket or a device; name a regular file/;
+
+const rejection = (promise: Promise<unknown>): Promise<Error> =>
+  promise.then(
+    () => expect.fail('it was read'),
+    (error: Error) => error,
+  );
+
+describe('readRegular(path)', () => {
+  let folder: string;
+  let server: Server;
+  const at = (name: string): string => join(folder, name);
+  const makePipe = (path: string): void => void execFileSync('mkfifo', [path]);
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'regular-'));
+    await writeFile(at('file'), 'text');
+    await symlink(at('file'), at('link to a file'));
+    makePipe(at('pipe'));
+    await symlink(at('pipe'), at('link to a pipe'));
+    await symlink('/dev/zero', at('link to a device'));
+    server = createServer();
+    await new Promise<void>((resolve) => server.listen(at('socket'), resolve));
+    await mkdir(at('folder'));
+    await symlink(at('circle'), at('circle'));
+  });
+  after(async () => {
+    server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('reads regular files, also through links', async () => {
+    expect(await readRegular(at('file'))).to.equal('text');
+    expect(await readRegular(at('link to a file'))).to.equal('text');
+  });
+
+  for (const [name, reason] of [
+    ['pipe', NO_FILE],
+    ['link to a pipe', NO_FILE],
+    ['link to a device', NO_FILE],
+    ['socket', NO_FILE],
+    ['folder', /it is a folder; name a file in it/],
+    ['circle', /its symbolic links lead in a circle/],
+    ['nothing', /it does not exist/],
+  ] as const) {
+    it(`refuses a ${name}`, async () => {
+      expect(fileErrorReason(await rejection(readRegular(at(name))))).to.match(reason);
+    });
+  }
+
+  it('the configuration is one of them', async () => {
+    expect((await rejection(loadConfig({ path: at('pipe'), env: {} }))).message).to.match(NO_FILE);
+  });
+
+  it('so are the file of keys, its audit, and what is beside them', async () => {
+    const config = at('config.json');
+    const keys = { use: 'file', options: { path: 'keys.json' } };
+    await writeFile(config, JSON.stringify({ adapter: { use: 'memory' }, plugins: ['status'], auth: { keys } }));
+    const run = (...args: string[]) => runCommand(registerKeys, ['keys', ...args, '--config', config], {});
+    makePipe(at('keys.json'));
+    expect(String((await run('list')).error)).to.match(NO_FILE);
+    await unlink(at('keys.json'));
+    makePipe(at('keys.json.audit.ndjson'));
+    expect(String((await run('create', '--name', 'A')).error)).to.match(NO_FILE);
+    await unlink(at('keys.json.audit.ndjson'));
+    makePipe(at('keys.json.used.json'));
+    expect((await run('create', '--name', 'A')).error).to.equal(undefined);
+    expect((await run('list')).stdout).to.match(/A .+ -/);
+  });
+
+  it('a dataset with a pipe in it is refused, the one before it stays, and the next good one is served', async () => {
+    const service = await startTestApp();
+    const health = () => resolve(service.app.container, 'state').read().health.storage;
+    const until = async (holds: () => boolean): Promise<void> => {
+      for (const end = performance.now() + 5000; !holds() && performance.now() < end; ) await delay(10);
+      expect(holds()).to.equal(true);
+    };
+    try {
+      const rows = (await readdir(service.directory)).find((name) => name.startsWith('markets')) as string;
+      for (const name of [rows, 'manifest.json']) {
+        const path = join(service.directory, name);
+        const content = await readFile(path);
+        await unlink(path);
+        makePipe(path);
+        const { error, stdout, stderr } = await runCommand(registerValidate, ['validate', service.directory], {});
+        expect(`${error} ${stdout} ${stderr}`).to.match(NO_FILE);
+        await until(() => /was refused/.test(health().message ?? ''));
+        expect((await service.get('/markets')).status, name).to.equal(200);
+        await unlink(path);
+        await writeFile(path, content);
+        await until(() => health().ok);
+      }
+    } finally {
+      await service.close();
+    }
+  });
+});

@@ -1,0 +1,255 @@
+/** The endpoints of the forecasts group, through real HTTP. */
+import { expect } from 'chai';
+import { ATLANTA, collections, DETROIT, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
+import { startTestApp, type TestApp } from '../../../support/test-app.js';
+
+describe('plugin forecasts', () => {
+  let service: TestApp;
+  before(async () => {
+    service = await startTestApp();
+  });
+  after(() => service.close());
+
+  it('GET /forecasts has the shape of /markets, and only markets with a forecast', async () => {
+    const { json } = await service.get('/forecasts');
+    expect(json).to.deep.equal({ data: collections.markets.filter(({ forecast_12m }) => forecast_12m !== null) });
+  });
+
+  it('GET /forecasts/26420/history is oldest first, of completed runs only, nulls kept', async () => {
+    const { json } = await service.get(`/forecasts/${HOUSTON}/history`);
+    expect(json.data.map(({ point }: { point: number }) => point)).to.deep.equal([7.5, 2.5, 3.5, 1.5]);
+    expect(json.data[1]).to.deep.equal({
+      run_at: '2025-06-01T00:00:00Z',
+      model_version: 'test-1.0',
+      horizon_months: 12,
+      target_period: '2026-10-01',
+      point: 2.5,
+      lower_80: null,
+      upper_80: null,
+      basis: 'reconstructed',
+      vintage: null,
+    });
+  });
+
+  it('GET /markets/12060/forecast-track shows what came true', async () => {
+    const { json } = await service.get(`/markets/${ATLANTA}/forecast-track`);
+    expect(json.data[0]).to.deep.equal({
+      run_at: '2024-11-26T14:00:00Z',
+      model_version: 'test-1.0',
+      horizon_months: 12,
+      target_period: '2025-10-01',
+      point: 3.1,
+      lower_80: 3.1 - 4,
+      upper_80: 7.1,
+      basis: 'published',
+      vintage: '2024-09-30',
+      run_id: 1,
+      signal: 'hold',
+      risk_score: 'C',
+      realized: 4.5,
+      error_pp: 1.4,
+      within_80: true,
+      realized_as_of: '2025-12-31',
+      decline_probability: 0.2,
+    });
+  });
+
+  it('GET /markets/26420/forecast-track tells a miss from an open forecast', async () => {
+    const { data } = (await service.get(`/markets/${HOUSTON}/forecast-track`)).json;
+    expect(data.map((row: { run_id: number }) => row.run_id)).to.deep.equal([1, 2, 4, 5]);
+    expect(data[0]).to.include({ realized: -2, error_pp: -9.5, within_80: false });
+    expect(data[3]).to.include({ realized: null, error_pp: null, within_80: null, realized_as_of: null });
+  });
+
+  for (const path of [`/forecasts/${DETROIT}/history`, `/markets/${TUCSON}/forecast-track`]) {
+    it(`GET ${path} of a market that no run scored is an empty list`, async () => {
+      const { status, text } = await service.get(path);
+      expect(status).to.equal(200);
+      expect(text).to.equal('{"data":[]}');
+    });
+  }
+
+  it('GET /forecasts/99999/history is a 404 market_not_found', async () => {
+    const { status, json } = await service.get('/forecasts/99999/history');
+    expect([status, json.code]).to.deep.equal([404, 'market_not_found']);
+  });
+
+  it('GET /forecasts/1/history is a 400 invalid_parameter', async () => {
+    const { status, json } = await service.get('/forecasts/1/history');
+    expect([status, json.code]).to.deep.equal([400, 'invalid_parameter']);
+  });
+
+  it('GET /forecast-runs is newest first, of completed runs only', async () => {
+    const { json } = await service.get('/forecast-runs');
+    expect(json.data.map(({ id }: { id: number }) => id)).to.deep.equal([5, 4, 2, 1]);
+    expect(json.data[3]).to.deep.equal({
+      id: 1,
+      model_version: 'test-1.0',
+      run_at: '2024-11-26T14:00:00Z',
+      features: null,
+      notes: null,
+      horizon_months: 12,
+      basis: 'published',
+      vintage: '2024-09-30',
+      published_at: '2024-11-26T14:00:00Z',
+      rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+      coefficients: [{ name: 'growth_4q', value: 0.5 }],
+    });
+    const unknown = { basis: 'reconstructed', vintage: null, published_at: null, rules: null, coefficients: [] };
+    expect(json.data[2]).to.deep.include(unknown);
+  });
+
+  for (const path of [`/forecasts/${HOUSTON}/history`, `/markets/${HOUSTON}/forecast-track`]) {
+    it(`GET ${path}?since=...&until=... are targets from one date to another, both included`, async () => {
+      const points = async (query: string) =>
+        (await service.get(`${path}?${query}`)).json.data.map(({ point }: { point: number }) => point);
+      expect(await points('until=2025-10-01')).to.deep.equal([7.5]);
+      expect(await points('since=2025-10-02')).to.deep.equal([2.5, 3.5, 1.5]);
+      expect(await points('since=2025-10-01&until=2026-09-30')).to.deep.equal([7.5]);
+      const { status, json } = await service.get(`${path}?since=2025-10-02&until=2025-10-01`);
+      expect([status, json.code, json.details[0].name]).to.deep.equal([400, 'invalid_parameter', 'until']);
+    });
+  }
+
+  for (const [all, one] of [
+    ['/forecast-history', (cbsa: string) => `/forecasts/${cbsa}/history`],
+    ['/forecast-track', (cbsa: string) => `/markets/${cbsa}/forecast-track`],
+  ] as const) {
+    it(`GET ${all} has the rows of every market, each with its code, also of a span`, async () => {
+      for (const query of ['', '?since=2026-01-01', '?until=2025-10-01']) {
+        const expected: object[] = [];
+        for (const cbsa of [ATLANTA, DETROIT, HOUSTON, TUCSON]) {
+          const { data } = (await service.get(one(cbsa) + query)).json;
+          expected.push(...data.map((row: object) => ({ cbsa, ...row })));
+        }
+        expect(expected).to.have.length.above(1);
+        expect((await service.get(all + query)).json, query).to.deep.equal({ data: expected });
+      }
+      expect((await service.get(`${all}?since=2026-01-02&until=2026-01-01`)).json.code).to.equal('invalid_parameter');
+    });
+  }
+
+  it('GET /forecast-backtest/breakdown?by=grade is what one gets by hand', async () => {
+    const { json } = await service.get('/forecast-backtest/breakdown?by=grade');
+    expect(json.data).to.deep.equal([
+      {
+        group: 'B',
+        n: 1,
+        mean_point: 7.5,
+        mean_realized: -2,
+        mae_pp: 9.5,
+        benchmark_mae_pp: 1,
+        bias_pp: -9.5,
+        benchmark_bias_pp: -1,
+        coverage_80: 0,
+        // 8 wide, and missed by 5.5.
+        interval_score_80: 63,
+        direction_hit_rate: 0,
+        benchmark_hit_rate: 1,
+        always_up_hit_rate: 0,
+        declines: 1,
+        declines_called: 0,
+        decline_calls: 0,
+        decline_share: 1,
+        predicted_decline_share: 0.1,
+      },
+      {
+        group: 'C',
+        n: 1,
+        mean_point: 3.1,
+        mean_realized: 4.5,
+        mae_pp: 1.4,
+        benchmark_mae_pp: 3,
+        bias_pp: 1.4,
+        benchmark_bias_pp: 3,
+        coverage_80: 1,
+        interval_score_80: 8,
+        direction_hit_rate: 1,
+        benchmark_hit_rate: 1,
+        always_up_hit_rate: 1,
+        declines: 0,
+        declines_called: 0,
+        decline_calls: 0,
+        decline_share: 0,
+        predicted_decline_share: 0.2,
+      },
+    ]);
+  });
+
+  const groups = { year: ['2025'], quarter: ['Q4'], signal: ['hold'], state: ['GA', 'TX'], size: ['2 to 4', '6 to 8'] };
+  for (const [by, expected] of Object.entries(groups)) {
+    it(`GET /forecast-backtest/breakdown?by=${by} is in groups of it`, async () => {
+      const { data } = (await service.get(`/forecast-backtest/breakdown?by=${by}`)).json;
+      expect(data.map(({ group }: { group: string }) => group)).to.deep.equal(expected);
+      expect(data.reduce((sum: number, { n }: { n: number }) => sum + n, 0)).to.equal(2);
+    });
+  }
+
+  it('GET /forecast-backtest/breakdown?since= and until= leave out other targets', async () => {
+    const rows = async (query: string) =>
+      (await service.get(`/forecast-backtest/breakdown?by=year&${query}`)).json.data;
+    const [{ n }] = await rows('since=2025-01-01&until=2025-12-31');
+    expect(n).to.equal(2);
+    expect(await rows('until=2024-12-31')).to.deep.equal([]);
+    expect(await rows('since=2026-01-01')).to.deep.equal([]);
+  });
+
+  it('GET /forecast-backtest/breakdown without what to group by, or by anything else, is a 400', async () => {
+    expect((await service.get('/forecast-backtest/breakdown')).json.code).to.equal('missing_parameter');
+    expect((await service.get('/forecast-backtest/breakdown?by=planet')).json.code).to.equal('invalid_parameter');
+  });
+
+  it('GET /forecast-backtest is one row', async () => {
+    const { json } = await service.get('/forecast-backtest');
+    expect(json).to.deep.equal({ data: collections.backtests[0] });
+  });
+
+  describe('over a dataset whose completed runs span under 12 months', () => {
+    let young: TestApp;
+    before(async () => {
+      young = await startTestApp({
+        collections: {
+          ...documents,
+          forecast_runs: documents['forecast_runs']!.filter(({ id }) => id !== 1),
+          forecasts: documents['forecasts']!.filter(({ run_id }) => run_id !== 1),
+        },
+      });
+    });
+    after(() => young.close());
+
+    it('GET /forecast-backtest is null', async () => {
+      const { status, text } = await young.get('/forecast-backtest');
+      expect([status, text]).to.deep.equal([200, '{"data":null}']);
+    });
+  });
+
+  describe('over a dataset without runs', () => {
+    let bare: TestApp;
+    before(async () => {
+      bare = await startTestApp({ collections: { ...documents, forecast_runs: [], forecasts: [], backtests: [] } });
+    });
+    after(() => bare.close());
+
+    for (const path of [
+      '/forecast-runs',
+      `/forecasts/${HOUSTON}/history`,
+      '/movers',
+      '/signals',
+      '/forecast-backtest/breakdown?by=year',
+    ]) {
+      it(`GET ${path} is an empty list`, async () => {
+        const { status, text } = await bare.get(path);
+        expect([status, text]).to.deep.equal([200, '{"data":[]}']);
+      });
+    }
+
+    it('GET /forecast-backtest is null', async () => {
+      expect((await bare.get('/forecast-backtest')).text).to.equal('{"data":null}');
+    });
+
+    it('GET /status says that the model is unknown', async () => {
+      const { json } = await bare.get('/status');
+      expect(json.components[2]).to.include({ id: 'model', status: 'unknown', updated_at: null });
+    });
+  });
+});

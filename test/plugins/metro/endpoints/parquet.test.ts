@@ -1,0 +1,224 @@
+/** Lists as Parquet, through real HTTP: the types of their schema, the values of their JSON, on every adapter. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openDirectory } from '../../../../core/data/directory.js';
+import { packageRoot } from '../../../../core/util/package.js';
+import { HOUSTON } from '../../../support/fixture.js';
+import { otherAdapters, publishTo } from '../../../support/other-adapters.js';
+import { readParquet } from '../../../support/parquet-reader.js';
+import { needPythonPackage } from '../../../support/python-package.js';
+import { startTestApp, type TestApp } from '../../../support/test-app.js';
+
+const sample = join(packageRoot, 'plugins/metro/dataset');
+const TYPE = 'application/vnd.apache.parquet';
+
+const RUN = [
+  'run_at TIMESTAMP REQUIRED',
+  'model_version STRING REQUIRED',
+  'horizon_months INT64 REQUIRED',
+  'target_period DATE REQUIRED',
+  'point DOUBLE REQUIRED',
+  'lower_80 DOUBLE OPTIONAL',
+  'upper_80 DOUBLE OPTIONAL',
+  'basis STRING REQUIRED',
+  'vintage DATE OPTIONAL',
+];
+const TRACK = [
+  ...RUN,
+  'run_id INT64 REQUIRED',
+  'signal STRING OPTIONAL',
+  'risk_score STRING OPTIONAL',
+  'realized DOUBLE OPTIONAL',
+  'error_pp DOUBLE OPTIONAL',
+  'within_80 BOOLEAN OPTIONAL',
+  'realized_as_of DATE OPTIONAL',
+  'decline_probability DOUBLE OPTIONAL',
+];
+const OBSERVATION = ['period_start DATE REQUIRED', 'value DOUBLE REQUIRED', 'cbsa STRING OPTIONAL'];
+
+const LISTS: Readonly<Record<string, readonly string[]>> = {
+  '/observations?series_id=metro_hpi': OBSERVATION,
+  '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
+  '/observations?series_id=UNRATE,metro_hpi&units=real': [
+    'series_id STRING OPTIONAL',
+    ...OBSERVATION,
+    'deflator STRING OPTIONAL',
+  ],
+  [`/forecasts/${HOUSTON}/history?since=2020-01-01`]: RUN,
+  [`/markets/${HOUSTON}/forecast-track?`]: TRACK,
+  '/forecast-history?': ['cbsa STRING REQUIRED', ...RUN],
+  '/forecast-track?': ['cbsa STRING REQUIRED', ...TRACK],
+};
+
+/** What the slower readers read: several row groups, none, and every type. */
+const READ: typeof LISTS = {
+  '/observations?series_id=metro_hpi&': OBSERVATION,
+  '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
+  '/forecast-track?since=2025-01-01': ['cbsa STRING REQUIRED', ...TRACK],
+};
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Of JSON, as Parquet has them: each column in each row, times to the millisecond. */
+const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
+  rows.map((row) =>
+    Object.fromEntries(
+      columns.map((column) => {
+        const [name = '', type] = column.split(' ');
+        const value = row[name] ?? null;
+        return [name, type === 'TIMESTAMP' ? new Date(value as string).toISOString() : value];
+      }),
+    ),
+  );
+
+/** Of a file, as dictionaries. DuckDB hands out times with a zone only where another package is. */
+const READERS = {
+  pyarrow: `
+import pyarrow.parquet
+
+def rows(path): return pyarrow.parquet.read_table(path).to_pylist()
+`,
+  duckdb: `
+import duckdb
+
+def rows(path):
+    table = duckdb.read_parquet(path)
+    columns = zip(table.columns, table.types)
+    as_utc = (f'make_timestamp(epoch_us({name})) {name}' if 'ZONE' in str(kind) else name for name, kind in columns)
+    return [dict(zip(table.columns, row)) for row in table.project(', '.join(as_utc)).fetchall()]
+`,
+};
+
+/** Reads paths on standard input, prints the rows of each file as JSON has them. */
+const PROGRAM = `
+import datetime, json, sys
+
+def text(value):
+    if isinstance(value, datetime.datetime):
+        return value.strftime('%Y-%m-%dT%H:%M:%S.') + '%03dZ' % (value.microsecond // 1000)
+    return value.isoformat()
+
+json.dump([rows(path) for path in json.load(sys.stdin)], sys.stdout, default=text)
+`;
+
+describe('format=parquet', function () {
+  this.timeout(60_000);
+  let service: TestApp;
+  before(async () => {
+    service = await startTestApp({ config: { adapter: { use: 'json', options: { path: sample } } } });
+  });
+  after(() => service.close());
+
+  for (const [list, columns] of Object.entries(LISTS)) {
+    it(`GET ${list}&format=parquet has the rows of the JSON, with the types of the schema`, async () => {
+      const { status, headers, bytes } = await service.get(`${list}&format=parquet`);
+      expect([status, headers['content-type']]).to.deep.equal([200, TYPE]);
+      const { data } = (await service.get(list)).json;
+      const file = await readParquet(bytes);
+      expect(file.columns).to.deep.equal(columns);
+      expect(file.rows).to.deep.equal(expectedRows(data, columns));
+      if (list.includes('2999')) expect(data).to.deep.equal([]);
+      else expect(data).to.not.be.empty;
+    });
+  }
+
+  it('is one representation with its own ETag, by `Accept` too; HEAD and 304 as of any', async () => {
+    const list = '/observations?series_id=metro_hpi&cbsa=26420';
+    const named = await service.get(`${list}&format=parquet`);
+    const accepted = await service.get(list, { headers: { Accept: TYPE } });
+    expect(accepted.bytes.equals(named.bytes)).to.equal(true);
+    const { etag } = named.headers;
+    expect(accepted.headers.etag).to.equal(etag);
+    expect((await service.get(list)).headers.etag).to.not.equal(etag);
+    const head = await service.get(`${list}&format=parquet`, { method: 'HEAD' });
+    expect([head.status, head.bytes.length, head.headers['content-length'], head.headers.etag]).to.deep.equal([
+      200,
+      0,
+      String(named.bytes.length),
+      etag,
+    ]);
+    const current = await service.get(`${list}&format=parquet`, { headers: { 'If-None-Match': etag! } });
+    expect([current.status, current.bytes.length, current.headers.etag]).to.deep.equal([304, 0, etag]);
+  });
+
+  it('is not compressed twice', async () => {
+    for (const encoding of ['br', 'gzip']) {
+      const headers = { 'Accept-Encoding': encoding };
+      const packed = await service.get('/forecast-track?format=parquet', { headers });
+      expect([packed.status, packed.headers['content-encoding']]).to.deep.equal([200, undefined]);
+      expect([...(await readParquet(packed.bytes)).codecs]).to.deep.equal(['SNAPPY']);
+      const csv = await service.get('/forecast-track?format=csv', { headers });
+      expect(csv.headers['content-encoding']).to.equal(encoding);
+    }
+  });
+
+  it('is never what a client gets that did not ask for it', async () => {
+    for (const accept of ['*/*', 'application/*', `application/json, ${TYPE};q=0.9`]) {
+      const { headers } = await service.get('/forecast-track', { headers: { Accept: accept } });
+      expect(headers['content-type'], accept).to.include('application/json');
+    }
+  });
+
+  it('is a 400 that names the formats, and by `Accept` a 406, where rows have nested values or there are none', async () => {
+    for (const [list, advice] of [
+      ['/forecast-runs', 'must be one of json, csv, ndjson'],
+      ['/markets', 'must be one of json, csv, ndjson'],
+      [`/markets/${HOUSTON}`, 'is not known'],
+    ]) {
+      const { status, json } = await service.get(`${list}?format=parquet`);
+      expect([status, json.details[0].name], list).to.deep.equal([400, 'format']);
+      expect(json.details[0].message ?? JSON.stringify(json.details), list).to.include(advice);
+      expect((await service.get(list!, { headers: { Accept: TYPE } })).status, list).to.equal(406);
+    }
+    const misspelt = await service.get('/forecast-track?format=parqet');
+    expect([misspelt.status, misspelt.text.includes('parquet')]).to.deep.equal([400, true]);
+  });
+
+  it('has errors as JSON', async () => {
+    const { status, json } = await service.get('/forecasts/99999/history?format=parquet');
+    expect([status, json.code]).to.deep.equal([404, 'market_not_found']);
+  });
+
+  for (const [adapter, section] of Object.entries(otherAdapters)) {
+    it(`has the same bytes on ${adapter} as on json`, async () => {
+      const other = await startTestApp({ config: { adapter: await section() } });
+      try {
+        await publishTo(other, (await openDirectory(sample)).dataset);
+        for (const list of Object.keys(LISTS)) {
+          const [here, there] = [
+            await service.get(`${list}&format=parquet`),
+            await other.get(`${list}&format=parquet`),
+          ];
+          expect(there.status, list).to.equal(200);
+          expect(there.bytes.equals(here.bytes), list).to.equal(true);
+        }
+      } finally {
+        await other.close();
+      }
+    });
+  }
+
+  for (const [reader, rows] of Object.entries(READERS)) {
+    it(`is read by ${reader}`, async function () {
+      this.timeout(180_000);
+      const python = await needPythonPackage(this, reader);
+      const folder = await mkdtemp(join(tmpdir(), 'parquet-'));
+      try {
+        const paths: string[] = [];
+        const wanted: Row[][] = [];
+        for (const [list, columns] of Object.entries(READ)) {
+          const path = join(folder, `${paths.length}.parquet`);
+          await writeFile(path, (await service.get(`${list}&format=parquet`)).bytes);
+          paths.push(path);
+          wanted.push(expectedRows((await service.get(list)).json.data, columns));
+        }
+        const lists = JSON.parse(await python(['-c', rows + PROGRAM], JSON.stringify(paths))) as Row[][];
+        for (const [at, rows] of lists.entries()) expect(rows, Object.keys(READ)[at]).to.deep.equal(wanted[at]);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});

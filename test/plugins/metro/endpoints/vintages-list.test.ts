@@ -1,0 +1,125 @@
+/** `GET /vintages` through real HTTP: what was published when, with what changed, on every adapter. */
+import { expect } from 'chai';
+import { resolve } from '../../../../core/app/container.js';
+import type { Document } from '../../../../core/contracts/dataset.js';
+import { collections, manifest } from '../../../support/fixture.js';
+import { memoryDataset } from '../../../support/memory-dataset.js';
+import { otherAdapters, publishTo } from '../../../support/other-adapters.js';
+import { startTestApp, type TestApp } from '../../../support/test-app.js';
+
+type Collections = Readonly<Record<string, readonly Document[]>>;
+
+const first = collections as unknown as Collections;
+
+/** A value more and one less, two revised, a market that has come, and a run that has been completed. */
+const second: Collections = {
+  ...first,
+  markets: [...first['markets']!, { ...first['markets']![0], id: 9, cbsa: '99990', name: 'New Town, TX' }],
+  hpi: [
+    ...first['hpi']!.slice(1).map((row) => (row['period_start'] === '2025-04-01' ? { ...row, value: 203 } : row)),
+    { cbsa: '99990', period_start: '2025-10-01', value: 100 },
+  ],
+  observations: first['observations']!.map((row, i) => (i === 2 ? { ...row, value: 4.6 } : row)),
+  forecast_runs: first['forecast_runs']!.map((run) => ({ ...run, status: 'completed' })),
+};
+
+const PUBLISHED = ['2026-03-10T08:00:00Z', '2026-03-20T23:59:59.999Z', '2026-04-01T00:00:00Z'] as const;
+
+const datasetOf = (number: number, content: Collections) =>
+  memoryDataset(
+    { ...manifest, version: `v${number}`, created: PUBLISHED[number - 1]!, vintage: `2026-0${number}-01` },
+    content,
+  );
+
+const CHANGES = { markets: 1, values_added: 1, values_revised: 2, values_removed: 1, runs_added: 2 };
+const BACK = { markets: 1, values_added: 1, values_revised: 2, values_removed: 1, runs_added: 0 };
+
+for (const [name, section] of Object.entries(otherAdapters)) {
+  describe(`GET /vintages on ${name}`, function () {
+    this.timeout(60_000);
+    let service: TestApp;
+    before(async () => {
+      service = await startTestApp({ config: { adapter: await section() } });
+    });
+    after(() => service?.close());
+
+    const row = (number: number, current: boolean, changes: object | null) => ({
+      version: `v${number}`,
+      vintage: `2026-0${number}-01`,
+      published_at: PUBLISHED[number - 1],
+      current,
+      changes,
+    });
+
+    it('is unavailable while nothing has been published, or an empty list', async () => {
+      const { status, json } = await service.get('/vintages');
+      expect(status === 503 || json.data.length === 0).to.equal(true);
+    });
+
+    it('lists each publication, the newest first, with what it changed', async () => {
+      await publishTo(service, datasetOf(1, first));
+      const alone = await service.get('/vintages');
+      expect(alone.json).to.deep.equal({ data: [row(1, true, null)] });
+      // HTTP dates have whole seconds.
+      await new Promise((next) => setTimeout(next, 1000 - (Date.now() % 1000)));
+      await publishTo(service, datasetOf(2, second));
+      const known = { headers: { 'If-Modified-Since': alone.headers['last-modified']! } };
+      expect((await service.get('/vintages', known)).json).to.deep.equal({
+        data: [row(2, true, CHANGES), row(1, false, null)],
+      });
+      await publishTo(service, datasetOf(3, first));
+      const { json } = await service.get('/vintages');
+      expect(json).to.deep.equal({ data: [row(3, true, BACK), row(2, false, CHANGES), row(1, false, null)] });
+    });
+
+    it('answers a request that knows the list with 304', async () => {
+      const { headers } = await service.get('/vintages');
+      expect((await service.get('/vintages', { headers: { 'If-None-Match': headers.etag! } })).status).to.equal(304);
+    });
+
+    it('has dates that as_of takes', async () => {
+      const { json } = await service.get('/vintages');
+      for (const { version, published_at } of json.data) {
+        const { headers } = await service.get(`/markets?as_of=${published_at.slice(0, 10)}`);
+        expect(headers['snapshot-version']).to.equal(version);
+      }
+    });
+
+    it('follows what is activated and pruned', async () => {
+      const { versions } = resolve(service.app.container, 'adapter');
+      await versions!.activate('v2');
+      const moved = (await service.get('/vintages')).json.data;
+      expect(moved.map(({ current }: { current: boolean }) => current)).to.deep.equal([false, true, false]);
+      const deleted = await versions!.prune(2);
+      expect(deleted).to.deep.equal(['v1']);
+      const { json } = await service.get('/vintages');
+      expect(
+        json.data.map(({ version, changes }: { version: string; changes: object }) => [version, changes]),
+      ).to.deep.equal([
+        ['v3', BACK],
+        ['v2', null],
+      ]);
+    });
+  });
+}
+
+describe('GET /vintages on json, which keeps no earlier versions', () => {
+  let service: TestApp;
+  before(async () => {
+    service = await startTestApp();
+  });
+  after(() => service.close());
+
+  it('lists what is current', async () => {
+    const { json } = await service.get('/vintages');
+    const { version, created, vintage } = manifest;
+    expect(json).to.deep.equal({
+      data: [{ version, vintage, published_at: created, current: true, changes: null }],
+    });
+  });
+
+  it('GET /vintages?limit=5 is a 400, and a request without a key a 401', async () => {
+    expect((await service.get('/vintages?limit=5')).json.code).to.equal('unknown_parameter');
+    expect((await service.get('/vintages', { headers: { Authorization: '' } })).status).to.equal(401);
+  });
+});

@@ -1,0 +1,164 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Forecast, ForecastRun } from '../../../../plugins/metro/collections.js';
+import {
+  backtestOf,
+  intervalScore,
+  type ScoredForecast,
+  scoresOf,
+} from '../../../../plugins/metro/forecast/backtest.js';
+
+const run = (id: number, run_at: string, status: ForecastRun['status'] = 'completed'): ForecastRun => ({
+  id,
+  status,
+  model_version: 'm-1',
+  run_at,
+  horizon_months: 12,
+  features: null,
+  notes: null,
+});
+
+const forecast = (run_id: number, cbsa: string, given: Partial<Forecast>): Forecast => ({
+  run_id,
+  cbsa,
+  run_at: '2020-03-01T00:00:00Z',
+  model_version: 'm-1',
+  horizon_months: 12,
+  target_period: '2020-10-01',
+  point: 2,
+  lower_80: 0,
+  upper_80: 4,
+  signal: null,
+  risk_score: null,
+  realized: null,
+  realized_as_of: null,
+  benchmark: 1,
+  ...given,
+});
+
+const runs = [run(1, '2020-03-01T00:00:00Z'), run(2, '2020-06-01T00:00:00Z'), run(3, '2021-03-01T00:00:00Z')];
+const forecasts = [
+  forecast(1, '10000', { realized: 3, target_period: '2020-10-01' }),
+  forecast(1, '10001', { realized: -1, target_period: '2020-10-01' }),
+  forecast(2, '10000', { realized: 6, target_period: '2021-01-01' }),
+  forecast(3, '10000', { realized: null, target_period: '2021-10-01' }),
+];
+const input = { runs, forecasts, benchmark: 'persistence', vintage: '2021-06-30' };
+
+describe('intervalScore(lower, upper, realized)', () => {
+  it('is the width, and 10 x the miss', () => {
+    expect(intervalScore(0, 4, 4)).to.equal(4);
+    expect(intervalScore(0, 4, 6)).to.equal(24);
+    expect(intervalScore(0, 4, -1)).to.equal(14);
+  });
+});
+
+describe('backtestOf(input)', () => {
+  it('is the row that one gets by hand', () => {
+    expect(backtestOf(input)).to.deep.equal({
+      as_of: '2021-03-01T00:00:00Z',
+      model_version: 'm-1',
+      horizon_months: 12,
+      window_start: '2020-10-01',
+      window_end: '2021-01-01',
+      n: 3,
+      n_metros: 2,
+      n_runs: 2,
+      // Errors of 1, -3 and 4.
+      mae_pp: 2.6667,
+      rmse_pp: 2.9439,
+      bias_pp: 0.6667,
+      coverage_80: 0.3333,
+      interval_score_80: 14,
+      direction_hit_rate: 0.6667,
+      // Errors of 2, 2 and 5.
+      benchmark: { name: 'persistence', mae_pp: 3 },
+      skill_mae: 0.1111,
+      realized_vintage: '2021-06-30',
+      base_rate_up: 0.6667,
+      declines: 1,
+      declines_called: 0,
+    });
+  });
+
+  it('is not there while the completed runs span under 12 months', () => {
+    const shorter = [runs[0] as ForecastRun, runs[1] as ForecastRun, run(3, '2021-02-28T23:59:59Z')];
+    expect(backtestOf({ ...input, runs: shorter })).to.equal(undefined);
+    const failed = [runs[0] as ForecastRun, runs[1] as ForecastRun, run(3, '2021-03-01T00:00:00Z', 'failed')];
+    expect(backtestOf({ ...input, runs: failed })).to.equal(undefined);
+    expect(backtestOf({ ...input, runs: [], forecasts: [] })).to.equal(undefined);
+  });
+
+  it('is not there while no target has been published', () => {
+    expect(backtestOf({ ...input, forecasts: forecasts.slice(3) })).to.equal(undefined);
+  });
+
+  it('scores forecasts of the newest model in completed runs with bounds and a benchmark, and no others', () => {
+    const others = [
+      forecast(2, '10002', { realized: 50, lower_80: null, upper_80: null }),
+      forecast(9, '10003', { realized: 50 }),
+      forecast(2, '10004', { realized: 50, benchmark: null }),
+      forecast(4, '10005', { realized: 50 }),
+    ];
+    const older = { ...run(4, '2020-09-01T00:00:00Z'), model_version: 'm-0' };
+    const failed = [...runs, run(9, '2020-06-02T00:00:00Z', 'failed'), older];
+    expect(backtestOf({ ...input, runs: failed, forecasts: [...forecasts, ...others] })).to.deep.equal(
+      backtestOf(input),
+    );
+  });
+});
+
+describe('scoresOf(forecasts)', () => {
+  const percent = fc.double({ min: -50, max: 50, noNaN: true });
+  const width = fc.double({ min: 0, max: 40, noNaN: true });
+  const scored: fc.Arbitrary<ScoredForecast> = fc
+    .tuple(percent, width, width, percent, percent)
+    .map(([point, below, above, realized, naive]) => ({
+      point,
+      lower_80: point - below,
+      upper_80: point + above,
+      realized,
+      benchmark: naive,
+    }));
+  const many = fc.array(scored, { minLength: 1, maxLength: 30 });
+
+  it('has no scores without forecasts', () => {
+    expect(scoresOf([])).to.equal(undefined);
+  });
+
+  it('keeps rates from 0 to 1, MAE between |bias| and RMSE, and the interval score at the mean width or above', () => {
+    fc.assert(
+      fc.property(many, (forecasts) => {
+        const scores = scoresOf(forecasts) as NonNullable<ReturnType<typeof scoresOf>>;
+        const meanWidth = forecasts.reduce((sum, row) => sum + row.upper_80 - row.lower_80, 0) / forecasts.length;
+        expect(scores.n).to.equal(forecasts.length);
+        expect(scores.coverage_80).to.be.within(0, 1);
+        expect(scores.direction_hit_rate).to.be.within(0, 1);
+        expect(scores.mae_pp).to.be.at.least(Math.abs(scores.bias_pp) - 1e-9);
+        expect(scores.rmse_pp).to.be.at.least(scores.mae_pp - 1e-9);
+        expect(scores.interval_score_80).to.be.at.least(meanWidth - 1e-9);
+        expect(scores.skill_mae).to.be.at.most(1);
+      }),
+    );
+  });
+
+  it('covers everything at the cost of the width alone when bounds are wide enough', () => {
+    fc.assert(
+      fc.property(many, (forecasts) => {
+        const wide = forecasts.map((row) => ({ ...row, lower_80: -200, upper_80: 200 }));
+        const scores = scoresOf(wide) as NonNullable<ReturnType<typeof scoresOf>>;
+        expect(scores.coverage_80).to.equal(1);
+        expect(scores.interval_score_80).to.equal(400);
+      }),
+    );
+  });
+
+  it('has no skill over itself', () => {
+    fc.assert(
+      fc.property(many, (forecasts) => {
+        const same = forecasts.map((row) => ({ ...row, benchmark: row.point }));
+        expect(scoresOf(same)?.skill_mae).to.equal(0);
+      }),
+    );
+  });
+});

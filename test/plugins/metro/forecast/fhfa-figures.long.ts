@@ -1,0 +1,144 @@
+/** The models' accuracy on FHFA's index of 2025Q4, where the file is present. */
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { RISK_GRADES } from '../../../../plugins/metro/collections.js';
+import { type Scorable, type Scores, scorable, scoresOf } from '../../../../plugins/metro/forecast/backtest.js';
+import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.js';
+import { defaultForecastOptions, type ForecastModel } from '../../../../plugins/metro/forecast/model.js';
+import { metroMomentum } from '../../../../plugins/metro/forecast/models/metro-momentum.js';
+import { pooledMomentum } from '../../../../plugins/metro/forecast/models/pooled-momentum.js';
+import { createPanel, macroSeries, type Panel } from '../../../../plugins/metro/forecast/panel.js';
+import { makeRuns } from '../../../../plugins/metro/forecast/runs.js';
+import { type Origin, walk } from '../../../../plugins/metro/forecast/walk.js';
+import { readRows } from '../../../../plugins/metro/import/csv.js';
+import { macroEntry, toHpi, toMarket, toObservations } from '../../../../plugins/metro/import/documents.js';
+import { Faults } from '../../../../plugins/metro/import/faults.js';
+import { readFhfaMetro } from '../../../../plugins/metro/import/fhfa.js';
+import { type MacroSeries, readFred } from '../../../../plugins/metro/import/fred.js';
+import { quarterIndex, quarterOf } from '../../../../plugins/metro/periods.js';
+import { needSharedData } from '../../../support/shared-data.js';
+import { cut } from './panels.js';
+
+const FROM = quarterIndex(2005, 4);
+const TO = quarterIndex(2024, 4);
+const MIN_VALUES = 40;
+
+const readPanel = async (directory: string): Promise<Panel> => {
+  const faults = new Faults();
+  const file = join(directory, 'fhfa', 'hpi_at_metro_2025Q4.csv');
+  const areas = await readFhfaMetro(readRows(createReadStream(file), file, faults), file, faults);
+  const sales = join(directory, 'macro', 'HSN1F.csv');
+  const series = (await readFred(readRows(createReadStream(sales), sales, faults), sales, faults)) as MacroSeries;
+  faults.throwIfAny(false);
+  const macro = macroSeries([macroEntry(series, '2026-02-24T14:00:00Z').series], toObservations(series));
+  return createPanel(areas.map(toMarket), areas.flatMap(toHpi), macro);
+};
+
+/** The scored pairs of the runs of 77 origins whose market had 40 values and more. */
+const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
+  const { runs, forecasts } = makeRuns({
+    panel,
+    model,
+    options: defaultForecastOptions,
+    rules: defaultRules,
+    span: { from: FROM, to: TO },
+    vintage: '2025-12-31',
+    created: new Date('2026-02-24T14:00:00Z'),
+  });
+  const place = new Map(panel.markets.map(({ cbsa }, market) => [cbsa, market]));
+  const values = (cbsa: string, quarter: number) =>
+    panel.quarters
+      .slice(0, quarter - panel.firstQuarter + 1)
+      .filter((levels) => !Number.isNaN(levels[place.get(cbsa) as number])).length;
+  return scorable(runs, forecasts).filter((row) => values(row.cbsa, originOf(row)) >= MIN_VALUES);
+};
+
+/** The quarter that a forecast was made at. */
+const originOf = ({ target_period }: Scorable): number => quarterOf(target_period) - 4;
+
+const years = (pairs: readonly Scorable[], from: number, to: number) =>
+  pairs.filter((row) => originOf(row) >= quarterIndex(from, 1) && originOf(row) <= quarterIndex(to, 4));
+
+const periods = [
+  [2005, 2012],
+  [2013, 2019],
+  [2020, 2024],
+] as const;
+
+describe("models on FHFA's index of 2025Q4", function () {
+  this.timeout(60_000);
+  let panel: Panel;
+  let metro: Scorable[];
+  let pooled: Scorable[];
+
+  before(async function () {
+    panel = await readPanel(needSharedData(this));
+    metro = pairsOf(panel, metroMomentum);
+    pooled = pairsOf(panel, pooledMomentum);
+  });
+
+  it('pooled-momentum scores 31,531 pairs of 77 origins better than persistence by 11% and more', () => {
+    const scores = scoresOf(pooled) as Scores;
+    expect(scores.n).to.equal(31_531);
+    expect(scores.mae_pp).to.be.at.most(3.7);
+    expect(scores.benchmark_mae_pp).to.be.closeTo(4.18, 0.005);
+    expect(scores.skill_mae).to.be.at.least(0.11);
+    expect(scores.interval_score_80).to.be.at.most(20);
+    expect(scores.coverage_80).to.be.within(0.78, 0.84);
+  });
+
+  it('metro-momentum scores the same pairs better by 20%, with bounds that hold', () => {
+    const scores = scoresOf(metro) as Scores;
+    expect(scores.n).to.equal(31_531);
+    expect(scores.mae_pp).to.be.at.most(3.35);
+    expect(scores.interval_score_80).to.be.at.most(18.3);
+    expect(scores.coverage_80).to.be.within(0.78, 0.83);
+    expect(scores.direction_hit_rate).to.be.at.least(0.85);
+    expect(scores.skill_mae).to.be.at.least(0.2);
+  });
+
+  it('both beat persistence in each period, and metro-momentum is nowhere worse than pooled-momentum', () => {
+    for (const [from, to] of periods) {
+      const [own, other] = [metro, pooled].map((pairs) => scoresOf(years(pairs, from, to)) as Scores) as [
+        Scores,
+        Scores,
+      ];
+      expect(other.skill_mae, `${from} to ${to}`).to.be.greaterThan(0.05);
+      expect(own.mae_pp, `${from} to ${to}`).to.be.at.most(other.mae_pp + 0.01);
+    }
+  });
+
+  it('metro-momentum has no seasons: mean points by quarter of the origin, 2015 to 2024, are within 1 of each other', () => {
+    const spread = (pairs: readonly Scorable[]) => {
+      const means = [0, 1, 2, 3].map((quarter) => {
+        const rows = years(pairs, 2015, 2024).filter((row) => originOf(row) % 4 === quarter);
+        return rows.reduce((sum, { point }) => sum + point, 0) / rows.length;
+      });
+      return Math.max(...means) - Math.min(...means);
+    };
+    expect(spread(metro)).to.be.at.most(1);
+    expect(spread(pooled)).to.be.above(2);
+  });
+
+  it('realised declines of metro-momentum rise from grade A to F', () => {
+    const shares = RISK_GRADES.map((grade) => {
+      const rows = metro.filter(({ risk_score }) => risk_score === grade);
+      return rows.filter(({ realized }) => realized < 0).length / rows.length;
+    });
+    expect(shares).to.deep.equal(shares.toSorted((a, b) => a - b));
+    expect(shares[0]).to.be.below(0.1);
+    expect(shares[4]).to.be.above(0.5);
+  });
+
+  for (const model of [metroMomentum, pooledMomentum]) {
+    it(`${model.name} says the same of every quarter when the data is cut there, gaps that close later included`, () => {
+      const forecasts = [...walk(model, panel, defaultForecastOptions)];
+      for (const quarter of [quarterIndex(2005, 4), quarterIndex(2011, 3), quarterIndex(2023, 2)]) {
+        const seen = quarter - panel.firstQuarter + 1;
+        const known = [...walk(model, cut(panel, seen), defaultForecastOptions)];
+        expect(known.at(-1)).to.deep.equal(forecasts[seen - 1] as Origin);
+      }
+    });
+  }
+});

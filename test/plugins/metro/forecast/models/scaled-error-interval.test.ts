@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import {
+  quantile,
+  withScaledErrorInterval,
+} from '../../../../../plugins/metro/forecast/models/scaled-error-interval.js';
+
+describe('quantile(sorted, probability)', () => {
+  it('interpolates between the two nearest values', () => {
+    const sorted = Float64Array.from([1, 2, 4, 8, 16]);
+    expect(quantile(sorted, 0.8)).to.be.closeTo(8 + 0.2 * 8, 1e-12);
+    expect(quantile(sorted, 0.5)).to.equal(4);
+    expect(quantile(sorted, 1)).to.equal(16);
+    expect(quantile(Float64Array.of(3), 0.8)).to.equal(3);
+    expect(quantile(new Float64Array(0), 0.8)).to.be.NaN;
+  });
+});
+
+describe('withScaledErrorInterval(markets, next)', () => {
+  /** Two markets whose index never moves, and forecasts that are wrong by a fixed number of percentage points. */
+  const run = (quarters: number, errors: readonly number[], levels = (_quarter: number) => [100, 100]) => {
+    const forecaster = withScaledErrorInterval(errors.length, () => Float64Array.from(errors));
+    return Array.from({ length: quarters }, (_, quarter) =>
+      forecaster.next(Float64Array.from(levels(quarter)), { quarter, macro: new Map() }),
+    );
+  };
+
+  it('knows no bounds before 8 quarters after its warm-up of 60, and bounds from there on', () => {
+    const bounded = run(80, [1, 3]).map(({ lower }) => !Number.isNaN(lower[0]));
+    expect(bounded.indexOf(true)).to.equal(68);
+    expect(bounded.slice(68)).to.not.include(false);
+  });
+
+  it('is the formula, on errors of 1 and 3 points', () => {
+    // At quarter 68, origins 60 to 64 are realised: each market has 5 errors, their pooled mean is 2, and the
+    // only ratios are those of origin 64, whose scale came from origin 60 alone.
+    const { point, lower, upper } = run(69, [1, 3])[68] as ReturnType<typeof run>[number];
+    const sigma = (own: number, n: number) => ((n * own + 20 * 2) / (n + 20)) * Math.sqrt(2);
+    const [small, large] = [1 / sigma(1, 1), 3 / sigma(3, 1)];
+    const q = small + 0.8 * (large - small);
+    for (const [market, own] of [1, 3].entries()) {
+      expect(point[market]).to.equal(own);
+      expect(lower[market]).to.be.closeTo(own - q * sigma(own, 5), 1e-12);
+      expect(upper[market]).to.be.closeTo(own + q * sigma(own, 5), 1e-12);
+    }
+  });
+
+  it('ignores a forecast whose outcome, or whose own quarter, was not published', () => {
+    // Without quarters 63 and 67 of the second market, its origins 63 and 59 never count, nor does 67.
+    const gaps = (quarter: number) => [100, quarter === 63 || quarter === 67 ? Number.NaN : 100];
+    const { upper, point } = run(69, [1, 3], gaps)[68] as ReturnType<typeof run>[number];
+    // Origins 60, 61, 62 and 64 of the second market: 4 errors of 3; 5 errors of 1 of the first.
+    const pooled = (5 * 1 + 4 * 3) / 9;
+    const sigma = ((4 * 3 + 20 * pooled) / 24) * Math.sqrt(pooled);
+    const then = (own: number) => ((own + 20 * 2) / 21) * Math.sqrt(2);
+    const [small, large] = [1 / then(1), 3 / then(3)];
+    expect((upper[1] as number) - (point[1] as number)).to.be.closeTo((small + 0.8 * (large - small)) * sigma, 1e-12);
+  });
+
+  it('widens with the errors of the last 8 origins', () => {
+    const errors = [1, 1];
+    const forecaster = withScaledErrorInterval(2, () => Float64Array.from(errors));
+    const widths: number[] = [];
+    for (let quarter = 0; quarter < 120; quarter++) {
+      if (quarter === 100) errors.fill(5);
+      const { lower, upper } = forecaster.next(Float64Array.from([100, 100]), { quarter, macro: new Map() });
+      widths.push((upper[0] as number) - (lower[0] as number));
+    }
+    expect(widths[103]).to.be.closeTo(widths[90] as number, 1e-9);
+    expect(widths[112]).to.be.greaterThan(2 * (widths[90] as number));
+  });
+});

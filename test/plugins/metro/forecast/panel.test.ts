@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { OperatorError } from '../../../../core/errors.js';
+import { createPanel, percentChange, stateOf } from '../../../../plugins/metro/forecast/panel.js';
+import { quarterIndex } from '../../../../plugins/metro/periods.js';
+
+const markets = [
+  { cbsa: '10000', name: 'Ames, IA' },
+  { cbsa: '10001', name: 'Omaha, NE-IA' },
+];
+
+describe('createPanel(markets, rows)', () => {
+  it('puts each value in its quarter and NaN everywhere else', () => {
+    const panel = createPanel(markets, [
+      { cbsa: '10001', period_start: '2001-04-01', value: 105 },
+      { cbsa: '10000', period_start: '2000-10-01', value: 100 },
+    ]);
+    expect(panel.firstQuarter).to.equal(quarterIndex(2000, 4));
+    expect(panel.quarters.map((quarter) => [...quarter])).to.deep.equal([
+      [100, Number.NaN],
+      [Number.NaN, Number.NaN],
+      [Number.NaN, 105],
+    ]);
+  });
+
+  it('has no quarters without rows', () => {
+    expect(createPanel(markets, []).quarters).to.deep.equal([]);
+  });
+
+  it('names every row that cannot be forecast from, all at once', () => {
+    const rows = [
+      { cbsa: '99999', period_start: '2000-01-01', value: 100 },
+      { cbsa: '10000', period_start: '2000-02-01', value: 100 },
+      { cbsa: '10000', period_start: '2000-04-01', value: 0 },
+    ];
+    expect(() => createPanel(markets, rows))
+      .to.throw(OperatorError)
+      .with.property('faults')
+      .deep.equals([
+        '99999 2000-01-01: no market has this code',
+        '10000 2000-02-01: not the first day of a quarter',
+        '10000 2000-04-01: an index level must be above 0, and this is 0',
+      ]);
+  });
+});
+
+describe('stateOf(name)', () => {
+  it('is the first code after the comma', () => {
+    expect(stateOf('Atlanta-Sandy Springs, GA-AL')).to.equal('GA');
+    expect(stateOf('Anaheim-Santa Ana-Irvine, CA  (MSAD)')).to.equal('CA');
+    expect(stateOf('Somewhere')).to.equal('');
+  });
+});
+
+describe('percentChange(from, to)', () => {
+  it('is the change in percent, and NaN where either is missing', () => {
+    expect(percentChange(200, 210)).to.be.closeTo(5, 1e-12);
+    expect(percentChange(undefined, 210)).to.be.NaN;
+    expect(percentChange(200, Number.NaN)).to.be.NaN;
+  });
+});

@@ -1,0 +1,119 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { OperatorError } from '../../../../core/errors.js';
+import { RISK_GRADES } from '../../../../plugins/metro/collections.js';
+import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.js';
+import {
+  checkRules,
+  declineProbability,
+  type Outlook,
+  riskGradeOf,
+  signalOf,
+} from '../../../../plugins/metro/forecast/rules.js';
+
+const outlook = (point: number, lower_80: number | null = null, upper_80: number | null = null): Outlook => ({
+  point,
+  lower_80,
+  upper_80,
+});
+const percent = fc.double({ min: -60, max: 60, noNaN: true });
+const anyOutlook = fc
+  .tuple(percent, fc.double({ min: 0, max: 50, noNaN: true }), fc.double({ min: 0, max: 50, noNaN: true }))
+  .map(([point, below, above]) => outlook(point, point - below, point + above));
+
+describe('signalOf(outlook, rules)', () => {
+  const cases: readonly [Outlook, string][] = [
+    [outlook(4, 0.1, 8), 'expand'],
+    [outlook(3.9999, 0.1, 8), 'hold'],
+    [outlook(4, 0, 8), 'hold'],
+    [outlook(9), 'hold'],
+    [outlook(0, -4, 4), 'hold'],
+    [outlook(-0.0001, -4, 4), 'contract'],
+  ];
+  for (const [given, signal] of cases) {
+    it(`is ${signal} for ${given.point} from ${given.lower_80}`, () => {
+      expect(signalOf(given, defaultRules)).to.equal(signal);
+    });
+  }
+
+  it('takes its thresholds from the rules', () => {
+    const rules = { ...defaultRules, expandPoint: 2, expandLower: -5, contractPoint: 1 };
+    expect(signalOf(outlook(2, -4.9, 5), rules)).to.equal('expand');
+    expect(signalOf(outlook(0.9, -4.9, 5), rules)).to.equal('contract');
+  });
+
+  it('never turns from expand to less as the forecast rises as a whole', () => {
+    const order = ['contract', 'hold', 'expand'];
+    fc.assert(
+      fc.property(anyOutlook, fc.double({ min: 0, max: 30, noNaN: true }), (low, by) => {
+        const high = outlook(low.point + by, (low.lower_80 as number) + by, (low.upper_80 as number) + by);
+        expect(order.indexOf(signalOf(high, defaultRules))).to.be.at.least(order.indexOf(signalOf(low, defaultRules)));
+      }),
+    );
+  });
+});
+
+describe('declineProbability(outlook)', () => {
+  it('is Phi(-point / sigma), sigma = (upper - lower) / 2.563', () => {
+    expect(declineProbability(outlook(1, 1 - 2.563 / 2, 1 + 2.563 / 2))).to.be.closeTo(0.15865525393145707, 1e-14);
+  });
+
+  it('is certain without spread, even for no change without spread, and unknown without bounds', () => {
+    expect(declineProbability(outlook(2, 2, 2))).to.equal(0);
+    expect(declineProbability(outlook(-2, -2, -2))).to.equal(1);
+    expect(declineProbability(outlook(0, 0, 0))).to.equal(0.5);
+    expect(declineProbability(outlook(2))).to.equal(null);
+  });
+});
+
+describe('riskGradeOf(probability, rules)', () => {
+  const cases: readonly [number, string][] = [
+    [0, 'A'],
+    [0.0999, 'A'],
+    [0.1, 'B'],
+    [0.1999, 'B'],
+    [0.2, 'C'],
+    [0.3499, 'C'],
+    [0.35, 'D'],
+    [0.4999, 'D'],
+    [0.5, 'F'],
+    [1, 'F'],
+  ];
+  for (const [probability, grade] of cases) {
+    it(`is ${grade} for a probability of ${probability}`, () => {
+      expect(riskGradeOf(probability, defaultRules)).to.equal(grade);
+    });
+  }
+
+  it('is null without a probability', () => {
+    expect(riskGradeOf(null, defaultRules)).to.equal(null);
+  });
+
+  it('never improves as the probability of a decline rises', () => {
+    const probability = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(probability, probability, (a, b) => {
+        const rank = (of: number) => RISK_GRADES.indexOf(riskGradeOf(of, defaultRules) as 'A');
+        expect(rank(Math.min(a, b))).to.be.at.most(rank(Math.max(a, b)));
+      }),
+    );
+  });
+});
+
+describe('checkRules(rules)', () => {
+  it('lets the default rules pass', () => {
+    expect(checkRules(defaultRules)).to.equal(defaultRules);
+  });
+
+  it('names every contradiction at once', () => {
+    expect(() => checkRules({ expandPoint: 1, expandLower: 0, contractPoint: 2, grades: [0, 0.4, 0.3, 1.5] }))
+      .to.throw(OperatorError)
+      .with.property('faults')
+      .deep.equals([
+        'expand from 1% on and contract below 2% overlap: lower the second',
+        'grade A: 0 is not a probability above 0',
+        'grade C: 0.3 must be above 0.4, the limit of the grade before it',
+        'grade D: 1.5 is not a probability above 0',
+      ]);
+  });
+});

@@ -1,0 +1,219 @@
+import { expect } from 'chai';
+import { compileSchema } from '../../../../core/validation/compile-schema.js';
+import {
+  backtests,
+  type Forecast,
+  forecastRuns,
+  forecasts,
+  type Market,
+} from '../../../../plugins/metro/collections.js';
+import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.js';
+import { defaultForecastOptions } from '../../../../plugins/metro/forecast/model.js';
+import { models } from '../../../../plugins/metro/forecast/models/index.js';
+import { pooledMomentum } from '../../../../plugins/metro/forecast/models/pooled-momentum.js';
+import { riskGradeOf } from '../../../../plugins/metro/forecast/rules.js';
+import { makeRuns, type RunsInput, withNewestRun } from '../../../../plugins/metro/forecast/runs.js';
+import { realizedChange } from '../../../../plugins/metro/forecast/walk.js';
+import { parseQuarter, quarterIndex, quarterName } from '../../../../plugins/metro/periods.js';
+import { rounded } from '../../../../plugins/metro/rounding.js';
+import { cut, madeUpMetroPanel, madeUpPanel } from './panels.js';
+
+// 1990Q1 to 2014Q4.
+const panel = madeUpPanel();
+const input: RunsInput = {
+  panel,
+  model: pooledMomentum,
+  options: defaultForecastOptions,
+  rules: defaultRules,
+  span: { last: 20 },
+  vintage: '2015-03-31',
+  created: new Date('2015-05-26T14:00:00Z'),
+};
+const made = makeRuns(input);
+const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
+
+/** What a run said, without what came true since. */
+const said = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
+
+describe('makeRuns(input)', () => {
+  it('makes one run per quarter of the span, named after it and known two months later', () => {
+    expect(made.runs).to.have.length(20);
+    expect(made.runs[0]).to.deep.include({ id: 20101, run_at: '2010-06-01T00:00:00Z', status: 'completed' });
+    expect(made.runs.at(-1)).to.deep.equal({
+      id: 20144,
+      status: 'completed',
+      model_version: 'pooled-momentum-1.0.0',
+      run_at: '2015-03-01T00:00:00Z',
+      horizon_months: 12,
+      features: ['growth_4q', 'state_mean_growth_1q', 'national_mean_growth_1q'],
+      notes: 'Uses the index up to 2014Q4, in its vintage of 2015-03-31. 6 of 6 markets forecast.',
+      basis: 'published',
+      vintage: '2015-03-31',
+      published_at: '2015-05-26T14:00:00Z',
+      rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+    });
+  });
+
+  it('calls the run of the newest quarter published and all before reconstructed, which their notes say too', () => {
+    expect(made.runs.map(({ basis }) => basis)).to.deep.equal([...Array(19).fill('reconstructed'), 'published']);
+    expect(made.runs[0]?.notes).to.equal(
+      'Reconstructed, pseudo-out-of-sample: uses the index up to 2010Q1 only, but as the vintage of 2015-03-31 has it, ' +
+        'with the revisions made since. 6 of 6 markets forecast.',
+    );
+  });
+
+  it('dates no run after the publication that carries it', () => {
+    const { runs, forecasts: rows } = makeRuns({ ...input, created: new Date('2015-02-24T14:00:00Z') });
+    expect(runs.slice(-2).map(({ run_at }) => run_at)).to.deep.equal(['2014-12-01T00:00:00Z', '2015-02-24T14:00:00Z']);
+    expect(rows.at(-1)?.run_at).to.equal('2015-02-24T14:00:00Z');
+  });
+
+  it('grades the share of past declines at the same prediction, which it stores beside what persistence said', () => {
+    for (const row of made.forecasts) {
+      expect(row.risk_score).to.equal(riskGradeOf(row.decline_probability as number, defaultRules));
+      expect(row.benchmark).to.be.a('number');
+    }
+  });
+
+  it('keeps runs as they are, and adds what has come true of them since', () => {
+    const before = makeRuns({ ...input, panel: cut(panel, 96), span: { last: 4 }, vintage: '2014-03-31' });
+    const odd = before.forecasts.map((row) => ({ ...row, point: row.point + 1 }));
+    const after = makeRuns({ ...input, span: { last: 6 }, kept: { runs: before.runs, forecasts: odd } });
+    expect(after.runs.map(({ id }) => id)).to.deep.equal([20131, 20132, 20133, 20134, 20141, 20142, 20143, 20144]);
+    expect(after.added).to.deep.equal([20141, 20142, 20143, 20144]);
+    expect(after.runs.slice(0, 4)).to.deep.equal(before.runs);
+    const kept = after.forecasts.filter(({ run_id }) => run_id <= 20134);
+    expect(kept.map(said)).to.deep.equal(odd.map(said));
+    expect(kept.every(({ realized_as_of }) => realized_as_of === '2015-03-31')).to.equal(true);
+  });
+
+  it('says in the notes how far macro series were known, and what was used in the place of the default model', () => {
+    const { model: _, ...byDefault } = input;
+    const [own] = makeRuns({ ...byDefault, panel: madeUpMetroPanel(), span: { last: 1 } }).runs;
+    expect(own?.model_version).to.equal('metro-momentum-1.0.0');
+    expect(own?.notes).to.include(' HSN1F up to 2014-09. 6 of 6 markets');
+    expect(own?.coefficients?.map(({ name }) => name)).to.deep.equal(['intercept', ...(own?.features ?? [])]);
+    const [other] = makeRuns({ ...byDefault, panel, span: { last: 1 } }).runs;
+    expect(other?.model_version).to.equal('pooled-momentum-1.0.0');
+    expect(other?.notes).to.match(
+      / metro-momentum needs the series HSN1F, which the dataset lacks, and the metros' centres, .*: pooled-momentum was used instead\.$/,
+    );
+  });
+
+  it('dates the target 12 months after the quarter, and reads what was published for it', () => {
+    const [first] = rowsOf('10000') as [Forecast];
+    expect(first.target_period).to.equal('2011-01-01');
+    expect(first.realized).to.equal(rounded(realizedChange(panel, quarterIndex(2010, 1), 0)));
+    expect(first.realized_as_of).to.equal('2015-03-31');
+    const last = rowsOf('10000').at(-1) as Forecast;
+    expect([last.target_period, last.realized, last.realized_as_of]).to.deep.equal(['2015-10-01', null, null]);
+  });
+
+  it('neither forecasts from a gap nor calls an interpolated value realized', () => {
+    // The market 10004 has no value for 2012Q3.
+    const byRun = new Map(rowsOf('10004').map((row) => [row.run_id, row]));
+    expect(byRun.has(20123)).to.equal(false);
+    expect(byRun.get(20113)).to.include({ target_period: '2012-07-01', realized: null, realized_as_of: null });
+    expect(byRun.get(20112)?.realized).to.be.a('number');
+  });
+
+  it('says the same when the data is cut at the quarter of the run', () => {
+    for (const quarters of [81, 91, 92, 99]) {
+      const known = makeRuns({ ...input, panel: cut(panel, quarters), span: { last: 1 } });
+      const [run] = known.runs;
+      expect(known.forecasts.map(said)).to.deep.equal(
+        made.forecasts.filter(({ run_id }) => run_id === run?.id).map(said),
+      );
+    }
+  });
+
+  it('gives the same runs whatever the span that they are part of', () => {
+    const some = makeRuns({ ...input, span: { from: quarterIndex(2011, 2), to: quarterIndex(2012, 1) } });
+    expect(some.runs.map(({ id }) => id)).to.deep.equal([20112, 20113, 20114, 20121]);
+    expect(some.forecasts).to.deep.equal(made.forecasts.filter(({ run_id }) => run_id >= 20112 && run_id <= 20121));
+  });
+
+  it('scores the realized forecasts of its runs', () => {
+    const realized = made.forecasts.filter((row) => row.realized !== null);
+    expect(made.backtest).to.include({
+      n: realized.length,
+      n_metros: 6,
+      n_runs: 16,
+      window_start: '2011-01-01',
+      window_end: '2014-10-01',
+      as_of: '2015-03-01T00:00:00Z',
+      realized_vintage: '2015-03-31',
+    });
+    const mae =
+      realized.reduce((sum, row) => sum + Math.abs((row.realized as number) - row.point), 0) / realized.length;
+    expect(made.backtest?.mae_pp).to.be.closeTo(mae, 1e-4);
+  });
+
+  for (const model of models) {
+    it(`makes rows of ${model.name} that are valid, in key order, with points inside their bounds`, () => {
+      const { runs, forecasts: rows, backtest } = makeRuns({ ...input, panel: madeUpMetroPanel(), model });
+      const validRun = compileSchema(forecastRuns.schema);
+      const validRow = compileSchema(forecasts.schema);
+      for (const run of runs) expect(validRun(run), JSON.stringify(validRun.errors)).to.equal(true);
+      for (const row of rows) {
+        expect(validRow(row), JSON.stringify(validRow.errors)).to.equal(true);
+        expect(forecasts.check?.(row, { created: '2015-05-26T14:00:00Z' })).to.equal(undefined);
+      }
+      const valid = compileSchema(backtests.schema);
+      expect(valid(backtest), JSON.stringify(valid.errors)).to.equal(true);
+      const keys = rows.map(({ run_id, cbsa }) => `${run_id} ${cbsa}`);
+      expect(keys).to.deep.equal([...new Set(keys)].sort());
+    });
+  }
+
+  it('leaves bounds and grade null, and never expands, before errors are known', () => {
+    const early = makeRuns({ ...input, span: { from: quarterIndex(2004, 1), to: quarterIndex(2004, 1) } });
+    expect(early.forecasts).to.have.length(6);
+    for (const row of early.forecasts) {
+      expect([row.lower_80, row.upper_80, row.risk_score]).to.deep.equal([null, null, null]);
+      expect(row.signal).to.be.oneOf(['hold', 'contract']);
+    }
+    expect(early.backtest).to.equal(undefined);
+  });
+
+  it('says what the index covers when no market can be forecast', () => {
+    expect(() => makeRuns({ ...input, span: { from: quarterIndex(2020, 1), to: quarterIndex(2020, 4) } })).to.throw(
+      'No market can be forecast at 2020Q1 to 2020Q4: the index runs from 1990Q1 to 2014Q4, and a market needs 20 values',
+    );
+    expect(() => makeRuns({ ...input, panel: cut(panel, 0) })).to.throw('the dataset has no house price index');
+  });
+});
+
+describe('withNewestRun(markets, runs)', () => {
+  const market = (cbsa: string): Market => ({
+    id: 1,
+    cbsa,
+    name: cbsa,
+    signal: 'contract',
+    risk_score: 'F',
+    yoy_price: 1.5,
+    forecast_12m: -9,
+  });
+
+  it('gives each market the newest run, and null to one that it left out', () => {
+    const newest = rowsOf('10003').at(-1) as Forecast;
+    expect(withNewestRun([market('10003'), market('99999')], made)).to.deep.equal([
+      { ...market('10003'), signal: newest.signal, risk_score: newest.risk_score, forecast_12m: newest.point },
+      { ...market('99999'), signal: null, risk_score: null, forecast_12m: null },
+    ]);
+  });
+});
+
+describe('rounded(value)', () => {
+  it('keeps four decimals, and has no negative zero', () => {
+    expect(rounded(1.234_56)).to.equal(1.2346);
+    expect(Object.is(rounded(-0.000_01), 0)).to.equal(true);
+  });
+});
+
+describe('parseQuarter(text)', () => {
+  it('reads what quarterName writes, and nothing else', () => {
+    expect(parseQuarter(quarterName(quarterIndex(2005, 4)))).to.equal(quarterIndex(2005, 4));
+    for (const text of ['2005', '2005Q5', '05Q1', '2005-10-01', '']) expect(parseQuarter(text)).to.equal(undefined);
+  });
+});

@@ -1,0 +1,86 @@
+/** FRED's downloads. */
+import { expect } from 'chai';
+import { readRows } from '../../../../plugins/metro/import/csv.js';
+import { Faults } from '../../../../plugins/metro/import/faults.js';
+import { readFred } from '../../../../plugins/metro/import/fred.js';
+
+const read = async (text: string, file = 'downloads/UNRATE.csv') => {
+  const faults = new Faults();
+  const bytes = async function* () {
+    yield Buffer.from(text);
+  };
+  const series = await readFred(readRows(bytes(), file, faults), file, faults);
+  let message = '';
+  try {
+    faults.throwIfAny(false);
+  } catch (error) {
+    message = (error as Error).message;
+  }
+  return { series, message };
+};
+
+const unrate = { id: 'UNRATE', cadence: 'monthly', days: ['2025-09-01', '2025-11-01'], values: [4.4, 4.6] };
+
+describe('plugins/metro/import/fred', () => {
+  for (const [header, file] of [
+    ['date,value', 'downloads/UNRATE.csv'],
+    ['date,value', 'unrate.csv'],
+    ['date,value', 'http://127.0.0.1:8000/UNRATE.csv?download=1'],
+    ['observation_date,UNRATE', 'fredgraph.csv'],
+    ['DATE,UNRATE', 'fredgraph (1).csv'],
+    ['\ufeff"DATE","UNRATE"\r', 'http://127.0.0.1:8000/fredgraph.csv?id=UNRATE'],
+  ] as const) {
+    it(`takes the series from ${JSON.stringify(header)} in ${file}`, async () => {
+      const { series, message } = await read(`${header}\n2025-09-01,4.4\n2025-10-01,\n2025-11-01,4.6\n`, file);
+      expect(message).to.equal('');
+      expect(series).to.deep.equal(unrate);
+    });
+  }
+
+  it('leaves out values that are empty or "."', async () => {
+    const { series } = await read('date,value\n2025-09-01,4.4\n2025-10-01,.\n2025-11-01,4.6\n2025-12-01,\n');
+    expect(series).to.deep.equal(unrate);
+  });
+
+  it('infers the cadence of a series that the catalog does not have', async () => {
+    const { series } = await read('DATE,EXOTIC1\n2025-01-01,-1.5\n2025-04-01,.\n2025-07-01,2e3\n');
+    expect(series).to.deep.equal({
+      id: 'EXOTIC1',
+      cadence: 'quarterly',
+      days: ['2025-01-01', '2025-07-01'],
+      values: [-1.5, 2000],
+    });
+  });
+
+  it('keeps a series that has no value at all', async () => {
+    const { series } = await read('DATE,UNRATE\n2025-01-01,.\n');
+    expect(series).to.deep.equal({ id: 'UNRATE', cadence: 'monthly', days: [], values: [] });
+  });
+
+  for (const [what, row, rule] of [
+    ['a day that the calendar lacks', '2025-02-30,1', /date must be a day of the calendar .* and is "2025-02-30"/],
+    ['a month without day', '2025-02,1', /date must be a day of the calendar/],
+    ['a monthly value in mid-month', '2025-02-15,1', /must be the first day of its period, and is "2025-02-15"/],
+    ['text for a value', '2025-02-01,n/a', /value must be a number, "\." or empty, and is "n\/a"/],
+    ['NaN', '2025-02-01,NaN', /value must be a number/],
+    ['an infinite value', '2025-02-01,1e999', /value must be a number/],
+    ['hexadecimal', '2025-02-01,0x10', /value must be a number/],
+    ['a third cell', '2025-02-01,1,2', /must have 2 cells \(date, value\), and has 3/],
+    ['a date that was there before', '2025-01-01,2', /more than one row for 2025-01-01/],
+  ] as const) {
+    it(`reports ${what} by its line and rule, and leaves the row out`, async () => {
+      const { series, message } = await read(`DATE,UNRATE\n2025-01-01,1\n${row}\n`);
+      expect(message).to.include('downloads/UNRATE.csv:3: ').and.match(rule);
+      expect(series?.values).to.deep.equal([1]);
+    });
+  }
+
+  it('refuses a file whose series has no name, or whose cadence cannot be told', async () => {
+    const unnamed = await read('DATE,\n2025-01-01,1\n');
+    expect(unnamed.series).to.equal(undefined);
+    expect(unnamed.message).to.match(/must be named by the second column or the file/);
+    const single = await read('DATE,EXOTIC1\n2025-01-01,1\n');
+    expect(single.series).to.equal(undefined);
+    expect(single.message).to.match(/cadence of EXOTIC1 cannot be told/);
+  });
+});

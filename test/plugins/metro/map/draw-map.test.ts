@@ -1,0 +1,48 @@
+/** The outlines that the explorer serves, and what they were made from. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { packageRoot } from '../../../../core/util/package.js';
+import { metroAreas } from '../../../../plugins/metro/areas.js';
+import { countiesByArea } from '../../../../plugins/metro/map/counties.js';
+import { drawMap, type MetroMap } from '../../../../plugins/metro/map/draw-map.js';
+
+const CONNECTICUT = ['14860', '25540', '35300', '35980', '47930'];
+
+describe('the explorer’s map', () => {
+  let served: string;
+  let map: MetroMap;
+  before(async () => {
+    served = await readFile(join(packageRoot, 'plugins/pages/assets/explore/map.json'), 'utf8');
+    map = JSON.parse(served);
+  });
+
+  it('is what `npm run map` makes, of less than 150 kB', async () => {
+    expect(served === `${JSON.stringify(await drawMap())}\n`, 'run `npm run map`').to.equal(true);
+    expect(served.length).to.be.below(150_000);
+  });
+
+  it('has every metro and division but those of Puerto Rico, which the projection lacks', () => {
+    const missing = [...metroAreas.keys()].filter((cbsa) => !map.areas[cbsa]);
+    expect(missing.map((cbsa) => metroAreas.get(cbsa)?.states.join())).to.deep.equal(missing.map(() => 'PR'));
+  });
+
+  it('has outlines of all but the metros of Connecticut, whose planning regions are younger than the atlas', () => {
+    const points = Object.keys(map.areas).filter((cbsa) => map.areas[cbsa]![0] === '');
+    expect(points).to.deep.equal(CONNECTICUT);
+  });
+
+  it('places every metro inside the picture', () => {
+    const [width, height] = map.size;
+    for (const [cbsa, [, x, y]] of Object.entries(map.areas)) {
+      expect(x, cbsa).to.be.within(0, width);
+      expect(y, cbsa).to.be.within(0, height);
+    }
+  });
+
+  it('puts no county into two metros', () => {
+    const counties = [...countiesByArea.values()].flat();
+    expect(new Set(counties).size).to.equal(counties.length);
+    for (const county of counties) expect(county).to.match(/^\d{5}$/);
+  });
+});

@@ -1,0 +1,50 @@
+/** The JSON Schemas in the repository, and the page that explains the files. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type DirectoryManifest, manifestFaults } from '../../../core/data/manifest.js';
+import { schemaFiles } from '../../../core/data/schema-files.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { compileSchema } from '../../../core/validation/compile-schema.js';
+import { collections } from '../../../plugins/metro/collections.js';
+
+const dataset = join(packageRoot, 'plugins/metro/dataset');
+const folder = join(packageRoot, 'docs', 'schemas');
+const read = (path: string) => readFileSync(path, 'utf8');
+const schemaOf = (name: string) => JSON.parse(read(join(folder, `${name}.schema.json`)));
+
+describe('docs/schemas', () => {
+  it('are those of the declared collections (`npm run schemas` writes them)', () => {
+    const generated = schemaFiles(collections);
+    expect(readdirSync(folder).sort()).to.deep.equal(Object.keys(generated).sort());
+    for (const [name, schema] of Object.entries(generated)) {
+      expect(JSON.parse(read(join(folder, name))), name).to.deep.equal(JSON.parse(JSON.stringify(schema)));
+    }
+  });
+
+  it('hold for the embedded sample: its manifest, and each line of its files', () => {
+    const manifest = JSON.parse(read(join(dataset, 'manifest.json'))) as DirectoryManifest;
+    expect(compileSchema(schemaOf('manifest'))(manifest)).to.equal(true);
+    for (const { name } of collections) {
+      const isLine = compileSchema(schemaOf(name));
+      const lines = read(join(dataset, manifest.collections[name]!.file)).split('\n').slice(0, -1);
+      for (const line of lines) expect(isLine(JSON.parse(line)), `${name}: ${line}`).to.equal(true);
+    }
+  });
+});
+
+describe('docs/dataset-format.md', () => {
+  const page = read(join(packageRoot, 'docs', 'dataset-format.md'));
+
+  it('shows a manifest that is one', () => {
+    const [, example] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+    expect(manifestFaults(JSON.parse(example!))).to.deep.equal([]);
+  });
+
+  it('lists every collection with its key and schema', () => {
+    const rows = [...page.matchAll(/^\| \[`(\w+)`\]\((.+?)\) +\| (.+?) +\|/gm)];
+    const listed = rows.map(([, name, link, key]) => ({ name, link, key: key?.replaceAll('`', '').split(', ') }));
+    const declared = collections.map(({ name, key }) => ({ name, link: `schemas/${name}.schema.json`, key }));
+    expect(listed).to.deep.equal(declared);
+  });
+});
