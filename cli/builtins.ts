@@ -27,10 +27,10 @@ export const plugins: Builtins<Plugin> = {
   signals: () => import('../plugins/metro/endpoints/signals.js'),
   vintages: () => import('../plugins/metro/endpoints/vintages.js'),
   tables: withOptions(() => import('../plugins/tables/index.js')),
-  'table-pages': () => import('../plugins/pages/table-pages.js'),
+  'table-pages': () => import('../plugins/tables/pages.js'),
   status: () => import('../plugins/status.js'),
-  docs: () => import('../plugins/pages/docs.js'),
-  explore: () => import('../plugins/pages/explore.js'),
+  docs: () => import('../plugins/docs/index.js'),
+  explore: () => import('../plugins/metro/explorer/index.js'),
   mcp: withOptions(() => import('../plugins/mcp/index.js')),
   opentelemetry: withOptions(() => import('../plugins/opentelemetry/index.js')),
 };

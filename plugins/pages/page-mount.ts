@@ -45,7 +45,7 @@ export interface Page {
   /** The text of links to the page, and its name in the log. */
   readonly summary: string;
   /**
-   * Folders of `assets/` whose files are served below the path, beside those of `shared`; of two files with one name, the
+   * Folders of `plugins/` whose files are served below the path, beside those of `pages/shared`; of two files with one name, the
    * later one. HTML files are templates: `index.html` is at the path itself, others are below it by their name without
    * `.html`.
    */
@@ -58,11 +58,13 @@ export interface Page {
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
 }
 
-const ASSETS = join(packageRoot, 'plugins', 'pages', 'assets');
+const PLUGINS = join(packageRoot, 'plugins');
 
-/** The files of a folder of `assets/` by name. */
+/** The files of a folder of `plugins/` by name. */
 const filesIn = (folder: string): (readonly [name: string, path: string])[] =>
-  readdirSync(join(ASSETS, folder)).map((name) => [name, join(ASSETS, folder, name)]);
+  readdirSync(join(PLUGINS, folder), { withFileTypes: true }).flatMap(({ name, parentPath }) =>
+    extname(name) in TYPES ? [[name, join(parentPath, name)] as const] : [],
+  );
 
 /**
  * A mount that serves a page. Files are read at once, so that a missing one stops the start.
@@ -70,7 +72,7 @@ const filesIn = (folder: string): (readonly [name: string, path: string])[] =>
  */
 export const pageMount = ({ path, summary, folders, files = {}, values = {}, framedBy = {} }: Page): Mount => {
   const contents = new Map(
-    [...['shared', ...folders].flatMap(filesIn), ...Object.entries(files)].map(([name, file]) => [
+    [...['pages/shared', ...folders].flatMap(filesIn), ...Object.entries(files)].map(([name, file]) => [
       name,
       { bytes: readFileSync(file), modified: statSync(file).mtime, type: TYPES[extname(name)]! },
     ]),
@@ -112,12 +114,12 @@ export const pageMount = ({ path, summary, folders, files = {}, values = {}, fra
 /**
  * A document of `docs/` as a page below the reference: the file itself, set by the browser.
  * @param document the name of the file
- * @param folder of `assets/` with files in the place of those of other guides, or beside them
+ * @param folder of `plugins/` with files in the place of those of other guides, or beside them
  */
 export const guidePage = (path: string, summary: string, document: string, folder?: string): Mount =>
   pageMount({
     path,
     summary,
-    folders: folder === undefined ? ['guides'] : ['guides', folder],
+    folders: folder === undefined ? ['pages/guides'] : ['pages/guides', folder],
     files: { 'guide.md': join(packageRoot, 'docs', document) },
   });

@@ -6,14 +6,14 @@ import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';
 
 /**
- * @param folder of the page, below `plugins/pages/assets/`
+ * @param folder of the page, below `plugins/`
  * @param names of modules, without `.js`; none of them may need a document when it is loaded
  */
 export const pageModules = async (folder: string, ...names: readonly string[]) => {
   const copies = mkdtempSync(join(tmpdir(), 'metro-forecast-modules-'));
   try {
-    for (const each of ['shared', 'data-views', folder]) {
-      cpSync(join(packageRoot, 'plugins/pages/assets', each), copies, { recursive: true });
+    for (const each of ['pages/shared', 'pages/data-views', folder]) {
+      cpSync(join(packageRoot, 'plugins', each), copies, { recursive: true });
     }
     writeFileSync(join(copies, 'package.json'), '{"type":"module"}');
     // biome-ignore lint/suspicious/noExplicitAny: their types are those of browsers

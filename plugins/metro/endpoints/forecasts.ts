@@ -206,7 +206,7 @@ export default definePlugin({
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
   // Its figures are those of the served snapshot, in the place of those in the file.
-  mounts: () => [guidePage('/docs/methodology', 'Methodology', 'methodology.md', 'methodology')],
+  mounts: () => [guidePage('/docs/methodology', 'Methodology', 'methodology.md', 'metro/explorer/browser/methodology')],
   components,
   routes: () => [
     dataRoute({

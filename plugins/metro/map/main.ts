@@ -5,6 +5,6 @@ import { packageRoot } from '../../../core/util/package.js';
 import { drawMap } from './draw-map.js';
 
 const map = await drawMap();
-await writeFile(join(packageRoot, 'plugins/pages/assets/explore/map.json'), `${JSON.stringify(map)}\n`);
+await writeFile(join(packageRoot, 'plugins/metro/explorer/browser/map.json'), `${JSON.stringify(map)}\n`);
 const points = Object.values(map.areas).filter(([outline]) => outline === '').length;
 console.log(`${Object.keys(map.areas).length} areas, ${points} of them points.`);

@@ -23,7 +23,7 @@ describe('the pages’ browser code', () => {
     this.timeout(60_000);
     const require = createRequire(import.meta.url);
     const compiler = join(require.resolve('typescript/package.json'), '../bin/tsc');
-    const project = join(packageRoot, 'plugins/pages');
+    const project = join(packageRoot, 'plugins');
     const run = promisify(execFile)(process.execPath, [compiler, '-p', project]).catch(({ stdout }) => ({ stdout }));
     expect((await run).stdout).to.equal('');
   });
@@ -31,12 +31,16 @@ describe('the pages’ browser code', () => {
   it('comes with the package, and with its image', async function () {
     this.timeout(60_000);
     const { files } = await packed();
-    const names = ['data-views', 'docs', 'explore', 'guides', 'methodology', 'shared', 'table-pages'];
-    expect(readdirSync(join(packageRoot, 'plugins/pages/assets')).sort()).to.deep.equal(names);
-    const pages = names.flatMap((name) => {
-      const folder = `plugins/pages/assets/${name}`;
-      return readdirSync(join(packageRoot, folder)).map((file) => `${folder}/${file}`);
-    });
+    const folders = [
+      ...['shared', 'data-views', 'guides'].map((name) => `plugins/pages/${name}`),
+      ...['docs', 'tables', 'metro/explorer'].map((name) => `plugins/${name}/browser`),
+      'plugins/metro/explorer/browser/methodology',
+    ];
+    const pages = folders.flatMap((folder) =>
+      readdirSync(join(packageRoot, folder), { withFileTypes: true }).flatMap((entry) =>
+        entry.isFile() ? [`${folder}/${entry.name}`] : [],
+      ),
+    );
     expect(pages).to.have.length.above(20);
     const guides = ['calling', 'csv', 'methodology', 'vintages'].map((name) => `docs/${name}.md`);
     expect(files).to.include.members([...pages, ...guides]);

@@ -13,7 +13,7 @@ describe('the explorer’s map', () => {
   let served: string;
   let map: MetroMap;
   before(async () => {
-    served = await readFile(join(packageRoot, 'plugins/pages/assets/explore/map.json'), 'utf8');
+    served = await readFile(join(packageRoot, 'plugins/metro/explorer/browser/map.json'), 'utf8');
     map = JSON.parse(served);
   });
 

@@ -1,8 +1,8 @@
 /** What the explorer's charts show, worked out from the API's rows. */
 import { expect } from 'chai';
-import { pageModules } from '../../support/page-modules.js';
+import { pageModules } from '../../../support/page-modules.js';
 
-const figures = await pageModules('explore', 'market-figures');
+const figures = await pageModules('metro/explorer/browser', 'market-figures');
 
 const rows = (...values: readonly (readonly [string, number])[]) =>
   values.map(([period_start, value]) => ({ period_start, value }));

@@ -11,7 +11,7 @@ import { keyFigures } from './market.js';
 import { STATES } from './search.js';
 import { column, dataTable, numbers } from './table.js';
 
-/** @typedef {import('../../../metro/client/api-types.js').BacktestGroup} Group */
+/** @typedef {import('../../client/api-types.js').BacktestGroup} Group */
 
 const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 

@@ -1,7 +1,7 @@
 /** Explorer at `/explore`: the published numbers as a map, charts and tables, for people. */
-import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/util/package.js';
-import { pageMount } from './page-mount.js';
+import { definePlugin } from '../../../core/contracts/plugin.js';
+import { packageVersion } from '../../../core/util/package.js';
+import { pageMount } from '../../pages/page-mount.js';
 
 export default definePlugin({
   name: 'explore',
@@ -24,7 +24,7 @@ export default definePlugin({
     pageMount({
       path: '/explore',
       summary: 'Explorer',
-      folders: ['data-views', 'explore'],
+      folders: ['pages/data-views', 'metro/explorer/browser'],
       values: { embeds: frameAncestors.join(', ') },
       framedBy: { 'embed.html': frameAncestors },
     }),

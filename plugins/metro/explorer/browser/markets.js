@@ -22,8 +22,8 @@ import { sparkLine } from './spark-line.js';
 import { column, dataTable, numbers } from './table.js';
 
 /**
- * @typedef {import('../../../metro/client/api-types.js').Market} Market
- * @typedef {import('../../../metro/client/api-types.js').AreaForecastTrack} Forecast
+ * @typedef {import('../../client/api-types.js').Market} Market
+ * @typedef {import('../../client/api-types.js').AreaForecastTrack} Forecast
  * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null,
  *   lower: number | null, upper: number | null, change: number | null, last: number | null }} Row
  * @typedef {{ id: number, run_at: string, model_version: string, vintage: string | null, target: string,

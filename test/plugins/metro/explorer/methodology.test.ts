@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/util/package.js';
-import { defaultRules } from '../../../plugins/metro/forecast/default-rules.js';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
-import { request } from '../../support/http-client.js';
-import { startTestApp, type TestApp } from '../../support/test-app.js';
-import { describePageFiles } from './page-files.js';
+import { packageRoot } from '../../../../core/util/package.js';
+import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.js';
+import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
+import { request } from '../../../support/http-client.js';
+import { startTestApp, type TestApp } from '../../../support/test-app.js';
+import { describePageFiles } from '../../pages/page-files.js';
 
 describePageFiles('/docs/methodology', 'forecasts', ['markets']);
 

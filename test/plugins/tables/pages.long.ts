@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { accessibilityFaults, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';
-import { LABEL_FAULTS } from './page-files.js';
+import { LABEL_FAULTS } from '../pages/page-files.js';
 
 describe('the pages of tables in Chromium', () => {
   let service: Awaited<ReturnType<typeof startTableService>>;

@@ -17,7 +17,7 @@ import { column, numbers } from './table.js';
 
 /**
  * @typedef {import('./market-figures.js').Track} Track
- * @typedef {import('../../../metro/client/api-types.js').Area} Area
+ * @typedef {import('../../client/api-types.js').Area} Area
  * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, grades: number[] }} Rules
  */
 

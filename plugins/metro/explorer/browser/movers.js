@@ -11,7 +11,7 @@ import { column, dataTable, numbers } from './table.js';
 
 const TARGET = '/movers?limit=50';
 
-/** @typedef {import('../../../metro/client/api-types.js').Mover} Mover */
+/** @typedef {import('../../client/api-types.js').Mover} Mover */
 
 /** @param {number} most @returns {import('./table.js').Column<Mover>[]} */
 const columns = (most) => [

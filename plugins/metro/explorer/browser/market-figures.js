@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{ period_start: string, value: number }} Observation
- * @typedef {import('../../../metro/client/api-types.js').ForecastTrack} Track
+ * @typedef {import('../../client/api-types.js').ForecastTrack} Track
  * @typedef {ReadonlyMap<string, number>} Values by the first day of their period
  */
 

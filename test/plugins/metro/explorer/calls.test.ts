@@ -1,9 +1,9 @@
 /** What the explorer says beside its charts: the calls behind them, the age of the data, and the record of grades. */
 import { expect } from 'chai';
-import { pageModules } from '../../support/page-modules.js';
+import { pageModules } from '../../../support/page-modules.js';
 
 const { marketCalls, compareCalls, overdue, limitsOf, recordOf } = await pageModules(
-  'explore',
+  'metro/explorer/browser',
   'data-calls',
   'freshness',
   'grades',

@@ -4,7 +4,7 @@ import { period } from './format.js';
 import { onceEach } from './once.js';
 
 /**
- * @typedef {import('../../../metro/client/api-types.js').Series} Series
+ * @typedef {import('../../client/api-types.js').Series} Series
  * @typedef {{ cbsa: string, name: string }} Named
  */
 

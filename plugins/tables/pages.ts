@@ -1,7 +1,7 @@
 /** Pages at `/tables` to look through the tables of the plugin `tables`: lists, charts and single rows, for people. */
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { packageVersion } from '../../core/util/package.js';
-import { pageMount } from './page-mount.js';
+import { pageMount } from '../pages/page-mount.js';
 
 export default definePlugin({
   name: 'table-pages',
@@ -13,7 +13,7 @@ export default definePlugin({
     pageMount({
       path: '/tables',
       summary: 'Tables',
-      folders: ['data-views', 'table-pages'],
+      folders: ['pages/data-views', 'tables/browser'],
     }),
   ],
 });

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type App, createApp } from '../../../core/app/create-app.js';
-import { loadConfig } from '../../../core/app/load-config.js';
-import type { Document } from '../../../core/contracts/dataset.js';
-import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
-import type { Market } from '../../../plugins/metro/collections.js';
-import { FHFA_ATTRIBUTION } from '../../../plugins/metro/import/documents.js';
+import { type App, createApp } from '../../../../core/app/create-app.js';
+import { loadConfig } from '../../../../core/app/load-config.js';
+import type { Document } from '../../../../core/contracts/dataset.js';
+import { MemoryKeyStore } from '../../../../core/keys/memory-key-store.js';
+import type { Market } from '../../../../plugins/metro/collections.js';
+import { FHFA_ATTRIBUTION } from '../../../../plugins/metro/import/documents.js';
 import {
   accessibilityFaults,
   addressOf,
@@ -17,13 +17,13 @@ import {
   holdFirst,
   openBrowser,
   type TestBrowser,
-} from '../../support/browser.js';
-import { runProcess } from '../../support/command-process.js';
-import * as fixture from '../../support/fixture.js';
-import { request } from '../../support/http-client.js';
-import { needSharedData } from '../../support/shared-data.js';
-import { addKey, startTestApp, type TestApp } from '../../support/test-app.js';
-import { LABEL_FAULTS } from './page-files.js';
+} from '../../../support/browser.js';
+import { runProcess } from '../../../support/command-process.js';
+import * as fixture from '../../../support/fixture.js';
+import { request } from '../../../support/http-client.js';
+import { needSharedData } from '../../../support/shared-data.js';
+import { addKey, startTestApp, type TestApp } from '../../../support/test-app.js';
+import { LABEL_FAULTS } from '../../pages/page-files.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 const FRAMER = 'https://example.org';

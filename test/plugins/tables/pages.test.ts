@@ -5,7 +5,7 @@ import { pageModules } from '../../support/page-modules.js';
 import { startTableService, weather } from '../../support/table-service.js';
 
 const { tablesOf, askedOf, found, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
-  'table-pages',
+  'tables/browser',
   'tables',
   'row-figures',
 );

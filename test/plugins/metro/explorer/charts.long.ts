@@ -3,15 +3,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type App, createApp } from '../../../core/app/create-app.js';
-import { loadConfig } from '../../../core/app/load-config.js';
-import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
-import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
-import { runProcess } from '../../support/command-process.js';
-import { request } from '../../support/http-client.js';
-import { needSharedData } from '../../support/shared-data.js';
-import { addKey } from '../../support/test-app.js';
-import { LABEL_FAULTS } from './page-files.js';
+import { type App, createApp } from '../../../../core/app/create-app.js';
+import { loadConfig } from '../../../../core/app/load-config.js';
+import { MemoryKeyStore } from '../../../../core/keys/memory-key-store.js';
+import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
+import { runProcess } from '../../../support/command-process.js';
+import { request } from '../../../support/http-client.js';
+import { needSharedData } from '../../../support/shared-data.js';
+import { addKey } from '../../../support/test-app.js';
+import { LABEL_FAULTS } from '../../pages/page-files.js';
 
 describe('the explorer’s charts over all series and twenty markets', () => {
   let folder: string;
