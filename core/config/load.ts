@@ -55,10 +55,12 @@ export interface LoadOptions {
   readonly moduleFaults?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
+const MAX_CONFIG_BYTES = 16 * 2 ** 20;
+
 const readDraft = async (path: string, named: string): Promise<Draft> => {
   let text: string;
   try {
-    text = withoutMark(await readRegular(path));
+    text = withoutMark(await readRegular(path, MAX_CONFIG_BYTES));
   } catch (cause) {
     throw new OperatorError(`The configuration ${path} (${named}) cannot be read: ${fileErrorReason(cause)}.`, [], {
       cause,

@@ -1,7 +1,7 @@
 /** Single values of a configuration, given by environment variables: `PREFIX__SECTION__NAME`, and well-known names. */
-import { readFile } from 'node:fs/promises';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
+import { readRegular } from '../util/regular.js';
 import type { Override } from '../validation/faults.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
@@ -158,6 +158,8 @@ export const withFiles = async (
   return { env: rest, files };
 };
 
+const MAX_VALUE_BYTES = 2 ** 20;
+
 const readValue = async (
   name: string,
   path: string,
@@ -165,7 +167,7 @@ const readValue = async (
 ): Promise<{ content?: string; fault?: string }> => {
   if (twice) return { fault: `${name}: ${twice} is set too; one of them must go` };
   try {
-    const content = (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+    const content = (await readRegular(path, MAX_VALUE_BYTES)).replace(/\r?\n$/, '');
     return content === '' ? { fault: `${name}: ${path} is empty` } : { content };
   } catch (error) {
     return { fault: `${name}: ${path} cannot be read: ${fileErrorReason(error)}` };

@@ -9,6 +9,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { openRegular, readRegular, unlessMissing } from '../util/regular.js';
 import { writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
+import { MAX_KEY_FILE_BYTES } from './key-file.js';
 
 const NEWLINE = 0x0a;
 /** For reading too, as `a+`. */
@@ -99,7 +100,7 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   async #read(): Promise<{ placed: readonly Placed<E>[]; unreadable: readonly number[] }> {
-    const content = (await readRegular(this.#path).catch(unlessMissing)) ?? '';
+    const content = (await readRegular(this.#path, MAX_KEY_FILE_BYTES).catch(unlessMissing)) ?? '';
     const placed: Placed<E>[] = [];
     const unreadable: number[] = [];
     for (const [i, line] of content.split('\n').entries()) {

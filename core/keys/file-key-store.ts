@@ -33,6 +33,7 @@ import {
   besideKeyFile,
   formatKeyFile,
   KEY_FILE_MODE,
+  MAX_KEY_FILE_BYTES,
   mergeUsed,
   modeOfKeyFile,
   parseKeyFile,
@@ -197,7 +198,7 @@ export class FileKeyStore implements KeyStore {
         if (earlier) throw earlier;
         return this.#records;
       }
-      const content = await readRegular(this.#path);
+      const content = await readRegular(this.#path, MAX_KEY_FILE_BYTES);
       const isFirst = this.#stamp === undefined;
       this.#stamp = stamp;
       this.#replace(parseKeyFile(this.#path, content));

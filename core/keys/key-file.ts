@@ -46,6 +46,9 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
+/** Size limit of the files with keys, audit entries and times of use: a million keys. */
+export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
+
 const MOST_SHOWN = 20;
 
 const refuse = (path: string, faults: readonly string[]): never => {
@@ -110,7 +113,9 @@ const formatUsed = (times: ReadonlyMap<string, number>): string => {
 
 const readTimes = async (path: string): Promise<Map<string, number>> => {
   try {
-    const { last_used_at } = JSON.parse(await readRegular(path)) as { last_used_at: Record<string, string> };
+    const { last_used_at } = JSON.parse(await readRegular(path, MAX_KEY_FILE_BYTES)) as {
+      last_used_at: Record<string, string>;
+    };
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {

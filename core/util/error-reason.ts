@@ -1,4 +1,4 @@
-/** Says in words why a file could not be read or written. */
+/** Explains why a file could not be read or written. */
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist, or its folder does not',
@@ -6,23 +6,45 @@ const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder; name a file in it',
   ENOTREG: 'it is a pipe, a socket or a device; name a regular file',
   ENXIO: 'it is a pipe, a socket or a device; name a regular file',
-  ELOOP: 'its symbolic links lead in a circle',
+  ELOOP: 'its symbolic links form a circle',
+  ENAMETOOLONG: 'its name is too long',
   EACCES: 'permission is denied',
   EPERM: 'permission is denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-  EDQUOT: "the disk's quota is used up",
+  EDQUOT: 'the disk quota is used up',
   EMFILE: 'too many files are open',
   EEXIST: 'it exists already',
 };
 
-/** The reason of an error of `node:fs`, without the path. */
+interface FileError extends NodeJS.ErrnoException {
+  /** Size limit, of an error with the code `EFBIG` by `readRegular`. */
+  readonly maxBytes?: number;
+  /** Set by our own functions where the code alone does not say enough. */
+  readonly reason?: string;
+}
+
+const sizeOf = (bytes: number): string => {
+  if (bytes < 2 ** 10) return `${bytes} bytes`;
+  return bytes < 2 ** 20 ? `${Math.round(bytes / 2 ** 10)} KiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
+};
+
+/** The reason of an error of `node:fs`, without the path and without a full stop. */
 export const fileErrorReason = (error: unknown): string => {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, message, maxBytes, reason } = error as FileError;
+  if (reason !== undefined) return reason;
+  if (code === 'EFBIG') return maxBytes === undefined ? 'it is too large' : `it is larger than ${sizeOf(maxBytes)}`;
   return (code && reasons[code]) ?? code ?? message;
 };
 
-/** Errors that may be over at the next attempt, with the file as it is. */
-const passing: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM', 'EIO', 'ETIMEDOUT']);
+/** Errors that may be gone at the next attempt although the file has not changed. */
+const transient: ReadonlySet<string | undefined> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'EAGAIN',
+  'ENOMEM',
+  'EIO',
+  'ETIMEDOUT',
+]);
 
-export const fileErrorMayPass = (error: unknown): boolean => passing.has((error as NodeJS.ErrnoException).code);
+export const fileErrorMayPass = (error: unknown): boolean => transient.has((error as NodeJS.ErrnoException).code);

@@ -1,41 +1,95 @@
 /**
- * Reads files that somebody else has named or made, if they are regular ones: opening a pipe waits for its other end,
- * on a thread that stays blocked, and devices have no end.
+ * Reads files that a user can name. Only regular files are accepted: opening a pipe waits for a writer and blocks a
+ * thread, and devices have no end.
  */
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 
-const READ = constants.O_RDONLY;
+const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
+
+const MIB = 2 ** 20;
+/** Size limit of files that are read as a whole, unless the caller gives another. */
+const DEFAULT_MAX_BYTES = 64 * MIB;
+
+const assertRegular = (path: string, found: Stats): void => {
+  if (found.isFile()) return;
+  const code = found.isDirectory() ? 'EISDIR' : 'ENOTREG';
+  throw Object.assign(new Error(`${code}: not a regular file, '${path}'`), { code, syscall: 'open', path });
+};
+
+const assertSize = (path: string, size: number, maxBytes: number): void => {
+  if (size <= maxBytes) return;
+  const message = `EFBIG: file larger than ${maxBytes} bytes, '${path}'`;
+  throw Object.assign(new Error(message), { code: 'EFBIG', syscall: 'read', path, maxBytes });
+};
+
+/** To be passed to `catch`: turns a missing file into undefined, and throws any other error again. */
+export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== 'ENOENT') throw error;
+  return undefined;
+};
 
 /**
- * @param flags as of `open` in C; reading by default
+ * @param flags as for `open(2)`; reading by default
  * @throws an error of `node:fs`, or one like it with the code `EISDIR` or `ENOTREG`
  */
-export const openRegular = async (path: string, flags = READ, mode?: number): Promise<FileHandle> => {
-  const file = await open(path, flags | constants.O_NONBLOCK, mode);
+export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
+  // Opening alone has an effect on some devices, so the type is checked before.
+  const found = await stat(path).catch(unlessMissing);
+  if (found) assertRegular(path, found);
+  const file = await open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
   try {
-    const kind = await file.stat();
-    if (kind.isFile()) return file;
-    const code = kind.isDirectory() ? 'EISDIR' : 'ENOTREG';
-    throw Object.assign(new Error(`${code}: not a regular file, '${path}'`), { code, syscall: 'open', path });
+    // The file may have been replaced since.
+    assertRegular(path, await file.stat());
+    return file;
   } catch (error) {
     await file.close();
     throw error;
   }
 };
 
-/** The whole of a text file. */
-export const readRegular = async (path: string): Promise<string> => {
+/** Reads a whole file. @throws like `openRegular`, or with the code `EFBIG` for a larger file */
+export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTES): Promise<Buffer> => {
   const file = await openRegular(path);
   try {
-    return await file.readFile('utf8');
+    const { size } = await file.stat();
+    assertSize(path, size, maxBytes);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    // One byte more than allowed is read, since the file may grow and its stated size may be 0, as in /proc.
+    for await (const chunk of file.createReadStream({ end: maxBytes, autoClose: false, highWaterMark: MIB })) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+    }
+    assertSize(path, bytes, maxBytes);
+    return Buffer.concat(chunks, bytes);
   } finally {
     await file.close();
   }
 };
 
-/** To catch with: undefined where there is no file; any other error is thrown on. */
-export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
-  if (error.code !== 'ENOENT') throw error;
-  return undefined;
+/** Reads a whole file of UTF-8 text. @throws like `readRegularBytes` */
+export const readRegular = async (path: string, maxBytes?: number): Promise<string> =>
+  (await readRegularBytes(path, maxBytes)).toString('utf8');
+
+/** Like `readRegular`, for code that cannot wait. */
+export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): string => {
+  assertRegular(path, statSync(path));
+  const file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  try {
+    const found = fstatSync(file);
+    assertRegular(path, found);
+    assertSize(path, found.size, maxBytes);
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for (let read = -1; read !== 0 && bytes <= maxBytes; bytes += read) {
+      const chunk = Buffer.alloc(Math.max(found.size - bytes, 4096));
+      read = readSync(file, chunk);
+      chunks.push(chunk.subarray(0, read));
+    }
+    assertSize(path, bytes, maxBytes);
+    return Buffer.concat(chunks, bytes).toString('utf8');
+  } finally {
+    closeSync(file);
+  }
 };

@@ -1,4 +1,4 @@
-/** Pipes, sockets, devices and folders where a file is expected: refused in words, at once, wherever a file is read. */
+/** Every file that a user can name must be a regular file within a size limit. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -10,9 +10,11 @@ import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { register as registerValidate } from '../../../cli/commands/validate.js';
 import { resolve } from '../../../core/app/container.js';
 import { loadConfig } from '../../../core/app/load-config.js';
+import type { OperatorError } from '../../../core/errors.js';
 import { fileErrorReason } from '../../../core/util/error-reason.js';
-import { readRegular } from '../../../core/util/regular.js';
+import { readRegular, readRegularBytes, readRegularSync } from '../../../core/util/regular.js';
 import { runCommand } from '../../support/run-command.js';
+import { skip } from '../../support/skip.js';
 import { startTestApp } from '../../support/test-app.js';
 
 const NO_FILE = /it is a pipe, a socket or a device; name a regular file/;
@@ -57,7 +59,7 @@ describe('readRegular(path)', () => {
     ['link to a device', NO_FILE],
     ['socket', NO_FILE],
     ['folder', /it is a folder; name a file in it/],
-    ['circle', /its symbolic links lead in a circle/],
+    ['circle', /its symbolic links form a circle/],
     ['nothing', /it does not exist/],
   ] as const) {
     it(`refuses a ${name}`, async () => {
@@ -65,7 +67,42 @@ describe('readRegular(path)', () => {
     });
   }
 
-  it('the configuration is one of them', async () => {
+  const readers: [name: string, read: (path: string, maxBytes?: number) => Promise<string>][] = [
+    ['readRegular', readRegular],
+    ['readRegularBytes', async (path, maxBytes) => String(await readRegularBytes(path, maxBytes))],
+    ['readRegularSync', async (path, maxBytes) => readRegularSync(path, maxBytes)],
+  ];
+  for (const [name, read] of readers) {
+    it(`${name} rejects a file above its limit, and reads one at the limit`, async () => {
+      await writeFile(at('large'), 'x'.repeat(3 * 2 ** 20));
+      expect(await read(at('large'), 3 * 2 ** 20)).to.have.length(3 * 2 ** 20);
+      const error = await rejection(read(at('large'), 2 * 2 ** 20));
+      expect(fileErrorReason(error)).to.equal('it is larger than 2 MiB');
+    });
+
+    it(`${name} rejects a pipe`, async () => {
+      expect(fileErrorReason(await rejection(read(at('pipe'))))).to.match(NO_FILE);
+    });
+  }
+
+  it('limits files whose stated size is 0, as in /proc', async function () {
+    if (process.platform !== 'linux') skip(this, 'needs /proc');
+    expect(await readRegular('/proc/self/status')).to.match(/^Name:/);
+    expect(fileErrorReason(await rejection(readRegular('/proc/self/status', 100)))).to.equal(
+      'it is larger than 100 bytes',
+    );
+  });
+
+  it('a file named by a variable must be one, and at most 1 MiB', async () => {
+    const load = (path: string) => rejection(loadConfig({ env: { METRO__SERVICE__TITLE_FILE: path } }));
+    const faultsOf = async (path: string) => ((await load(path)) as OperatorError).faults.join();
+    expect(await faultsOf(at('pipe'))).to.match(NO_FILE);
+    expect(await faultsOf('/dev/zero')).to.match(NO_FILE);
+    await writeFile(at('large'), 'x'.repeat(2 ** 20 + 1));
+    expect(await faultsOf(at('large'))).to.match(/large cannot be read: it is larger than 1 MiB$/);
+  });
+
+  it('the configuration must be one', async () => {
     expect((await rejection(loadConfig({ path: at('pipe'), env: {} }))).message).to.match(NO_FILE);
   });
 
