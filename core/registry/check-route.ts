@@ -86,6 +86,10 @@ export const routeFaults = (route: Route): string[] => {
   const declared = Object.keys(route.parameters?.path ?? {});
   for (const name of inPath) if (!declared.includes(name)) fault(`path parameter "${name}" is not declared`);
   for (const name of declared) if (!inPath.includes(name)) fault(`path parameter "${name}" is not in the path`);
+  for (const name of declared) {
+    if (Object.hasOwn(route.parameters?.query ?? {}, name))
+      fault(`parameter "${name}" is in the path and in the query`);
+  }
   for (const [name, parameter] of Object.entries({ ...route.parameters?.path, ...route.parameters?.query })) {
     if (!isObject(parameter)) fault(`parameter "${name}" must be an object`);
     if (!isObject(parameter) || !members(parameter, PARAMETER, `parameter "${name}": `)) continue;

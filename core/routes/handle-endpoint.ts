@@ -210,6 +210,8 @@ export const requestWithin = async (
 ): Promise<InnerResponse> => {
   const { inject } = await import('light-my-request');
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    // `inject` resolves dot segments; the service takes a target as it is sent.
+    request.url = url;
     const ctx = koa.createContext<RequestState>(request, response);
     ctx.state = new RequestState(outer?.state.id ?? ctx.state.id, true);
     ctx.state.caller = outer?.state.caller;

@@ -1,50 +1,54 @@
-/** The routes of a service as read-only tools for models: a call is a request, an error says what to do. */
+/** The routes of a service as read-only tools: a call makes a GET request, and an error says what to change. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import type { MountContext, Parameter, Route } from '../../core/contracts/plugin.js';
 import type { ErrorDetail } from '../../core/errors.js';
 import { shown } from '../../core/keys/key.js';
 import { nearest } from '../../core/validation/nearest.js';
+import { argumentName, toolName, uniqueNames } from './names.js';
 import { ProtocolError, ProtocolErrorCode } from './sdk.js';
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Sends a GET to a route of this service, given its path and query, and resolves with status and body. */
+/** Makes a GET request to a route of this service. */
 export type Ask = MountContext['request'];
 
 export interface Tools {
   readonly list: Tool[];
   /**
-   * Asks the route; its refusal is a result with `isError`.
-   * @throws ProtocolError `InvalidParams` for a tool that there is not, with the nearest name
+   * Requests the tool's route. An error of the API is a result with `isError`.
+   * @throws ProtocolError `InvalidParams` for an unknown tool, with the nearest name
    */
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** The most bytes of a result, unless the options say otherwise: what a model can read at a time is little. */
+/** The default limit of a result, so that it fits into a model's context. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** The OpenAPI document is no tool: the tools' schemas say the same, and reading it would cost a model tokens. */
+/** The OpenAPI document is not a tool: it is long, and the tools' schemas contain the same information. */
 const OPENAPI_OPERATION = 'getOpenApi';
 
 /** @param maxAnswerBytes longer results become errors that ask for a narrower call */
 export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools => {
-  const served = routes.filter(({ operationId }) => operationId !== OPENAPI_OPERATION);
-  const byName = new Map(served.map((route) => [toolName(route), route]));
+  const served = new Map(
+    routes.flatMap((route) => (route.operationId === OPENAPI_OPERATION ? [] : [[route.operationId, route]])),
+  );
+  const names = uniqueNames([...served.keys()], toolName);
+  const tools = new Map([...names].map(([name, id]) => [name, new RouteTool(name, served.get(id)!)]));
   return {
-    list: served.map(describe),
+    list: [...tools.values()].map((tool) => tool.describe()),
     async call(ask, name, given = {}) {
-      const route = byName.get(name);
-      if (!route) {
-        const near = nearest(name, [...byName.keys()]);
+      const tool = tools.get(name);
+      if (!tool) {
+        const near = nearest(name, [...tools.keys()]);
         const advice = near ? `did you mean "${near}"?` : 'tools/list has all of them.';
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${shown(name)}"; ${advice}`);
       }
-      const missing = Object.entries(route.parameters?.path ?? {}).filter(([argument]) => !isGiven(given[argument]));
-      if (missing.length > 0) return refusal(missing.map(missingArgument).join('\n'));
-      const { status, body } = await ask(targetOf(route, given));
+      const faults = tool.argumentFaults(given);
+      if (faults.length > 0) return refusal(faults.join('\n'));
+      const { status, body } = await ask(tool.target(given));
       if (status !== 200) return refusal(errorText(body));
       const bytes = Buffer.byteLength(body);
-      return bytes > maxAnswerBytes ? refusal(tooLong(route, bytes, maxAnswerBytes)) : { content: text(body) };
+      return bytes > maxAnswerBytes ? refusal(tool.tooLong(bytes, maxAnswerBytes)) : { content: text(body) };
     },
   };
 };
@@ -52,31 +56,91 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
 const text = (content: string) => [{ type: 'text' as const, text: content }];
 const refusal = (sentence: string): CallToolResult => ({ content: text(sentence), isError: true });
 
-/** `listMarkets` is called `list_markets`. */
-const toolName = ({ operationId }: Route): string =>
-  operationId
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replace(/[^A-Za-z0-9_-]+/g, '_')
-    .toLowerCase();
+/** A route with its name as a tool, and its parameters by their names as arguments. */
+class RouteTool {
+  readonly #inPath: ReadonlyMap<string, Parameter>;
+  readonly #inQuery: ReadonlyMap<string, Parameter>;
+  /** The name of the parameter by the name of the argument. */
+  readonly #parameters: ReadonlyMap<string, string>;
 
-const describe = (route: Route): Tool => {
-  const { summary, description, response, parameters = {} } = route;
-  const query = Object.entries(parameters.query ?? {});
-  const path = Object.entries(parameters.path ?? {});
-  const required = [...path, ...query.filter(([, parameter]) => parameter.required)].map(([name]) => name);
-  return {
-    name: toolName(route),
-    title: summary,
-    description: [`${summary}.`, description, `Answers with: ${response.description}`].filter(Boolean).join(' '),
-    inputSchema: {
-      type: 'object',
-      properties: Object.fromEntries([...path, ...query].map(([name, parameter]) => [name, property(parameter)])),
-      ...(required.length > 0 ? { required } : {}),
-      additionalProperties: false,
-    },
-    annotations: { title: summary, readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-  };
-};
+  constructor(
+    readonly name: string,
+    readonly route: Route,
+  ) {
+    this.#inPath = new Map(Object.entries(route.parameters?.path ?? {}));
+    this.#inQuery = new Map(Object.entries(route.parameters?.query ?? {}));
+    this.#parameters = uniqueNames([...this.#inPath.keys(), ...this.#inQuery.keys()], argumentName);
+  }
+
+  describe(): Tool {
+    const { summary, description, response } = this.route;
+    const given = [...this.#parameters].map(([argument, name]) => [argument, this.#parameter(name), name] as const);
+    const required = given.filter(([, { required }, name]) => required || this.#inPath.has(name));
+    return {
+      name: this.name,
+      title: summary,
+      description: [`${summary}.`, description, `Answers with: ${response.description}`].filter(Boolean).join(' '),
+      inputSchema: {
+        type: 'object',
+        properties: Object.fromEntries(given.map(([argument, parameter]) => [argument, property(parameter)])),
+        ...(required.length > 0 ? { required: required.map(([argument]) => argument) } : {}),
+        additionalProperties: false,
+      },
+      annotations: { title: summary, readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    };
+  }
+
+  /** Errors of arguments that no request can be made with. All other values are checked by the route itself. */
+  argumentFaults(given: Arguments): string[] {
+    const values = this.#valuesOf(given);
+    const unfit = [...values].flatMap(([argument, value]) => {
+      if (!value.isWellFormed()) return [`The argument "${shown(argument)}" must be well-formed Unicode text.`];
+      const isDots = value === '.' || value === '..';
+      return isDots && this.#inPath.has(this.#parameterName(argument))
+        ? [`The argument "${argument}" must not be "${value}". (invalid_parameter)`]
+        : [];
+    });
+    const missing = [...this.#parameters].flatMap(([argument, name]) => {
+      const parameter = this.#inPath.get(name);
+      return parameter && !values.has(argument) ? [missingArgument(argument, parameter)] : [];
+    });
+    return [...unfit, ...missing];
+  }
+
+  /** Undeclared arguments go into the query, so that the API's error suggests the nearest parameter. */
+  target(given: Arguments): string {
+    const values = new Map(
+      [...this.#valuesOf(given)].map(([argument, value]) => [this.#parameterName(argument), value]),
+    );
+    const path = this.route.path.replace(/\{([^}]+)\}/g, (_, name: string) => segment(values.get(name)!));
+    const query = [...values].filter(([name]) => !this.#inPath.has(name));
+    return query.length > 0 ? `${path}?${new URLSearchParams(query)}` : path;
+  }
+
+  tooLong(bytes: number, maxBytes: number): string {
+    const names = [...this.#parameters]
+      .filter(([, name]) => this.#inQuery.has(name))
+      .map(([argument]) => `"${argument}"`);
+    const advice = names.length > 0 ? `Narrow it by ${names.join(' or ')}.` : 'Ask for a single item instead.';
+    return `The result has ${bytes} bytes, more than the ${maxBytes} that are sent to models. ${advice}`;
+  }
+
+  /** The values as text. Models send null or an empty text for arguments that they leave out. */
+  #valuesOf(given: Arguments): Map<string, string> {
+    const sent = Object.entries(given).filter(([, value]) => value !== undefined && value !== null && value !== '');
+    return new Map(
+      sent.map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : String(value)]),
+    );
+  }
+
+  #parameterName(argument: string): string {
+    return this.#parameters.get(argument) ?? argument;
+  }
+
+  #parameter(name: string): Parameter {
+    return (this.#inPath.get(name) ?? this.#inQuery.get(name))!;
+  }
+}
 
 const property = ({ schema, description, example }: Parameter) => ({
   ...schema,
@@ -84,31 +148,19 @@ const property = ({ schema, description, example }: Parameter) => ({
   ...(example === undefined ? {} : { examples: [example] }),
 });
 
-/** Models send null, and empty text, for what they leave out. */
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== '';
+const missingArgument = (argument: string, { description, example }: Parameter): string =>
+  `The argument "${argument}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
-const missingArgument = ([name, { description, example }]: [string, Parameter]): string =>
-  `The argument "${name}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
+/**
+ * A value as one segment of a path. Its first character is always percent-encoded: the value can then neither be taken
+ * for a dot segment nor match the literal path of another route.
+ */
+const segment = (value: string): string =>
+  encodeURIComponent(value).replace(/^[^%]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
 
-/** Unknown arguments are sent in the query on purpose: the API's error then suggests the nearest valid parameter. */
-const targetOf = ({ path, parameters }: Route, given: Arguments): string => {
-  const inPath = parameters?.path ?? {};
-  const asText = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
-  const query = Object.entries(given).filter(([name, value]) => !Object.hasOwn(inPath, name) && isGiven(value));
-  const search = new URLSearchParams(query.map(([name, value]): [string, string] => [name, asText(value)])).toString();
-  const target = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(asText(given[name])));
-  return search === '' ? target : `${target}?${search}`;
-};
-
-/** The API's error as text. Its sentence names a single fault already, so faults are listed only where there are more. */
+/** The API's error as text. With a single fault the sentence says everything, so faults are listed from two on. */
 const errorText = (body: string): string => {
   const { error, code, details = [] } = JSON.parse(body) as { error: string; code: string; details?: ErrorDetail[] };
   const faults = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];
   return [`${error} (${code})`, ...faults].join('\n');
-};
-
-const tooLong = ({ parameters }: Route, bytes: number, maxBytes: number): string => {
-  const names = Object.keys(parameters?.query ?? {}).map((name) => `"${name}"`);
-  const advice = names.length > 0 ? `Narrow it by ${names.join(' or ')}.` : 'Ask for a single item instead.';
-  return `The result has ${bytes} bytes, more than the ${maxBytes} that are sent to models. ${advice}`;
 };

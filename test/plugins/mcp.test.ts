@@ -2,6 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
+import { toolName } from '../../plugins/mcp/names.js';
 import { commandArgs } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
@@ -439,8 +440,6 @@ const post = (
     },
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
-
-const toolName = (operationId: string): string => operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** The status says when it was asked. */
 const withoutTimes = ({ text, isError }: { text: string; isError: boolean }) => ({

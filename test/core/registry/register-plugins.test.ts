@@ -213,6 +213,16 @@ describe('registerPlugins', () => {
       'path parameter "id" is not in the path',
     ],
     [
+      'a parameter in the path and in the query',
+      route('/x/{id}', 'x', {
+        parameters: {
+          path: { id: { description: 'd', schema: { type: 'string' } } },
+          query: { id: { description: 'd', schema: { type: 'string' } } },
+        },
+      }),
+      'parameter "id" is in the path and in the query',
+    ],
+    [
       'a parameter of type object',
       route('/x', 'x', { parameters: { query: { q: { description: 'd', schema: { type: 'object' } } } } }),
       'schema.type must be one of',
