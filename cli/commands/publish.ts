@@ -163,7 +163,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
     const { signal, end } = interruption();
     const isPublished = await withProgress(async (progress) => {
       const faults = await checkDataset(dataset, storage.collections, {
-        maxFaults: MOST_FAULTS,
+        maxErrors: MOST_FAULTS,
         onProgress: ({ collection, rows: done, total }) => progress.update(`checking ${collection}`, done, total),
       });
       progress.finish();

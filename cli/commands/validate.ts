@@ -19,7 +19,7 @@ const validate = async (directory: string, options: Options): Promise<boolean> =
   const rows: Record<string, number> = {};
   const faults = await withProgress((progress) =>
     checkDataset(dataset, registry.collections, {
-      maxFaults: options.maxFaults,
+      maxErrors: options.maxFaults,
       onProgress({ collection, rows: done, total }) {
         rows[collection] = done;
         progress.update(`checking ${collection}`, done, total);

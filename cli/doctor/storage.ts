@@ -86,7 +86,7 @@ export const checkDatasetRows = async (service: CheckContext, onRows: OnRows): P
   try {
     snapshot = resolve(service.container, 'adapter').snapshot();
     const faults = await checkDataset(datasetOf(snapshot, service), collections, {
-      maxFaults: MOST_FAULTS,
+      maxErrors: MOST_FAULTS,
       onProgress(progress) {
         rows.set(progress.collection, progress.rows);
         onRows(total());

@@ -20,7 +20,7 @@ import { type Builtins, checkModule, loadModule, type ModuleKind } from '../regi
 import { fitPlugins, type LoadedPlugin, type Registry } from '../registry/register-plugins.js';
 import { needsKey } from '../registry/route-defaults.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { checkOptions, type Override, placeOf } from '../validation/faults.js';
+import { checkOptions, type Override, placeOf } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 
 export interface Modules {

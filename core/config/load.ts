@@ -5,9 +5,9 @@ import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { describeFaults, type Override, placeOf, suggest } from '../validation/faults.js';
-import { findJsonFault, formatJsonFault, isJsonObject, withoutMark } from '../validation/json.js';
-import { networkFault } from '../validation/network.js';
+import { describeErrors, type Override, placeOf, suggest } from '../validation/describe-errors.js';
+import { findJsonError, formatJsonError, isJsonObject, withoutMark } from '../validation/json.js';
+import { networkError } from '../validation/network.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { ENCODE_CREDENTIALS } from '../validation/secrets.js';
 import {
@@ -66,9 +66,9 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
       cause,
     });
   }
-  const fault = findJsonFault(text);
+  const fault = findJsonError(text);
   if (fault) {
-    throw new OperatorError(`The configuration ${path} is not JSON.`, [formatJsonFault(fault)]);
+    throw new OperatorError(`The configuration ${path} is not JSON.`, [formatJsonError(fault)]);
   }
   const draft: unknown = JSON.parse(text);
   if (!isJsonObject(draft)) {
@@ -125,7 +125,7 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   }
   const networks = valueAt(draft, ['server', 'trustProxy']);
   for (const [i, network] of (Array.isArray(networks) ? networks : []).entries()) {
-    const problem = typeof network === 'string' && network !== '' ? networkFault(network) : undefined;
+    const problem = typeof network === 'string' && network !== '' ? networkError(network) : undefined;
     if (problem) fault(['server', 'trustProxy', i], `"${network}" is not allowed; ${problem}`);
   }
   return faults;
@@ -153,7 +153,7 @@ export const configLoader =
     faults.push(...strayVariables(env, prefix));
 
     const isValid = validate(draft);
-    if (!isValid) faults.push(...describeFaults(validate.errors!, draft, '', overrides));
+    if (!isValid) faults.push(...describeErrors(validate.errors!, draft, '', overrides));
     faults.push(...contradictions(draft, overrides, isValid));
     if (faults.length > 0) {
       // A configuration without faults of its own gets those of its modules when they are loaded.

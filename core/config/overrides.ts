@@ -2,7 +2,7 @@
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/regular.js';
-import type { Override } from '../validation/faults.js';
+import type { Override } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';

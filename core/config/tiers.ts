@@ -2,7 +2,7 @@
 
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Quotas } from '../contracts/limiter.js';
-import { suggest } from '../validation/faults.js';
+import { suggest } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';

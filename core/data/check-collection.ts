@@ -31,7 +31,7 @@ const orderFaults = (collection: Collection): string[] => {
   });
 };
 
-const schemaFaults = ({ schema }: Collection): string[] => {
+const schemaErrors = ({ schema }: Collection): string[] => {
   if (schema['type'] !== 'object') return ['the schema must have "type": "object"'];
   try {
     compileSchema(schema);
@@ -44,7 +44,7 @@ const schemaFaults = ({ schema }: Collection): string[] => {
 /** The faults of one declaration, a sentence each without the collection's name; empty when there are none. */
 export const checkCollection = (collection: Collection): string[] => [
   ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
-  ...schemaFaults(collection),
+  ...schemaErrors(collection),
   ...fieldFaults(collection, 'the key', collection.key),
   ...orderFaults(collection),
   ...(collection.references ?? []).flatMap(({ fields, to }) =>
@@ -53,7 +53,7 @@ export const checkCollection = (collection: Collection): string[] => [
 ];
 
 /** The faults of a collection's references. @param byName all collections of the service */
-export const referenceFaults = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
+export const referenceErrors = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
   (collection.references ?? []).flatMap(({ fields, to }) => {
     const target = byName.get(to);
     if (!target) return [`refers to the collection "${to}", which nobody declares`];

@@ -67,12 +67,12 @@ const refuse = (file: string, faults: readonly string[]): never => {
 
 /**
  * The records of a text. Cells in quotes may hold separators and line ends; empty lines are passed over.
- * @param onFault told the line of quotes that are out of place; the record is left out
+ * @param onError told the line of quotes that are out of place; the record is left out
  */
 export const parseCsv = (
   text: string,
   separator: string,
-  onFault: (line: number, fault: string) => void,
+  onError: (line: number, fault: string) => void,
 ): CsvRecord[] => {
   const records: CsvRecord[] = [];
   const plain = new RegExp(`[^"${separator}\r\n]*`, 'y');
@@ -89,7 +89,7 @@ export const parseCsv = (
       form.lastIndex = at;
       const match = form.exec(text);
       if (!match) {
-        onFault(start, 'has a quote that is not closed');
+        onError(start, 'has a quote that is not closed');
         return records;
       }
       at = form.lastIndex;
@@ -116,7 +116,7 @@ export const parseCsv = (
     if (text[at] === '\r' && text[at + 1] === '\n') at++;
     at++;
     line++;
-    if (fault) onFault(start, fault);
+    if (fault) onError(start, fault);
     else if (!isEmpty) records.push({ line: start, cells });
   }
   return records;

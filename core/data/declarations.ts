@@ -5,7 +5,7 @@ import type { Collection } from '../contracts/dataset.js';
 import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { findJsonFault, formatJsonFault, withoutMark } from '../validation/json.js';
+import { findJsonError, formatJsonError, withoutMark } from '../validation/json.js';
 
 export const DECLARATION = '.collection.json';
 
@@ -39,8 +39,8 @@ export const readDeclarations = (directory: string): Collection[] => {
 
 const declarationIn = (path: string): Collection => {
   const text = withoutMark(reading(path, () => readFileSync(path, 'utf8')));
-  const fault = findJsonFault(text);
-  if (fault) throw new OperatorError(`${path}, ${formatJsonFault(fault)}`);
+  const fault = findJsonError(text);
+  if (fault) throw new OperatorError(`${path}, ${formatJsonError(fault)}`);
   const declared = JSON.parse(text) as Collection & { readonly $schema?: string };
   if (!validate(declared)) {
     const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = validate.errors ?? [];

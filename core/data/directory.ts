@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Document } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
-import { type Fault, formatFault } from './faults.js';
+import { type DataError, formatDataError } from './data-errors.js';
 import { type CollectionFile, type DirectoryManifest, readManifest } from './manifest.js';
 import { type Rows, readRows } from './ndjson.js';
 
@@ -22,21 +22,21 @@ export class DirectoryDataset implements Dataset {
   }
 
   /** Every row, faulty ones undefined and reported. A collection that the manifest does not name has none. */
-  async *rows(collection: string, onFault: (fault: Fault) => void): AsyncGenerator<Rows> {
+  async *rows(collection: string, onError: (fault: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
     if (!described) return;
     const { file, ...expected } = described;
     yield* readRows(join(this.path, file), {
       expected,
-      onFault: (row, rule) => onFault({ file, row, field: null, rule }),
+      onError: (row, rule) => onError({ file, row, field: null, rule }),
       onDigest: (sha256) => this.digests.set(collection, sha256),
     });
   }
 
   /** Throws `invalid_dataset` at the first row that cannot be read. */
   async *read(collection: string): AsyncGenerator<readonly Document[]> {
-    const refuse = (fault: Fault): never => {
-      throw new StorageError('invalid_dataset', formatFault(fault));
+    const refuse = (fault: DataError): never => {
+      throw new StorageError('invalid_dataset', formatDataError(fault));
     };
     for await (const { documents } of this.rows(collection, refuse)) yield documents as readonly Document[];
   }

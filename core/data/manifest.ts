@@ -7,8 +7,8 @@ import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { findJsonFault, withoutMark } from '../validation/json.js';
-import { type Fault, formatFault, schemaFaults } from './faults.js';
+import { findJsonError, withoutMark } from '../validation/json.js';
+import { type DataError, formatDataError, schemaErrors } from './data-errors.js';
 
 export const MANIFEST_FILE = 'manifest.json';
 
@@ -90,7 +90,7 @@ export const manifestSchema = {
 
 const isManifest = compileSchema<DirectoryManifest>(manifestSchema);
 
-const fault = (rule: string, field: string | null = null, row: number | null = null): Fault => ({
+const fault = (rule: string, field: string | null = null, row: number | null = null): DataError => ({
   file: MANIFEST_FILE,
   row,
   field,
@@ -98,9 +98,9 @@ const fault = (rule: string, field: string | null = null, row: number | null = n
 });
 
 /** What is wrong with a manifest; nothing when it is one. */
-export const manifestFaults = (manifest: unknown): Fault[] => {
+export const manifestErrors = (manifest: unknown): DataError[] => {
   if (!isManifest(manifest)) {
-    return schemaFaults(isManifest.errors, manifest).map(({ field, rule }) => fault(rule, field));
+    return schemaErrors(isManifest.errors, manifest).map(({ field, rule }) => fault(rule, field));
   }
   // RFC 3339 knows leap seconds, JavaScript does not.
   const isTime = !Number.isNaN(Date.parse(manifest.created));
@@ -108,12 +108,12 @@ export const manifestFaults = (manifest: unknown): Fault[] => {
 };
 
 /** The manifest, or what is wrong with it. */
-const parseManifest = (text: string): DirectoryManifest | Fault[] => {
+const parseManifest = (text: string): DirectoryManifest | DataError[] => {
   const json = withoutMark(text);
-  const broken = findJsonFault(json);
+  const broken = findJsonError(json);
   if (broken) return [fault(`is not JSON, column ${broken.column}: ${broken.problem}`, null, broken.line)];
   const manifest: unknown = JSON.parse(json);
-  const faults = manifestFaults(manifest);
+  const faults = manifestErrors(manifest);
   return faults.length > 0 ? faults : (manifest as DirectoryManifest);
 };
 
@@ -128,7 +128,7 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   if (!Array.isArray(manifest)) return manifest;
   throw new StorageError(
     'invalid_dataset',
-    [`${file} is not a manifest:`, ...manifest.map(formatFault)].join('\n  - '),
+    [`${file} is not a manifest:`, ...manifest.map(formatDataError)].join('\n  - '),
   );
 };
 

@@ -6,7 +6,7 @@ import type { Document } from '../contracts/dataset.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
 import { openRegular } from '../util/regular.js';
-import { findJsonFault, isJsonObject } from '../validation/json.js';
+import { findJsonError, isJsonObject } from '../validation/json.js';
 import type { JsonLines } from './indexed-collection.js';
 
 /** Bytes of one read. */
@@ -33,7 +33,7 @@ export interface Rows {
 
 interface ReadRowsOptions {
   /** Told of each line that is no JSON document, and of what is wrong with the file as a whole (row null). */
-  readonly onFault: (row: number | null, rule: string) => void;
+  readonly onError: (row: number | null, rule: string) => void;
   /** What the manifest says; checked at the end. */
   readonly expected?: { readonly rows?: number; readonly sha256?: string };
   /** Told the SHA-256 of the whole file, in hex, when it has been read. */
@@ -54,14 +54,14 @@ export async function* readRows(path: string, options: ReadRowsOptions): AsyncGe
     if (!(error as NodeJS.ErrnoException).syscall) throw error;
     const problem = `cannot be read: ${fileErrorReason(error)}`;
     if (fileErrorMayPass(error)) throw new StorageError('unavailable', `${path} ${problem}.`, { cause: error });
-    options.onFault(null, problem);
+    options.onError(null, problem);
   } finally {
     await file?.close();
   }
 }
 
 async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGenerator<Rows> {
-  const { onFault, expected = {}, onDigest } = options;
+  const { onError, expected = {}, onDigest } = options;
   const hash = createHash('sha256');
   let row = 1;
   // The first byte is reserved for the opening bracket; the incomplete line of the chunk before follows it.
@@ -70,7 +70,7 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
 
   for (;;) {
     if (held > LONGEST_LINE_BYTES) {
-      onFault(row, `is longer than ${LONGEST_LINE_BYTES} bytes: one JSON document a line is expected`);
+      onError(row, `is longer than ${LONGEST_LINE_BYTES} bytes: one JSON document a line is expected`);
       return;
     }
     if (buffer.length - 1 - held < CHUNK_BYTES / 2) {
@@ -87,7 +87,7 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
       const documents = parseTogether(bytes, ends);
       yield documents
         ? { firstRow: row, documents, lines: { bytes, ends } }
-        : { firstRow: row, documents: parseSingly(bytes, ends, row, onFault) };
+        : { firstRow: row, documents: parseSingly(bytes, ends, row, onError) };
       row += ends.length;
       last += bytes.length - 1;
     }
@@ -95,7 +95,7 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
     held = end - 1 - last;
   }
   if (held > 0) {
-    const document = parseLine(buffer.subarray(1, 1 + held), (rule) => onFault(row, rule), 'last');
+    const document = parseLine(buffer.subarray(1, 1 + held), (rule) => onError(row, rule), 'last');
     buffer[0] = OPENING;
     buffer[1 + held] = CLOSING;
     const lines = { bytes: buffer.subarray(0, 2 + held), ends: [1 + held] };
@@ -105,9 +105,9 @@ async function* readLines(file: FileHandle, options: ReadRowsOptions): AsyncGene
   const sha256 = hash.digest('hex');
   onDigest?.(sha256);
   if (expected.rows !== undefined && expected.rows !== row - 1) {
-    onFault(null, `has ${row - 1} rows where the manifest says ${expected.rows}: it was cut short or changed`);
+    onError(null, `has ${row - 1} rows where the manifest says ${expected.rows}: it was cut short or changed`);
   } else if (expected.sha256 !== undefined && expected.sha256 !== sha256) {
-    onFault(null, 'does not have the sha256 that the manifest says: it was changed, or is being written');
+    onError(null, 'does not have the sha256 that the manifest says: it was changed, or is being written');
   }
 }
 
@@ -149,12 +149,12 @@ const parseSingly = (
   bytes: Buffer,
   ends: readonly number[],
   firstRow: number,
-  onFault: ReadRowsOptions['onFault'],
+  onError: ReadRowsOptions['onError'],
 ): (Document | undefined)[] =>
-  ends.map((end, i) => parseLine(bytes.subarray((ends[i - 1] ?? 0) + 1, end), (rule) => onFault(firstRow + i, rule)));
+  ends.map((end, i) => parseLine(bytes.subarray((ends[i - 1] ?? 0) + 1, end), (rule) => onError(firstRow + i, rule)));
 
 const describe = (text: string): string => {
-  const fault = findJsonFault(text);
+  const fault = findJsonError(text);
   if (!fault) return 'is not JSON';
   const hint = /^[+-]?(nan|inf)/i.test(text.slice(fault.column - 1))
     ? '; JSON has no NaN and no infinities: use null, or leave the row out'
@@ -168,24 +168,24 @@ const describe = (text: string): string => {
  * @param position `last` for a line without an end of its own: perhaps the file was cut short in it
  * @returns undefined when the line is faulty, which has then been reported
  */
-const parseLine = (bytes: Buffer, onFault: (rule: string) => void, position?: 'last'): Document | undefined => {
+const parseLine = (bytes: Buffer, onError: (rule: string) => void, position?: 'last'): Document | undefined => {
   if (!isUtf8(bytes)) {
-    onFault('is not UTF-8');
+    onError('is not UTF-8');
     return undefined;
   }
   const text = bytes.toString('utf8');
   if (text.trim() === '') {
-    onFault('is empty: one JSON document a line is expected');
+    onError('is empty: one JSON document a line is expected');
     return undefined;
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    onFault(`${describe(text)}${position === 'last' ? ' (the file ends in this line: it was cut short)' : ''}`);
+    onError(`${describe(text)}${position === 'last' ? ' (the file ends in this line: it was cut short)' : ''}`);
     return undefined;
   }
   if (isJsonObject(value)) return value;
-  onFault('must be a JSON object');
+  onError('must be a JSON object');
   return undefined;
 };

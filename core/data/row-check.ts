@@ -5,7 +5,7 @@ import type { JsonSchema } from '../contracts/json-schema.js';
 import { memoize } from '../util/lru-map.js';
 import { compileSchema, compileWith, createAjv, type ValidateFunction } from '../validation/compile-schema.js';
 import { nonFinitePath } from '../validation/json.js';
-import { type Fault, schemaFaults } from './faults.js';
+import { type DataError, schemaErrors } from './data-errors.js';
 import { compareBy } from './scalars.js';
 
 type QuickCheck = (document: Document) => boolean;
@@ -52,7 +52,7 @@ export interface Target {
 const keyText = (document: Document, fields: readonly string[]): string =>
   fields.length === 1 ? String(document[fields[0] as string]) : JSON.stringify(fields.map((field) => document[field]));
 
-type OnFault = (row: number, field: string | null, rule: string) => void;
+type OnError = (row: number, field: string | null, rule: string) => void;
 
 export interface RowCheck {
   add(document: Document, row: number): void;
@@ -61,13 +61,13 @@ export interface RowCheck {
 }
 
 /** Checks one reference of a collection, row by row. */
-const referenceCheck = (fields: readonly string[], to: string, target: Target, onFault: OnFault): RowCheck => {
+const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): RowCheck => {
   /** Neighbouring rows mostly refer to the same document. */
   let last: string | undefined;
   /** References to rows that may still come: in the same collection, or in a collection that refers back. */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>
-    onFault(row, fields.join('+'), `refers to ${value}, which is not in "${to}"`);
+    onError(row, fields.join('+'), `refers to ${value}, which is not in "${to}"`);
   return {
     add(document, row) {
       const value = keyText(document, fields);
@@ -88,22 +88,22 @@ export const rowCheck = (
   manifest: Pick<Manifest, 'created'>,
   file: string,
   targets: ReadonlyMap<string, Target>,
-  report: (fault: Fault) => void,
+  report: (fault: DataError) => void,
 ): RowCheck => {
   const { name, schema, key, references = [] } = collection;
-  const onFault: OnFault = (row, field, rule) => report({ file, row, field, rule });
+  const onError: OnError = (row, field, rule) => report({ file, row, field, rule });
   const isSound = quickCheck(schema);
   const compare = compareBy(key);
   const target = targets.get(name);
-  const ofReferences = references.map(({ fields, to }) => referenceCheck(fields, to, targets.get(to)!, onFault));
+  const ofReferences = references.map(({ fields, to }) => referenceCheck(fields, to, targets.get(to)!, onError));
   /** Gathers every fault; compiled for the first row that has one. */
   let explain: ValidateFunction | undefined;
   let previous: Document | undefined;
 
   const checkOrder = (before: Document, document: Document, row: number): void => {
     const order = compare(before, document);
-    if (order === 0) onFault(row, key.join('+'), `has the same key as the row before: ${keyText(document, key)}`);
-    if (order > 0) onFault(row, key.join('+'), `must come after ${keyText(before, key)}: rows are in key order`);
+    if (order === 0) onError(row, key.join('+'), `has the same key as the row before: ${keyText(document, key)}`);
+    if (order > 0) onError(row, key.join('+'), `must come after ${keyText(before, key)}: rows are in key order`);
   };
 
   return {
@@ -111,17 +111,17 @@ export const rowCheck = (
       if (!isSound(document)) {
         explain ??= compileSchema(schema);
         explain(document);
-        for (const { field, rule } of schemaFaults(explain.errors, document)) onFault(row, field, rule);
+        for (const { field, rule } of schemaErrors(explain.errors, document)) onError(row, field, rule);
         return;
       }
       const infinite = nonFinitePath(document);
-      if (infinite) onFault(row, infinite.join('.'), 'must be a finite number');
+      if (infinite) onError(row, infinite.join('.'), 'must be a finite number');
       if (previous) checkOrder(previous, document, row);
       previous = document;
       target?.keys.add(keyText(document, key));
       for (const reference of ofReferences) reference.add(document, row);
       const checked = collection.check?.(document, manifest);
-      if (checked) onFault(row, checked.field, checked.rule);
+      if (checked) onError(row, checked.field, checked.rule);
     },
     finish() {
       for (const reference of ofReferences) reference.finish();

@@ -2,15 +2,15 @@
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
+import { type DataError, ErrorList } from './data-errors.js';
 import { DirectoryDataset } from './directory.js';
-import { type Fault, FaultList } from './faults.js';
 import { MANIFEST_FILE } from './manifest.js';
 import type { Rows } from './ndjson.js';
 import { type RowCheck, rowCheck, type Target } from './row-check.js';
 
 interface CheckOptions {
   /** How many faults to keep; all are counted. Default 100. */
-  readonly maxFaults?: number;
+  readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
   /** Gets each valid batch, in key order, so that it need not be read again. `lines`: as in `Rows`. */
   readonly onRows?: (collection: Collection, documents: readonly Document[], lines: Rows['lines']) => void;
@@ -25,16 +25,16 @@ interface CheckOptions {
 export const checkDataset = async (
   dataset: Dataset,
   collections: ReadonlyMap<string, Collection>,
-  { maxFaults = 100, onProgress, onRows, pause }: CheckOptions = {},
-): Promise<FaultList> => {
+  { maxErrors = 100, onProgress, onRows, pause }: CheckOptions = {},
+): Promise<ErrorList> => {
   const directory = dataset instanceof DirectoryDataset ? dataset : undefined;
   const check = new DatasetCheck(
     collections,
     dataset.manifest,
-    maxFaults,
+    maxErrors,
     (name) => directory?.fileOf(name)?.file ?? name,
   );
-  const report = (fault: Fault): void => check.report(fault);
+  const report = (fault: DataError): void => check.report(fault);
   if (directory) checkNames(directory, collections, report);
 
   for (const collection of check.order) {
@@ -53,7 +53,7 @@ export const checkDataset = async (
   return check.finish();
 };
 
-async function* rowsOf(dataset: Dataset, collection: string, report: (fault: Fault) => void): AsyncGenerator<Rows> {
+async function* rowsOf(dataset: Dataset, collection: string, report: (fault: DataError) => void): AsyncGenerator<Rows> {
   if (dataset instanceof DirectoryDataset) {
     yield* dataset.rows(collection, report);
     return;
@@ -69,7 +69,7 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (fault: Fau
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
-  report: (fault: Fault) => void,
+  report: (fault: DataError) => void,
 ): void => {
   const present = Object.keys(manifest.collections);
   const strangers = present.filter((name) => !collections.has(name));
@@ -84,22 +84,22 @@ const checkNames = (
 export class DatasetCheck {
   /** Collections in the order to read them: so that keys are known before they are referred to, where possible. */
   readonly order: readonly Collection[];
-  readonly faults: FaultList;
+  readonly faults: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;
   readonly #checks: ReadonlyMap<string, RowCheck>;
 
   /**
    * @param manifest of the dataset
-   * @param maxFaults how many faults to keep; all are counted
+   * @param maxErrors how many faults to keep; all are counted
    * @param fileOf the name that faults call a collection by
    */
   constructor(
     collections: ReadonlyMap<string, Collection>,
     manifest: Pick<Manifest, 'created'>,
-    maxFaults = 100,
+    maxErrors = 100,
     fileOf: (collection: string) => string = (name) => name,
   ) {
-    this.faults = new FaultList(maxFaults);
+    this.faults = new ErrorList(maxErrors);
     this.order = referencedFirst(collections);
     const targets = targetsOf(collections);
     const check = (collection: Collection) =>
@@ -108,7 +108,7 @@ export class DatasetCheck {
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }
 
-  report(fault: Fault): void {
+  report(fault: DataError): void {
     this.faults.add(fault);
   }
 
@@ -128,7 +128,7 @@ export class DatasetCheck {
   }
 
   /** To be called after the last collection. */
-  finish(): FaultList {
+  finish(): ErrorList {
     for (const check of this.#checks.values()) check.finish();
     return this.faults;
   }

@@ -9,14 +9,14 @@ import { fileErrorReason } from '../util/error-reason.js';
 import { FileLockError, withFileLock } from '../util/lock.js';
 import { writeFileAtomic } from '../util/write-atomic.js';
 import { nonFinitePath } from '../validation/json.js';
-import { formatFault } from './faults.js';
+import { formatDataError } from './data-errors.js';
 import {
   type CollectionFile,
   type DirectoryManifest,
   descriptionOf,
   isDamagedManifest,
   MANIFEST_FILE,
-  manifestFaults,
+  manifestErrors,
   readManifest,
 } from './manifest.js';
 
@@ -115,7 +115,7 @@ const removeEmpty = async (path: string, made: string): Promise<void> => {
 };
 
 const assertWritable = (manifest: Manifest, names: readonly string[]): void => {
-  const faults = manifestFaults({ ...descriptionOf(manifest), collections: {} }).map(formatFault);
+  const faults = manifestErrors({ ...descriptionOf(manifest), collections: {} }).map(formatDataError);
   for (const name of names) {
     if (!COLLECTION.test(name)) faults.push(`the collection name "${name}" must match ${COLLECTION.source}`);
   }
@@ -219,7 +219,7 @@ const STEP = 1000;
 
 /** JSON would quietly turn NaN and infinities into null. */
 const refuseNumber = (collection: string, row: number, field: string): never => {
-  const fault = formatFault({ file: collection, row, field, rule: 'must be a finite number' });
+  const fault = formatDataError({ file: collection, row, field, rule: 'must be a finite number' });
   throw new StorageError('invalid_dataset', fault);
 };
 

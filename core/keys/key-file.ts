@@ -7,8 +7,8 @@ import { withFileLock } from '../util/lock.js';
 import { readRegular } from '../util/regular.js';
 import { writeFileAtomic } from '../util/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { describeFaults } from '../validation/faults.js';
-import { findJsonFault, formatJsonFault } from '../validation/json.js';
+import { describeErrors } from '../validation/describe-errors.js';
+import { findJsonError, formatJsonError } from '../validation/json.js';
 import { maskKeys } from './key.js';
 
 interface KeyFile {
@@ -74,10 +74,10 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
     value = JSON.parse(content);
   } catch {
     // The parser's own message is not shown, since it quotes the content.
-    const fault = findJsonFault(content);
-    return refuse(path, fault ? [formatJsonFault(fault)] : []);
+    const fault = findJsonError(content);
+    return refuse(path, fault ? [formatJsonError(fault)] : []);
   }
-  if (!validate(value)) return refuse(path, describeFaults(validate.errors ?? [], value));
+  if (!validate(value)) return refuse(path, describeErrors(validate.errors ?? [], value));
   const repeated = [...repetitions(value.keys, 'id'), ...repetitions(value.keys, 'hash')];
   return repeated.length > 0 ? refuse(path, repeated) : value.keys;
 };

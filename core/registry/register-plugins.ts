@@ -7,9 +7,9 @@ import type { Collection } from '../contracts/dataset.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
 import { type Mount, OWN_COMPONENTS, type Plugin, type Route, type StatusComponent } from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
-import { checkCollection, referenceFaults } from '../data/check-collection.js';
+import { checkCollection, referenceErrors } from '../data/check-collection.js';
 import { type ErrorKind, errors, OperatorError } from '../errors.js';
-import { checkOptions } from '../validation/faults.js';
+import { checkOptions } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import { listFrom, type Members, memberFaults } from './check-members.js';
@@ -225,7 +225,7 @@ export const fitPlugins = (
 
   for (const { collection, owner } of areCollectionsValid ? collections.values() : []) {
     if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
-    report(owner, referenceFaults(collection, byName), `collection "${collection.name}" `);
+    report(owner, referenceErrors(collection, byName), `collection "${collection.name}" `);
   }
   const all = routes.map(({ route }) => route);
   for (const { route, plugin } of routes) report(plugin, linkFaults(route, all));

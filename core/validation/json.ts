@@ -27,7 +27,7 @@ export const nonFinitePath = (value: unknown): readonly string[] | undefined => 
   return undefined;
 };
 
-interface JsonFault {
+interface JsonError {
   /** Both counted from 1; columns in UTF-16 code units. */
   readonly line: number;
   readonly column: number;
@@ -106,7 +106,7 @@ const scan = (text: string): void => {
 };
 
 /** The first fault of a JSON text, or undefined. */
-export const findJsonFault = (text: string): JsonFault | undefined => {
+export const findJsonError = (text: string): JsonError | undefined => {
   try {
     scan(text);
     return undefined;
@@ -118,7 +118,7 @@ export const findJsonFault = (text: string): JsonFault | undefined => {
 };
 
 /** `line 7, column 3: expected a value` */
-export const formatJsonFault = ({ line, column, problem }: JsonFault): string =>
+export const formatJsonError = ({ line, column, problem }: JsonError): string =>
   `line ${line}, column ${column}: ${problem}`;
 
 /** The text of a file without a byte order mark, which editors of Windows write. */

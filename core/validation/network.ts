@@ -66,7 +66,7 @@ const parseNetwork = (text: string): Network | undefined => {
 };
 
 /** What is wrong with a network, as the end of a sentence that names it; undefined for a right one. */
-export const networkFault = (text: string): string | undefined => {
+export const networkError = (text: string): string | undefined => {
   const network = parseNetwork(text);
   if (!network) return 'it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"';
   if (network.prefix === 0) return 'it has every address, so that callers could choose theirs';

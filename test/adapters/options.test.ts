@@ -4,7 +4,7 @@ import json from '../../adapters/json/index.js';
 import memory from '../../adapters/memory.js';
 import mongo from '../../adapters/mongo/index.js';
 import { packageVersion } from '../../core/util/package.js';
-import { checkOptions } from '../../core/validation/faults.js';
+import { checkOptions } from '../../core/validation/describe-errors.js';
 
 const faults = (schema: Parameters<typeof checkOptions>[1], value: unknown) => checkOptions('options', schema, value);
 

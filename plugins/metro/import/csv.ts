@@ -1,5 +1,5 @@
 /** Rows of a CSV file, streamed, each with the number of its line. */
-import type { Faults } from './faults.js';
+import type { ImportErrors } from './import-errors.js';
 
 export interface Row {
   /** 1 for the first line of the file. */
@@ -42,10 +42,14 @@ async function* readLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<stri
 /**
  * Reads rows in UTF-8, with or without BOM, with CRLF or LF; empty lines are passed over. A row ends with its
  * line, also inside quotes: in the files read here no cell has a line break, and so a lost quote costs one row
- * and not the rest of the file. Rows whose quotes are wrong are added to the faults and left out. The number
+ * and not the rest of the file. Rows whose quotes are wrong are added to the errors and left out. The number
  * of cells is the caller's to check.
  */
-export async function* readRows(bytes: AsyncIterable<Uint8Array>, file: string, faults: Faults): AsyncGenerator<Row[]> {
+export async function* readRows(
+  bytes: AsyncIterable<Uint8Array>,
+  file: string,
+  errors: ImportErrors,
+): AsyncGenerator<Row[]> {
   let number = 0;
   for await (const lines of readLines(bytes)) {
     const rows: Row[] = [];
@@ -54,7 +58,7 @@ export async function* readRows(bytes: AsyncIterable<Uint8Array>, file: string, 
       const line = text.endsWith('\r') ? text.slice(0, -1) : text;
       if (line.trim() === '') continue;
       const cells = line.length > LONGEST_LINE ? undefined : splitRow(line);
-      if (cells === undefined) faults.addRow(file, number, 'is not a CSV row: a quote is missing, or out of place');
+      if (cells === undefined) errors.addRow(file, number, 'is not a CSV row: a quote is missing, or out of place');
       else rows.push({ line: number, cells });
     }
     yield rows;

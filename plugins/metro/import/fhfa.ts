@@ -2,7 +2,7 @@
 import type { Cadence } from '../../../core/contracts/dataset.js';
 import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
-import type { Faults } from './faults.js';
+import type { ImportErrors } from './import-errors.js';
 
 /**
  * The index of one area. `quarters` ascends, one beside each of `values` and `errors`; quarters without value are left
@@ -73,7 +73,7 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
 /**
  * Reads the rows of a file: name, 5-digit code, year, quarter, index or `-`, standard error or `-`; no header.
  * Names get single spaces (older vintages write two before `(MSAD)`). The order of rows does not matter.
- * A row that breaks a rule is added to the faults and left out. An area whose rows have no value stays.
+ * A row that breaks a rule is added to the errors and left out. An area whose rows have no value stays.
  *
  * Holds 24 bytes a row, no object: seven million rows fit into 200 MB.
  *
@@ -82,7 +82,7 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
 export const readFhfaMetro = async (
   rows: AsyncIterable<readonly Row[]>,
   file: string,
-  faults: Faults,
+  errors: ImportErrors,
 ): Promise<MetroIndex[]> => {
   const areas = new Map<string, Area>();
 
@@ -104,7 +104,7 @@ export const readFhfaMetro = async (
   for await (const batch of rows) {
     for (const row of batch) {
       const rules = take(row);
-      if (rules.length > 0) faults.addRow(file, row.line, rules.join('; '));
+      if (rules.length > 0) errors.addRow(file, row.line, rules.join('; '));
     }
   }
   return [...areas.values()].map((area) => area.finish()).sort((a, b) => (a.cbsa < b.cbsa ? -1 : 1));

@@ -4,7 +4,7 @@ import type { Cadence } from '../../../core/contracts/dataset.js';
 import type { Series } from '../collections.js';
 import { inferCadence, isDay } from '../periods.js';
 import type { Row } from './csv.js';
-import type { Faults } from './faults.js';
+import type { ImportErrors } from './import-errors.js';
 
 /** One series. `days` ascends, one beside each of `values`; days without value are left out. */
 export interface MacroSeries {
@@ -43,14 +43,14 @@ const readRow = ({ cells }: Row, cadence: Cadence | undefined): { rule: string }
  * Reads the rows of a file: a header `date,value`, `observation_date,<SERIES>` or `DATE,<SERIES>`, then dates
  * with values, empty or `.` where there is none. The id is the column's name, or the file's where that is
  * `value`. The cadence is the catalog's, or inferred from the dates. The order of rows does not matter. A row
- * that breaks a rule is added to the faults and left out.
+ * that breaks a rule is added to the errors and left out.
  *
  * @returns the series, or undefined when a fault of the whole file leaves none
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,
   file: string,
-  faults: Faults,
+  errors: ImportErrors,
 ): Promise<MacroSeries | undefined> => {
   let id: string | undefined;
   const observations = new Map<string, number | undefined>();
@@ -63,18 +63,18 @@ export const readFred = async (
       }
       const read = readRow(row, FRED_CATALOG.get(id)?.cadence);
       const day = row.cells[0] as string;
-      if ('rule' in read) faults.addRow(file, row.line, read.rule);
-      else if (observations.has(day)) faults.addRow(file, row.line, `there is more than one row for ${day}`);
+      if ('rule' in read) errors.addRow(file, row.line, read.rule);
+      else if (observations.has(day)) errors.addRow(file, row.line, `there is more than one row for ${day}`);
       else observations.set(day, read.value);
     }
   }
   if (id === undefined || !ID.test(id)) {
-    faults.addFile(file, `the series must be named by the second column or the file, and "${id ?? ''}" is no name`);
+    errors.addFile(file, `the series must be named by the second column or the file, and "${id ?? ''}" is no name`);
     return undefined;
   }
   const cadence = FRED_CATALOG.get(id)?.cadence ?? inferCadence([...observations.keys()]);
   if (cadence === undefined) {
-    faults.addFile(file, `the cadence of ${id} cannot be told from fewer than two dates`);
+    errors.addFile(file, `the cadence of ${id} cannot be told from fewer than two dates`);
     return undefined;
   }
   const days = [...observations.keys()].filter((day) => observations.get(day) !== undefined).sort();

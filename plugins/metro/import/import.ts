@@ -10,7 +10,7 @@ import { METRO_HPI } from '../collections.js';
 import { isDay, lookAhead, periodEnd, quarterStart } from '../periods.js';
 import type { Rows } from '../rows.js';
 import { contentVersion } from '../rows.js';
-import { Faults } from './faults.js';
+import { ImportErrors } from './import-errors.js';
 import { findInputs } from './input.js';
 import { type Merged, merge, type OldDataset } from './merge.js';
 import { type Imported, type OnRead, readInputs } from './read.js';
@@ -37,7 +37,7 @@ export interface ImportReport {
   /** What was imported of FHFA's index; null where none was given. */
   readonly index: { readonly markets: number; readonly values: number } | null;
   readonly series: readonly { readonly series_id: string; readonly values: number }[];
-  /** Rows that were left out, and the first of their faults. */
+  /** Rows that were left out, and the first of their errors. */
   readonly badRows: number;
   readonly faults: readonly string[];
   /** Files of a directory that were not read, each with the reason. */
@@ -96,12 +96,12 @@ const nameVersion = (
 
 /** The first period of each series that ends after the import takes place, which it cannot know. */
 const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const check = (id: string, days: readonly string[], cadence: Cadence): void => {
     for (const day of days) {
       const rule = lookAhead(day, cadence, created);
       if (rule === undefined) continue;
-      faults.push(`${id}: the period from ${day} ${rule}`);
+      errors.push(`${id}: the period from ${day} ${rule}`);
       return;
     }
   };
@@ -115,10 +115,10 @@ const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, cr
   for (const { id, latest_period, cadence } of sources) {
     if (!imported.has(id) && latest_period !== null) check(`${id}, which is there already`, [latest_period], cadence);
   }
-  if (faults.length > 0)
+  if (errors.length > 0)
     throw new OperatorError(
       'Nothing was imported, since the data is newer than --created says. Give the time at which all of it was known, or import files of that time.',
-      faults,
+      errors,
     );
 };
 
@@ -148,9 +148,9 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
   const inputs = await findInputs(options.sources);
   const old = await openOld(to);
 
-  const faults = new Faults();
-  const imported = await readInputs(inputs, faults, options.onRead);
-  faults.throwIfAny(skipBadRows);
+  const errors = new ImportErrors();
+  const imported = await readInputs(inputs, errors, options.onRead);
+  errors.throwIfAny(skipBadRows);
 
   const created = time.toISOString();
   const merged = await merge(old, imported, created);
@@ -170,8 +170,8 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
     vintage,
     index: imported.index ? { markets: imported.index.length, values: sum(imported.index) } : null,
     series: imported.macro.map(({ id, values }) => ({ series_id: id, values: values.length })),
-    badRows: faults.rows,
-    faults: faults.listRows(),
+    badRows: errors.rows,
+    faults: errors.listRows(),
     ignored: imported.ignored,
     dropped: { markets: merged.droppedMarkets, rows: merged.droppedRows },
   };

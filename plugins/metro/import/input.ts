@@ -88,23 +88,23 @@ export const findInputs = async (
   sources: readonly string[],
   options: { readonly silenceMs?: number } = {},
 ): Promise<Input[]> => {
-  const faults: string[] = [];
+  const errors: string[] = [];
   const inputs: Input[] = [];
   for (const source of sources) {
     if (/^https?:\/\//i.test(source)) {
-      if (!URL.canParse(source)) faults.push(`${source}: is not a valid URL`);
+      if (!URL.canParse(source)) errors.push(`${source}: is not a valid URL`);
       else inputs.push({ name: source, found: false, open: () => openUrl(source, options.silenceMs ?? SILENCE_MS) });
       continue;
     }
     try {
       const found = (await stat(source)).isDirectory();
       const paths = found ? await walk(source) : [source];
-      if (paths.length === 0) faults.push(`${source}: there is no file in this directory`);
+      if (paths.length === 0) errors.push(`${source}: there is no file in this directory`);
       inputs.push(...paths.map((path) => ({ name: path, found, open: () => openFile(path) })));
     } catch (error) {
-      faults.push(`${source}: ${fileErrorReason(error)}`);
+      errors.push(`${source}: ${fileErrorReason(error)}`);
     }
   }
-  if (faults.length > 0) throw new OperatorError('Cannot read what is to be imported:', faults);
+  if (errors.length > 0) throw new OperatorError('Cannot read what is to be imported:', errors);
   return inputs;
 };

@@ -2,9 +2,9 @@
 import { OperatorError } from '../../../core/errors.js';
 import { fileErrorReason } from '../../../core/util/error-reason.js';
 import { readRows } from './csv.js';
-import type { Faults } from './faults.js';
 import { type MetroIndex, readFhfaMetro } from './fhfa.js';
 import { type MacroSeries, readFred } from './fred.js';
+import type { ImportErrors } from './import-errors.js';
 import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
@@ -37,10 +37,14 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 
 /**
  * Reads every input. A file of unknown format is skipped if it was found in a directory, and a fault if it was named.
- * @param faults takes every bad row, every unknown file, and every file that repeats another file's data
+ * @param errors takes every bad row, every unknown file, and every file that repeats another file's data
  * @throws OperatorError when an input cannot be read
  */
-export const readInputs = async (inputs: readonly Input[], faults: Faults, onRead?: OnRead): Promise<Imported> => {
+export const readInputs = async (
+  inputs: readonly Input[],
+  errors: ImportErrors,
+  onRead?: OnRead,
+): Promise<Imported> => {
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
@@ -50,7 +54,7 @@ export const readInputs = async (inputs: readonly Input[], faults: Faults, onRea
   const claim = (what: string, name: string): boolean => {
     const holder = holders.get(what);
     if (holder === undefined) holders.set(what, name);
-    else faults.addFile(name, `holds ${what}, and so does ${holder}; import one of them`);
+    else errors.addFile(name, `holds ${what}, and so does ${holder}; import one of them`);
     return holder === undefined;
   };
 
@@ -59,17 +63,17 @@ export const readInputs = async (inputs: readonly Input[], faults: Faults, onRea
     const peeked = await peek(counted(bytes, (done) => onRead?.({ input: name, done, total: size })));
     const kind = recognize(peeked.head);
     if (kind === 'fhfa-metro') {
-      const areas = await readFhfaMetro(readRows(peeked.bytes, name, faults), name, faults);
-      if (areas.length === 0) faults.addFile(name, 'has no usable row');
+      const areas = await readFhfaMetro(readRows(peeked.bytes, name, errors), name, errors);
+      if (areas.length === 0) errors.addFile(name, 'has no usable row');
       if (claim("FHFA's index", name)) index = areas;
     } else if (kind === 'fred') {
-      const series = await readFred(readRows(peeked.bytes, name, faults), name, faults);
+      const series = await readFred(readRows(peeked.bytes, name, errors), name, errors);
       if (series !== undefined && claim(`the series ${series.id}`, name)) macro.set(series.id, series);
     } else {
       await peeked.close();
       const what = describe(kind, peeked.head);
       if (found) ignored.push(`${name}: ${what}`);
-      else faults.addFile(name, `${what}. Expected ${EXPECTED}`);
+      else errors.addFile(name, `${what}. Expected ${EXPECTED}`);
     }
   };
 

@@ -1,13 +1,13 @@
 /** Proves that the suite's own dataset keeps the rules that adapters may rely on. */
 import { expect } from 'chai';
 import { anotherDataset, collections, datasetOf, rowsWithCrowd } from '../../../adapters/conformance/fixture.js';
-import { checkCollection, referenceFaults } from '../../../core/data/check-collection.js';
+import { checkCollection, referenceErrors } from '../../../core/data/check-collection.js';
 import { checkDataset } from '../../../core/data/validate.js';
 
 describe('the dataset of the conformance suite', () => {
   it('is of collections without a fault', () => {
     for (const each of collections.values()) {
-      expect([...checkCollection(each), ...referenceFaults(each, collections)], each.name).to.deep.equal([]);
+      expect([...checkCollection(each), ...referenceErrors(each, collections)], each.name).to.deep.equal([]);
     }
   });
 

@@ -1,7 +1,7 @@
 /** Proves that a wrong declaration of a collection is found, with every fault at once. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
-import { checkCollection, referenceFaults } from '../../../core/data/check-collection.js';
+import { checkCollection, referenceErrors } from '../../../core/data/check-collection.js';
 import { collections } from '../../../plugins/metro/collections.js';
 
 const rows: Collection = {
@@ -68,20 +68,20 @@ describe('checkCollection(collection)', () => {
   it('finds none in a right declaration', () => expect(checkCollection(rows)).to.deep.equal([]));
 });
 
-describe('referenceFaults(collection, byName)', () => {
+describe('referenceErrors(collection, byName)', () => {
   const to = (target: string): Collection => ({ ...rows, references: [{ fields: ['rank'], to: target }] });
   const byName = new Map([[rows.name, rows]]);
 
   it('finds none in those of the product', () => {
     const all = new Map(collections.map((each) => [each.name, each]));
-    for (const each of collections) expect(referenceFaults(each, all), each.name).to.deep.equal([]);
+    for (const each of collections) expect(referenceErrors(each, all), each.name).to.deep.equal([]);
   });
 
   it('finds references to what nobody declares, or with another key', () => {
-    expect(referenceFaults(to('nothing'), byName)).to.deep.equal([
+    expect(referenceErrors(to('nothing'), byName)).to.deep.equal([
       'refers to the collection "nothing", which nobody declares',
     ]);
-    expect(referenceFaults(to('rows'), byName)).to.deep.equal([
+    expect(referenceErrors(to('rows'), byName)).to.deep.equal([
       'has a reference [rank] without the number and types of the key of "rows"',
     ]);
   });

@@ -1,14 +1,14 @@
 /** Validation beyond single faults: their number, references in every direction, and what is told on the way. */
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
-import { formatFault } from '../../../core/data/faults.js';
+import { formatDataError } from '../../../core/data/data-errors.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { memoryDataset } from '../../support/memory-dataset.js';
 import { collections, manifestOf, rows } from './weather.js';
 
 const manifest = manifestOf();
 const faultsOf = async (content: Record<string, readonly Document[]>, declared = collections) =>
-  (await checkDataset(memoryDataset(manifest, content), declared)).kept.map(formatFault);
+  (await checkDataset(memoryDataset(manifest, content), declared)).kept.map(formatDataError);
 
 const open = (properties: Record<string, object>) => ({
   type: 'object',
@@ -100,7 +100,7 @@ describe('checkDataset(dataset, collections)', () => {
 describe('checkDataset(dataset, collections, options)', () => {
   it('keeps the first faults and counts all', async () => {
     const stations = Array.from({ length: 500 }, (_, i) => ({ id: String(1000 + i), name: '' }));
-    const faults = await checkDataset(memoryDataset(manifest, { stations }), collections, { maxFaults: 3 });
+    const faults = await checkDataset(memoryDataset(manifest, { stations }), collections, { maxErrors: 3 });
     expect(faults.total).to.equal(500);
     expect(faults.kept).to.have.length(3);
     expect(faults.lines().at(-1)).to.equal('and 497 more');

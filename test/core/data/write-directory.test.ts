@@ -192,7 +192,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
           .then(() => console.log('written'), (error) => console.log(error.name, error.message));`;
       const limited = ['-c', 'ulimit -f 1000; exec "$0" --input-type=module -e "$1"', process.execPath, script];
       const { stdout } = await promisify(execFile)('sh', limited);
-      expect(stdout).to.equal(`OperatorError The dataset ${path()} cannot be written: EFBIG.\n`);
+      expect(stdout).to.equal(`OperatorError The dataset ${path()} cannot be written: it is too large.\n`);
       expect(await state()).to.deep.equal(before);
     });
 

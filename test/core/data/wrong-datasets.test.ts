@@ -2,8 +2,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { formatDataError } from '../../../core/data/data-errors.js';
 import { openDirectory } from '../../../core/data/directory.js';
-import { formatFault } from '../../../core/data/faults.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { StorageError } from '../../../core/errors.js';
 import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from './weather.js';
@@ -192,7 +192,7 @@ describe('a wrong dataset', () => {
 
   const faultsOf = async (): Promise<string[]> => {
     const { dataset } = await openDirectory(folder.path);
-    return (await checkDataset(dataset, collections)).kept.map(formatFault);
+    return (await checkDataset(dataset, collections)).kept.map(formatDataError);
   };
 
   for (const [what, { content, faults }] of Object.entries(wrongReadings)) {

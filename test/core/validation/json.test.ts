@@ -1,7 +1,7 @@
 /** Where a JSON text goes wrong. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { findJsonFault } from '../../../core/validation/json.js';
+import { findJsonError } from '../../../core/validation/json.js';
 
 const parses = (text: string): boolean => {
   try {
@@ -12,12 +12,12 @@ const parses = (text: string): boolean => {
   }
 };
 
-describe('findJsonFault(text)', () => {
+describe('findJsonError(text)', () => {
   it('finds none in any JSON text', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.nat(4), (text, indent) => {
-        expect(findJsonFault(text)).to.equal(undefined);
-        expect(findJsonFault(JSON.stringify(JSON.parse(text), null, indent))).to.equal(undefined);
+        expect(findJsonError(text)).to.equal(undefined);
+        expect(findJsonError(JSON.stringify(JSON.parse(text), null, indent))).to.equal(undefined);
       }),
     );
   });
@@ -36,7 +36,7 @@ describe('findJsonFault(text)', () => {
       });
     fc.assert(
       fc.property(damaged, (text) => {
-        const fault = findJsonFault(text);
+        const fault = findJsonError(text);
         if (fault?.problem.includes('twice')) return;
         expect(fault === undefined, JSON.stringify(fault)).to.equal(parses(text));
       }),
@@ -45,8 +45,8 @@ describe('findJsonFault(text)', () => {
   });
 
   it('counts lines and columns from 1', () => {
-    expect(findJsonFault('x')).to.deep.include({ line: 1, column: 1 });
-    expect(findJsonFault('[1,\r\n  x]')).to.deep.include({ line: 2, column: 3 });
+    expect(findJsonError('x')).to.deep.include({ line: 1, column: 1 });
+    expect(findJsonError('[1,\r\n  x]')).to.deep.include({ line: 2, column: 3 });
   });
 
   const problems: [text: string, problem: string][] = [
@@ -63,6 +63,6 @@ describe('findJsonFault(text)', () => {
     ['{"a": ', 'the text ends where a value is expected'],
   ];
   for (const [text, problem] of problems) {
-    it(`${JSON.stringify(text)}: ${problem}`, () => expect(findJsonFault(text)?.problem).to.equal(problem));
+    it(`${JSON.stringify(text)}: ${problem}`, () => expect(findJsonError(text)?.problem).to.equal(problem));
   }
 });

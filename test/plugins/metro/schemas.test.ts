@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type DirectoryManifest, manifestFaults } from '../../../core/data/manifest.js';
+import { type DirectoryManifest, manifestErrors } from '../../../core/data/manifest.js';
 import { schemaFiles } from '../../../core/data/schema-files.js';
 import { packageRoot } from '../../../core/util/package.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
@@ -38,7 +38,7 @@ describe('docs/dataset-format.md', () => {
 
   it('shows a manifest that is one', () => {
     const [, example] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
-    expect(manifestFaults(JSON.parse(example!))).to.deep.equal([]);
+    expect(manifestErrors(JSON.parse(example!))).to.deep.equal([]);
   });
 
   it('lists every collection with its key and schema', () => {

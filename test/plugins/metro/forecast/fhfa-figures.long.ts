@@ -13,9 +13,9 @@ import { makeRuns } from '../../../../plugins/metro/forecast/runs.js';
 import { type Origin, walk } from '../../../../plugins/metro/forecast/walk.js';
 import { readRows } from '../../../../plugins/metro/import/csv.js';
 import { macroEntry, toHpi, toMarket, toObservations } from '../../../../plugins/metro/import/documents.js';
-import { Faults } from '../../../../plugins/metro/import/faults.js';
 import { readFhfaMetro } from '../../../../plugins/metro/import/fhfa.js';
 import { type MacroSeries, readFred } from '../../../../plugins/metro/import/fred.js';
+import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 import { quarterIndex, quarterOf } from '../../../../plugins/metro/periods.js';
 import { needSharedData } from '../../../support/shared-data.js';
 import { cut } from './panels.js';
@@ -25,7 +25,7 @@ const TO = quarterIndex(2024, 4);
 const MIN_VALUES = 40;
 
 const readPanel = async (directory: string): Promise<Panel> => {
-  const faults = new Faults();
+  const faults = new ImportErrors();
   const file = join(directory, 'fhfa', 'hpi_at_metro_2025Q4.csv');
   const areas = await readFhfaMetro(readRows(createReadStream(file), file, faults), file, faults);
   const sales = join(directory, 'macro', 'HSN1F.csv');

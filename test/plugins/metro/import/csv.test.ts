@@ -2,14 +2,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readRows, splitRow } from '../../../../plugins/metro/import/csv.js';
-import { Faults } from '../../../../plugins/metro/import/faults.js';
+import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 
 const inChunks = async function* (bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 };
 
 const read = async (text: string, size = 7) => {
-  const faults = new Faults();
+  const faults = new ImportErrors();
   const rows = [];
   for await (const batch of readRows(inChunks(Buffer.from(text), size), 'f.csv', faults)) rows.push(...batch);
   return { rows: rows.map(({ line, cells }) => [line, ...cells]), faults: faults.listRows() };

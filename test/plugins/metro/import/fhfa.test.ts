@@ -1,12 +1,12 @@
 /** FHFA's metro file. */
 import { expect } from 'chai';
 import { readRows } from '../../../../plugins/metro/import/csv.js';
-import { Faults } from '../../../../plugins/metro/import/faults.js';
 import { readFhfaMetro } from '../../../../plugins/metro/import/fhfa.js';
+import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 import { quarterIndex } from '../../../../plugins/metro/periods.js';
 
 const read = async (lines: readonly string[]) => {
-  const faults = new Faults();
+  const faults = new ImportErrors();
   const bytes = async function* () {
     yield Buffer.from(lines.map((line) => `${line}\r\n`).join(''));
   };

@@ -1,11 +1,11 @@
 /** FRED's downloads. */
 import { expect } from 'chai';
 import { readRows } from '../../../../plugins/metro/import/csv.js';
-import { Faults } from '../../../../plugins/metro/import/faults.js';
 import { readFred } from '../../../../plugins/metro/import/fred.js';
+import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 
 const read = async (text: string, file = 'downloads/UNRATE.csv') => {
-  const faults = new Faults();
+  const faults = new ImportErrors();
   const bytes = async function* () {
     yield Buffer.from(text);
   };

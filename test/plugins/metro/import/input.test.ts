@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { Faults } from '../../../../plugins/metro/import/faults.js';
+import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 import { findInputs } from '../../../../plugins/metro/import/input.js';
 import { readInputs } from '../../../../plugins/metro/import/read.js';
 import { operatorFailure } from '../../../support/operator-failure.js';
@@ -25,7 +25,7 @@ describe('plugins/metro/import inputs', () => {
   let base: string;
 
   const read = async (sources: string[], silenceMs?: number) => {
-    const faults = new Faults();
+    const faults = new ImportErrors();
     const imported = await readInputs(await findInputs(sources, silenceMs === undefined ? {} : { silenceMs }), faults);
     faults.throwIfAny(false);
     return { ...imported, ids: imported.macro.map(({ id }) => id) };

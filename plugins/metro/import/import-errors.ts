@@ -1,10 +1,10 @@
-/** The faults of imported files: all are counted, and the first ones are shown. */
+/** The errors of imported files: all are counted, and the first ones are shown. */
 import { OperatorError } from '../../../core/errors.js';
 
-/** How many faults are listed. More say little that these do not. */
+/** How many errors are listed. More say little that these do not. */
 const LISTED = 50;
 
-export class Faults {
+export class ImportErrors {
   readonly #rows: string[] = [];
   readonly #files: string[] = [];
   #count = 0;

@@ -5,7 +5,7 @@ import { describeSchema } from '../validation/describe-schema.js';
 import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
-export interface Fault {
+export interface DataError {
   /** Relative to the dataset directory; the collection's name where it is not in files. */
   readonly file: string;
   /** Line of the file, from 1; null where the file as a whole is meant. */
@@ -17,17 +17,17 @@ export interface Fault {
 }
 
 /** `hpi.ndjson:12: value: must be number` */
-export const formatFault = ({ file, row, field, rule }: Fault): string =>
+export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
 /** Keeps the first faults and counts all. */
-export class FaultList {
-  readonly kept: Fault[] = [];
+export class ErrorList {
+  readonly kept: DataError[] = [];
   total = 0;
 
   constructor(readonly most: number) {}
 
-  add(fault: Fault): void {
+  add(fault: DataError): void {
     this.total++;
     if (this.kept.length < this.most) this.kept.push(fault);
   }
@@ -35,7 +35,7 @@ export class FaultList {
   /** The kept faults, one a line, and how many more there are. */
   lines(): string[] {
     const more = this.total - this.kept.length;
-    return [...this.kept.map(formatFault), ...(more > 0 ? [`and ${more} more`] : [])];
+    return [...this.kept.map(formatDataError), ...(more > 0 ? [`and ${more} more`] : [])];
   }
 }
 
@@ -67,11 +67,11 @@ const sentence = (error: ErrorObject): { path: Path; rule: string } => {
 };
 
 /** One fault for each field and rule. The errors must have been collected with `verbose`. */
-export const schemaFaults = (
+export const schemaErrors = (
   errors: readonly ErrorObject[] | null | undefined,
   document: unknown,
-): readonly Pick<Fault, 'field' | 'rule'>[] => {
-  const faults = new Map<string, Pick<Fault, 'field' | 'rule'>>();
+): readonly Pick<DataError, 'field' | 'rule'>[] => {
+  const faults = new Map<string, Pick<DataError, 'field' | 'rule'>>();
   for (const error of errors ?? []) {
     const { path, rule } = sentence(error);
     const field = formatPath([...pointerPath(error.instancePath, document), ...path]) || null;

@@ -103,7 +103,7 @@ export const placeOf = (path: string, overrides: readonly Override[]): string =>
  * @param root the path that the checked value stands at; empty for a whole file
  * @param overrides values that did not come from the file; their faults name the variable
  */
-export const describeFaults = (
+export const describeErrors = (
   errors: readonly ErrorObject[],
   value: unknown,
   root = '',
@@ -135,5 +135,5 @@ export const checkOptions = (
   } catch (cause) {
     return [`${path}: cannot be checked, the module's own schema of its options is wrong: ${(cause as Error).message}`];
   }
-  return validate(value) ? [] : describeFaults(validate.errors!, value, path, overrides);
+  return validate(value) ? [] : describeErrors(validate.errors!, value, path, overrides);
 };

@@ -1,7 +1,7 @@
 /** What a module's options are told. */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
-import { checkOptions } from '../../../core/validation/faults.js';
+import { checkOptions } from '../../../core/validation/describe-errors.js';
 
 const object = (properties: object, more: object = {}): JsonSchema => ({
   type: 'object',
