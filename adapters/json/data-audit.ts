@@ -23,8 +23,6 @@ import { madeOnly } from '../../core/keys/chain.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { openRegular } from '../../core/util/regular.js';
 
-const FILE_MODE = 0o644;
-
 const auditOf = async <T>(
   directory: string,
   what: 'read' | 'written',
@@ -65,7 +63,9 @@ export const recordPublication = (
         `Version "${version}" was published into ${directory} with other rows, on ${before.time}: give the new one another version.`,
       );
     }
-    await file.append([dataAuditEntry({ action: 'publish', version, replaces, content }, clock.now())], FILE_MODE);
+    await file.append([dataAuditEntry({ action: 'publish', version, replaces, content }, clock.now())], {
+      like: join(directory, MANIFEST_FILE),
+    });
   });
 
 /** The manifest of a directory; null if there is none; `damage` says why it cannot be used. */

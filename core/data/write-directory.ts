@@ -1,13 +1,13 @@
 /** Writes a dataset directory so that readers, and a crash at any moment, find one whole version. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { access, type FileHandle, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Document, Manifest } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { FileLockError, withFileLock } from '../util/lock.js';
-import { writeFileAtomic } from '../util/write-atomic.js';
+import { makeFolder, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { nonFinitePath } from '../validation/json.js';
 import { formatDataError } from './data-errors.js';
 import {
@@ -91,7 +91,7 @@ export const writeDirectory = async (
 /** The first directory that was made; undefined: all are there. */
 const makeDirectory = async (path: string): Promise<string | undefined> => {
   try {
-    return await mkdir(path, { recursive: true });
+    return await makeFolder(path);
   } catch (cause) {
     const isFile = (cause as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = isFile ? 'a file is in its place' : fileErrorReason(cause);
@@ -255,6 +255,7 @@ const writeRows = async (
   let handle: FileHandle | undefined = await open(temporary, 'wx');
   let rows = 0;
   try {
+    await ownNewFile(temporary, handle, { like: join(directory, MANIFEST_FILE) });
     for await (const step of texts(collection, batches)) {
       hash.update(step.text);
       await handle.writeFile(step.text);

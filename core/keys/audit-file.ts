@@ -3,11 +3,11 @@
  * newest entry, so that the removal of the last line shows too.
  */
 import { constants } from 'node:fs';
-import { chmod } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 import type { Logger } from '../contracts/runtime.js';
 import { openRegular, readRegular, unlessMissing } from '../util/regular.js';
-import { writeFileAtomic } from '../util/write-atomic.js';
+import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 import { MAX_KEY_FILE_BYTES } from './key-file.js';
 
@@ -15,12 +15,12 @@ const NEWLINE = 0x0a;
 /** For reading too, as `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 
-const appendLines = async (path: string, lines: string, mode: number): Promise<void> => {
-  const file = await openRegular(path, APPEND, mode);
+const appendLines = async (path: string, lines: string, options: NewFile): Promise<void> => {
+  const isNew = (await stat(path).catch(unlessMissing)) === undefined;
+  const file = await openRegular(path, APPEND, options.mode);
   try {
+    if (isNew) await ownNewFile(path, file, options);
     const { size } = await file.stat();
-    // Restores permissions that the umask took away.
-    if (size === 0) await file.chmod(mode);
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(1), position: Math.max(0, size - 1) });
     // A crash or a full disk may have cut the last line short: a new line keeps this entry apart from it.
     const start = bytesRead === 0 || buffer[0] === NEWLINE ? '' : '\n';
@@ -51,9 +51,9 @@ export class AuditFile<E extends AuditEntry> {
   /**
    * Resolves with the entries as they were chained when they are on the disk. One process at a time may call it.
    * @param added one entry at least
-   * @param mode permissions of a new file
+   * @param options owner and permissions of a new file
    */
-  async append(added: readonly E[], mode: number): Promise<readonly E[]> {
+  async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
     const { placed } = await this.#read();
     const entries = placed.map((each) => each.entry);
     const head = await this.#head();
@@ -65,9 +65,8 @@ export class AuditFile<E extends AuditEntry> {
       previous = each.hash;
       return each;
     });
-    await appendLines(this.#path, linked.map((each) => JSON.stringify(each)).join('\n'), mode);
-    await writeFileAtomic(this.#headPath, `${previous}\n`, { mode });
-    if (head === undefined) await chmod(this.#headPath, mode);
+    await appendLines(this.#path, linked.map((each) => JSON.stringify(each)).join('\n'), options);
+    await writeFileAtomic(this.#headPath, `${previous}\n`, { ...options, like: this.#path });
     return linked;
   }
 

@@ -35,7 +35,6 @@ import {
   KEY_FILE_MODE,
   MAX_KEY_FILE_BYTES,
   mergeUsed,
-  modeOfKeyFile,
   parseKeyFile,
   readUsed,
 } from './key-file.js';
@@ -243,8 +242,8 @@ export class FileKeyStore implements KeyStore {
   }
 
   async #append(entries: readonly KeyAuditEntry[]): Promise<void> {
-    const mode = await modeOfKeyFile(this.#path);
-    await this.#audited('written', (file) => file.append(entries, mode));
+    const options = { mode: KEY_FILE_MODE, like: this.#path };
+    await this.#audited('written', (file) => file.append(entries, options));
   }
 
   async #audited<T>(what: 'read' | 'written', work: (file: AuditFile<KeyAuditEntry>) => Promise<T>): Promise<T> {

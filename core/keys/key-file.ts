@@ -1,11 +1,10 @@
 /** The key file: its format, reading it whole or refusing it, and the files beside it. */
-import { realpath, stat } from 'node:fs/promises';
 import { dateTime, nullable, text } from '../contracts/json-schema.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../util/lock.js';
 import { readRegular } from '../util/regular.js';
-import { writeFileAtomic } from '../util/write-atomic.js';
+import { linkTarget, writeFileAtomic } from '../util/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeErrors } from '../validation/describe-errors.js';
 import { findJsonError, formatJsonError } from '../validation/json.js';
@@ -88,16 +87,10 @@ export const formatKeyFile = (keys: readonly KeyRecord[]): string =>
 
 /** The path of a file beside the key file itself, not beside a symbolic link to it; the same as for its lock. */
 export const besideKeyFile = async (path: string, extension: string): Promise<string> =>
-  `${await realpath(path).catch(() => path)}.${extension}`;
+  `${await linkTarget(path)}.${extension}`;
 
 /** Permissions of a new key file: for the owner alone. */
 export const KEY_FILE_MODE = 0o600;
-
-/** The permissions of the key file, which new files beside it get too. */
-export const modeOfKeyFile = async (path: string): Promise<number> => {
-  const file = await stat(path).catch(() => undefined);
-  return file ? file.mode & 0o777 : KEY_FILE_MODE;
-};
 
 /**
  * When keys were used last is in a file of its own, since it is written every few minutes: in the key file it would
@@ -131,10 +124,9 @@ export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, num
 /** Keeps of each key the later time. Rejects with what `node:fs` does, where the folder can only be read, say. */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);
-  const mode = await modeOfKeyFile(keyFile);
   await withFileLock(path, async (confirm) => {
     const merged = await readTimes(path);
     for (const [id, time] of times) merged.set(id, Math.max(time, merged.get(id) ?? time));
-    await writeFileAtomic(path, formatUsed(merged), { mode, beforeCommit: confirm });
+    await writeFileAtomic(path, formatUsed(merged), { mode: KEY_FILE_MODE, like: keyFile, beforeCommit: confirm });
   });
 };

@@ -1,34 +1,57 @@
-/** Lets one process at a time change a file, by a lock file beside it that goes stale after a crash. */
+/** Lets one process at a time change a file. The lock is a file next to it, which goes stale after a crash. */
 import { randomUUID } from 'node:crypto';
-import { realpath, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { open, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileErrorReason } from './error-reason.js';
 import { readRegular, unlessMissing } from './regular.js';
+import { linkTarget, ownNewFile } from './write-atomic.js';
 
-/** A holder that has not finished after this long counts as gone. */
+/** A holder that has not finished after this time is presumed dead. */
 const STALE_MS = 10_000;
 const RETRY_MS = 20;
+const MAX_LOCK_BYTES = 4096;
 
 export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
 
-const read = (path: string): Promise<string | undefined> => readRegular(path).catch(unlessMissing);
+/** Names the lock file in the reason of an error, since the path of the error is that of the file to be changed. */
+const failing =
+  (path: string, what: 'created' | 'read' | 'removed') =>
+  (error: NodeJS.ErrnoException): never => {
+    throw Object.assign(error, { reason: `its lock file ${path} cannot be ${what}: ${fileErrorReason(error)}` });
+  };
 
-/** Creates the file unless it is there. */
+/** Undefined: there is no lock file. */
+const read = (path: string): Promise<string | undefined> =>
+  readRegular(path, MAX_LOCK_BYTES).catch(unlessMissing).catch(failing(path, 'read'));
+
+const remove = (path: string): Promise<void> => unlink(path).catch(unlessMissing).catch(failing(path, 'removed'));
+
+/** Creates the file unless it exists. Any user may read it, to see whether its holder still runs. */
 const create = async (path: string, content: string): Promise<boolean> => {
   try {
-    await writeFile(path, content, { flag: 'wx', mode: 0o600 });
+    const file = await open(path, 'wx', 0o644);
+    try {
+      await file.writeFile(content);
+      await ownNewFile(path, file);
+    } finally {
+      await file.close();
+    }
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
     // On a full disk the file exists now, and is empty.
-    if ((error as NodeJS.ErrnoException).syscall === 'write') await unlink(path).catch(unlessMissing);
-    throw error;
+    if (syscall !== 'open') await unlink(path).catch(unlessMissing);
+    // The folder is missing, as it is for the file itself.
+    if (code === 'ENOENT') throw error;
+    return failing(path, 'created')(error as NodeJS.ErrnoException);
   }
 };
 
-/** Whether the holder was a process of this machine that has ended. */
+/** Whether the holder is a process of this machine that has ended. */
 const holderEnded = (content: string): boolean => {
   const [pid, host] = content.split(' ');
   if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
@@ -41,25 +64,25 @@ const holderEnded = (content: string): boolean => {
 };
 
 /**
- * Removes a stale lock. Of two processes that find it stale, the slower must not remove the lock that the faster has
- * taken meanwhile, so only one at a time may remove, after checking again.
+ * Removes a stale lock. When two processes find it stale, the slower one must not remove the lock that the faster one
+ * has taken since. A second lock file lets one process at a time check again and remove it.
  */
-const remove = async (lock: string, content: string, staleMs: number): Promise<void> => {
+const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {
     const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
-    // The process that held the guard ended within the few system calls below.
-    if (age > staleMs) await unlink(guard).catch(unlessMissing);
+    // An old guard was left by a process that ended during the system calls below.
+    if (age > staleMs) await remove(guard);
     return;
   }
   try {
-    if ((await read(lock)) === content) await unlink(lock).catch(unlessMissing);
+    if ((await read(lock)) === content) await remove(lock);
   } finally {
-    await unlink(guard).catch(unlessMissing);
+    await remove(guard);
   }
 };
 
-/** Waits for the lock; a holder seen unchanged for too long, by our own clock, is taken for gone. */
+/** Waits for the lock. A lock that stays unchanged for `staleMs`, by the clock of this process, is stale. */
 const waitFor = async (lock: string, content: string, staleMs: number): Promise<void> => {
   let seen: string | undefined;
   let since = performance.now();
@@ -70,12 +93,12 @@ const waitFor = async (lock: string, content: string, staleMs: number): Promise<
       since = performance.now();
     }
     if (held !== undefined && (holderEnded(held) || performance.now() - since > staleMs))
-      await remove(lock, held, staleMs);
+      await removeStale(lock, held, staleMs);
     else await delay(RETRY_MS * (0.5 + Math.random()));
   }
 };
 
-/** Takes the lock at once; a holder that has given no sign of life for too long is taken for gone. */
+/** Takes the lock or rejects. A lock whose file was not touched for `staleMs` is stale. */
 const takeOrRefuse = async (lock: string, content: string, staleMs: number): Promise<void> => {
   while (!(await create(lock, content))) {
     const held = await read(lock);
@@ -83,37 +106,40 @@ const takeOrRefuse = async (lock: string, content: string, staleMs: number): Pro
     if (held === undefined || modified === undefined) continue;
     if (!holderEnded(held) && Date.now() - modified <= staleMs) {
       const [pid, host] = held.split(' ');
-      throw new FileLockError(`Process ${pid} on ${host} is at work there. If it has ended, remove ${lock}.`);
+      throw new FileLockError(`Process ${pid} on ${host} holds the lock. If it has ended, remove ${lock}.`);
     }
-    await remove(lock, held, staleMs);
+    await removeStale(lock, held, staleMs);
     await delay(RETRY_MS * Math.random());
   }
 };
 
 /**
- * Runs the task while no other process runs one for the same path.
- * @param path of the file to be changed; the lock is `<path>.lock` beside it, or beside what a symbolic link points to
- * @param task awaits `confirm` right before it makes its change: a `FileLockError` if the lock was taken over meanwhile
- * @param options.staleMs after how long a holder that has not finished, or given no sign of life, counts as gone
- * @param options.wait whether to wait for another holder, as short tasks do; else it is a `FileLockError`
+ * Runs a task while no other process runs one for the same path.
+ * @param path the file to be changed; the lock is `<path>.lock`, next to the target of a symbolic link
+ * @param task awaits `confirm` right before it makes its change, which rejects if another process took the lock over
+ * @param options.staleMs time after which a lock that was not touched is stale
+ * @param options.wait whether to wait for another holder, as short tasks do; otherwise a lock that is held rejects
+ * @throws FileLockError
  */
 export const withFileLock = async <T>(
   path: string,
   task: (confirm: () => Promise<void>) => Promise<T>,
   { staleMs = STALE_MS, wait = true }: { staleMs?: number; wait?: boolean } = {},
 ): Promise<T> => {
-  const lock = `${await realpath(path).catch(() => path)}.lock`;
+  const lock = `${await linkTarget(path)}.lock`;
   const content = `${process.pid} ${hostname()} ${randomUUID()}`;
   await (wait ? waitFor : takeOrRefuse)(lock, content, staleMs);
-  const giveSign = (): void => void utimes(lock, new Date(), new Date()).catch(() => undefined);
-  const signs = setInterval(giveSign, staleMs / 4).unref();
+  const touch = (): void => void utimes(lock, new Date(), new Date()).catch(() => undefined);
+  const timer = setInterval(touch, staleMs / 4).unref();
   try {
     return await task(async () => {
       if ((await read(lock)) === content) return;
-      throw new FileLockError(`The lock ${lock} was taken over by another process, since this one stood still.`);
+      throw new FileLockError(
+        `Another process took over the lock ${lock}, since this process was suspended for too long.`,
+      );
     });
   } finally {
-    clearInterval(signs);
-    if ((await read(lock)) === content) await unlink(lock).catch(unlessMissing);
+    clearInterval(timer);
+    if ((await read(lock)) === content) await remove(lock);
   }
 };

@@ -11,7 +11,7 @@ const MIB = 2 ** 20;
 /** Size limit of files that are read as a whole, unless the caller gives another. */
 const DEFAULT_MAX_BYTES = 64 * MIB;
 
-const assertRegular = (path: string, found: Stats): void => {
+export const assertRegular = (path: string, found: Stats): void => {
   if (found.isFile()) return;
   const code = found.isDirectory() ? 'EISDIR' : 'ENOTREG';
   throw Object.assign(new Error(`${code}: not a regular file, '${path}'`), { code, syscall: 'open', path });

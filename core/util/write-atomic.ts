@@ -1,9 +1,78 @@
-/** Replaces a file as a whole: readers, and a crash at any moment, find the old content or the new one. */
+/**
+ * Replaces files as a whole: readers, and a crash at any moment, find the old content or the new one. Owner, group and
+ * permissions of a file stay; if they cannot, nothing is changed.
+ */
 import { randomUUID } from 'node:crypto';
-import { open, realpath, rename, stat, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chown, type FileHandle, lstat, mkdir, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { assertRegular, unlessMissing } from './regular.js';
 
-/** Makes the directory's entry itself durable, where the system allows it. */
+/** Owner and permissions of a file that does not exist yet. */
+export interface NewFile {
+  /** Permissions; by default as for any file of this process. */
+  readonly mode?: number;
+  /** Takes the permissions of this file if it exists; as root, also its owner and group. */
+  readonly like?: string;
+}
+
+interface Ownership {
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly mode?: number | undefined;
+}
+
+/** The path of the file itself: the target of symbolic links, whether it exists or not. */
+export const linkTarget = async (path: string): Promise<string> => {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    unlessMissing(error as NodeJS.ErrnoException);
+    const link = await lstat(path).catch(unlessMissing);
+    return link?.isSymbolicLink() ? linkTarget(resolve(dirname(path), await readlink(path))) : path;
+  }
+};
+
+/**
+ * What a new file gets. As root it belongs to the owner of a related file or of its folder, since a file that belongs
+ * to root cannot be read or replaced by a service that runs as another user.
+ */
+const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
+  const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
+  const permissions = related ? related.mode & 0o777 : mode;
+  if (process.getuid?.() !== 0) return { mode: permissions };
+  const { uid, gid } = related ?? (await stat(dirname(path)));
+  return { uid, gid, mode: permissions };
+};
+
+const applyOwnership = async (file: FileHandle, { uid, gid, mode }: Ownership): Promise<void> => {
+  const found = await file.stat();
+  if (uid !== undefined && gid !== undefined && (uid !== found.uid || gid !== found.gid)) {
+    await file.chown(uid, gid).catch((error: Error) => {
+      const reason = `it belongs to user ${uid} and group ${gid}, which this user cannot keep; run the command as root or as its owner: sudo -u '#${uid}' ...`;
+      throw Object.assign(error, { reason });
+    });
+  }
+  if (mode !== undefined && mode !== (found.mode & 0o777)) await file.chmod(mode);
+};
+
+/** Gives a file that was just created its owner, group and permissions. */
+export const ownNewFile = async (path: string, file: FileHandle, options: NewFile = {}): Promise<void> =>
+  applyOwnership(file, await ownershipOfNew(path, options));
+
+/**
+ * Makes a folder and those above it. As root they get the owner and group of the folder that they are made in.
+ * @returns the first folder that was made; undefined if all exist
+ */
+export const makeFolder = async (path: string): Promise<string | undefined> => {
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined || process.getuid?.() !== 0) return first;
+  const top = resolve(first);
+  const { uid, gid } = await stat(dirname(top));
+  for (let folder = resolve(path); folder.startsWith(top); folder = dirname(folder)) await chown(folder, uid, gid);
+  return first;
+};
+
+/** Makes the directory entry durable, where the system allows it. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
@@ -11,26 +80,27 @@ const syncFolder = async (folder: string): Promise<void> => {
 };
 
 /**
- * @param path a symbolic link keeps pointing where it does; the file there is replaced
- * @param options.mode permissions of a new file; an existing one keeps its own
+ * @param path of a symbolic link, the file that it points to is replaced
  * @param options.beforeCommit runs when all is written; if it rejects, nothing has changed
  */
 export const writeFileAtomic = async (
   path: string,
   content: string,
-  { mode = 0o666, beforeCommit }: { mode?: number; beforeCommit?: () => Promise<void> } = {},
+  { beforeCommit, ...options }: NewFile & { beforeCommit?: () => Promise<void> } = {},
 ): Promise<void> => {
-  const target = await realpath(path).catch(() => path);
-  const existing = await stat(target).catch(() => undefined);
+  const target = await linkTarget(path);
+  const existing = await stat(target).catch(unlessMissing);
+  if (existing) assertRegular(target, existing);
   const temporary = `${target}.${randomUUID()}.tmp`;
-  const handle = await open(temporary, 'wx', mode);
+  const file = await open(temporary, 'wx', existing ? 0o600 : options.mode);
   try {
     try {
-      if (existing) await handle.chmod(existing.mode & 0o777);
-      await handle.writeFile(content);
-      await handle.sync();
+      if (existing) await applyOwnership(file, { ...existing, mode: existing.mode & 0o777 });
+      else await ownNewFile(target, file, options);
+      await file.writeFile(content);
+      await file.sync();
     } finally {
-      await handle.close();
+      await file.close();
     }
     await beforeCommit?.();
     await rename(temporary, target);

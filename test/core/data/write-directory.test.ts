@@ -225,7 +225,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       await began;
       const error = await failure(write(2));
       expect(error).to.have.property('code', 'conflict');
-      expect(error.message).to.match(new RegExp(`Process ${process.pid} on .* is at work there\\.`));
+      expect(error.message).to.match(new RegExp(`Process ${process.pid} on .* holds the lock\\.`));
       release();
       await first;
       await write(3);

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { FileLockError, withFileLock } from '../../../core/util/lock.js';
-import { writeFileAtomic } from '../../../core/util/write-atomic.js';
 
 describe('withFileLock(path, task)', () => {
   let folder: string;
@@ -123,32 +122,5 @@ describe('withFileLock(path, task)', () => {
       finish.abort();
       await holder;
     });
-  });
-});
-
-describe('writeFileAtomic(path, content)', () => {
-  let folder: string;
-  let path: string;
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'atomic-'));
-    path = join(folder, 'file');
-  });
-  afterEach(() => rm(folder, { recursive: true }));
-
-  it('replaces the content', async () => {
-    await writeFileAtomic(path, 'one');
-    await writeFileAtomic(path, 'two');
-    expect(await readFile(path, 'utf8')).to.equal('two');
-    expect(await readdir(folder)).to.deep.equal(['file']);
-  });
-
-  it('changes nothing, and leaves nothing behind, when it fails before the end', async () => {
-    await writeFile(path, 'old');
-    const beforeCommit = () => Promise.reject(new Error('lost'));
-    const error = await writeFileAtomic(path, 'new', { beforeCommit }).catch((reason) => reason);
-    expect(error.message).to.equal('lost');
-    expect(await readFile(path, 'utf8')).to.equal('old');
-    expect(await readdir(folder)).to.deep.equal(['file']);
   });
 });

@@ -1,0 +1,18 @@
+/** A disk that is soon full: a file system of 64 KiB in memory. */
+import { execFileSync } from 'node:child_process';
+import type { Context } from 'mocha';
+import { skip } from './skip.js';
+
+/** Mounts the disk over a folder during the task. */
+export const smallDisk = async (context: Context, folder: string, task: () => Promise<void>): Promise<void> => {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', folder], { stdio: 'ignore' });
+  } catch {
+    skip(context, 'file systems cannot be mounted here');
+  }
+  try {
+    await task();
+  } finally {
+    execFileSync('umount', [folder]);
+  }
+};
