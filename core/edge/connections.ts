@@ -44,15 +44,14 @@ export const limitConnections = (
  * @param stallMs how long a response may stand still, at most
  * @param observe told of each connection that was cut
  */
-export const cutUnreadResponses = (server: Server, stallMs: number, observe: () => void): void => {
+export const cutUnreadResponses = (
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  stallMs: number,
+  observe: () => void,
+): void => {
   // The first step stops reading from the client, the next two compare.
   const step = Math.ceil(stallMs / 3);
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-
   const sweep = setInterval(() => {
     for (const socket of sockets) {
       dropFinishedResponse(socket);

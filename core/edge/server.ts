@@ -3,12 +3,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors, OperatorError } from '../errors.js';
-import { refusal, socketRefusals } from '../response/error-response.js';
+import { type Refusal, refusal, socketRefusals } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { lastResponse, PreparedResponse, setLastResponse, trySendingAtOnce } from '../response/prepared-response.js';
 import { trustedSocket } from './caller-address.js';
 import { cutUnreadResponses, limitConnections } from './connections.js';
 import { listen } from './listen.js';
+import { closeSoon, destroyAll, openSockets } from './sockets.js';
 
 type ServerOptions = Config['server'];
 
@@ -59,11 +60,14 @@ const isCutOffByUpgrade = ({ headers }: IncomingMessage): boolean =>
 
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
-/** How long a request that was in transit when the listener closed has to arrive. */
+/** Grace period for requests already on the wire when the listener closes, and how often idle sockets are closed then. */
 const LAST_REQUESTS_MS = 250;
+/** Grace period for the rest of a request whose body has not arrived when the listener closes. */
+const LAST_BODIES_MS = 1000;
 
 export class HttpServer {
   readonly #server: Server;
+  readonly #sockets: ReadonlySet<Socket>;
   readonly #options: ServerOptions;
   readonly #headers: CommonHeaders;
   readonly #handle: Listener;
@@ -91,6 +95,7 @@ export class HttpServer {
       // Off, since Node would refuse without a body; `hostFault` checks the header instead.
       requireHostHeader: false,
     });
+    this.#sockets = openSockets(this.#server);
     this.#configure();
   }
 
@@ -103,7 +108,7 @@ export class HttpServer {
       isExempt: trustedSocket(trustProxy),
       refused: () => this.#observe('too_many_connections_of_address'),
     });
-    cutUnreadResponses(server, stallTimeoutMs, () => this.#observe('unread'));
+    cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
     // Node drops fields beyond its limit silently; it keeps one more than is allowed, so that the excess shows.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
@@ -115,7 +120,9 @@ export class HttpServer {
     server.on('checkExpectation', accept);
     server.on('connect', (_request, socket) => {
       this.#observe('malformed');
-      refusals.connect.toSocket(socket as Socket);
+      refuseSocket(socket as Socket, refusals.connect);
+      // Node no longer applies its timeouts to this socket.
+      closeSoon(socket as Socket);
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
   }
@@ -154,17 +161,7 @@ export class HttpServer {
       return;
     }
     this.#observe('malformed');
-    const before = lastResponse(socket);
-    if (before && !(before.writableFinished && before.shouldKeepAlive && before.req.complete)) {
-      // A response now would be taken for that of an earlier request, or come after one that announced the end of the
-      // connection.
-      before.shouldKeepAlive = false;
-      if (before.writableFinished) socket.destroySoon();
-      else before.once('finish', () => socket.destroySoon());
-      // The fault is in the body of that request, whose handler may wait for the rest.
-      if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
-    } else if (error.code === 'HPE_HEADER_OVERFLOW') refusals.headersTooLarge.toSocket(socket);
-    else refusals.malformed.toSocket(socket);
+    refuseSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? refusals.headersTooLarge : refusals.malformed);
   }
 
   /** @returns the address that it listens on, with the port that the system chose for port 0 */
@@ -189,7 +186,8 @@ export class HttpServer {
   }
 
   /**
-   * Accepts no more connections; resolves when running requests have ended, or after `drainMs`, when they are cut off.
+   * Accepts no more connections. Resolves when running requests have ended, or after `drainMs`, when all sockets are
+   * destroyed.
    */
   async close(): Promise<void> {
     const deadlineMs = this.#options.drainMs;
@@ -197,17 +195,46 @@ export class HttpServer {
     this.drain();
     await this.#opening;
     if (!this.#server.listening) return;
-    // Not http's own `close`, which would cut idle connections at once, though a request may be in transit on them.
+    // Not http's own `close`, which would close idle connections at once, though a request may be on the wire.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
-    const lastRequests = setTimeout(() => this.#server.closeIdleConnections(), Math.min(LAST_REQUESTS_MS, deadlineMs));
-    const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
+    let elapsedMs = 0;
+    const sweep = setInterval(() => {
+      elapsedMs += LAST_REQUESTS_MS;
+      for (const socket of this.#sockets) if (isOver(socket, elapsedMs >= LAST_BODIES_MS)) socket.destroy();
+    }, LAST_REQUESTS_MS);
+    const deadline = setTimeout(() => destroyAll(this.#sockets), deadlineMs);
     await closed;
-    clearTimeout(lastRequests);
+    clearInterval(sweep);
     clearTimeout(deadline);
     // The rest of http's own `close`: it ends the check of slow connections.
     this.#server.close();
   }
 }
+
+/**
+ * Whether a socket has no response to wait for.
+ * @param isLate whether requests that have not arrived completely no longer count
+ */
+const isOver = (socket: Socket, isLate: boolean): boolean => {
+  const response = lastResponse(socket);
+  return !response || response.writableFinished || (isLate && !response.req.complete);
+};
+
+/** Sends a refusal, or waits for the response to an earlier request, and closes the socket. */
+const refuseSocket = (socket: Socket, refusal: Refusal): void => {
+  const before = lastResponse(socket);
+  if (!before || (before.writableFinished && before.shouldKeepAlive && before.req.complete)) {
+    refusal.toSocket(socket);
+    closeSoon(socket);
+    return;
+  }
+  // The client would take the refusal for the response to its earlier request.
+  before.shouldKeepAlive = false;
+  if (before.writableFinished) socket.destroySoon();
+  else before.once('finish', () => socket.destroySoon());
+  // The error is in the body of that request, whose handler may wait for the rest.
+  if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
+};
 
 /** `uri-host [":" port]` of RFC 9110 section 7.2: no user, no path, no spaces. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;

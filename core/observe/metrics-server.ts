@@ -1,6 +1,7 @@
-/** Serves metrics to Prometheus on a port of its own, without a key and not for the public. */
-import { createServer } from 'node:http';
+/** Serves the metrics to Prometheus on a separate port, without a key. The port must not be public. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listen, originOf } from '../edge/listen.js';
+import { destroyAll, openSockets } from '../edge/sockets.js';
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -10,25 +11,46 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-/** Rejects when the port is taken. @param read gives the whole page */
+/** Time in milliseconds for a request to arrive, and for its response to be read. */
+const TIMEOUT_MS = 10_000;
+const MAX_CONNECTIONS = 100;
+
+/** Rejects when the port is taken. @param read returns the whole page */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
   read: () => string | Promise<string>,
 ): Promise<MetricsServer> => {
-  const server = createServer(async (request, response) => {
-    if (request.url !== '/metrics') response.writeHead(404, { 'Content-Type': 'text/plain' }).end('See /metrics.\n');
-    else if (request.method !== 'GET') response.writeHead(405, { Allow: 'GET' }).end();
-    else response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(await read());
-  });
-  server.maxConnections = 100;
-  server.timeout = 10_000;
+  const server = createServer(
+    { headersTimeout: TIMEOUT_MS, requestTimeout: TIMEOUT_MS, connectionsCheckingInterval: 1000 },
+    (request, response) => void respond(request, response, read),
+  );
+  const sockets = openSockets(server);
+  server.maxConnections = MAX_CONNECTIONS;
+  server.timeout = TIMEOUT_MS;
   const bound = await listen(server, port, host);
   return {
     url: `${originOf(host, bound)}/metrics`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        destroyAll(sockets);
       }),
   };
+};
+
+const respond = async (
+  { url, method }: IncomingMessage,
+  response: ServerResponse,
+  read: () => string | Promise<string>,
+): Promise<void> => {
+  if (url !== '/metrics') response.writeHead(404, { 'Content-Type': 'text/plain' }).end('See /metrics.\n');
+  else if (method !== 'GET') response.writeHead(405, { Allow: 'GET' }).end();
+  else {
+    try {
+      response.setHeader('Content-Type', CONTENT_TYPE).end(await read());
+    } catch {
+      // Without a response Prometheus records that the scrape has failed.
+      response.destroy();
+    }
+  }
 };

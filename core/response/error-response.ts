@@ -152,7 +152,7 @@ const removeBodyHeaders = (response: ServerResponse): void => {
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
 
-interface Refusal {
+export interface Refusal {
   /** For a request that Node could parse. */
   toRequest(request: IncomingMessage, response: ServerResponse): void;
   /** For a socket whose bytes are no request; it is closed. */
