@@ -32,7 +32,7 @@ import { createVintages, type Vintages } from '../routes/vintages.js';
 import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
 import type { Registration } from './container.js';
 import { type Modules, pathResolver } from './load-modules.js';
-import { createLogger, releaseLogger } from './logger.js';
+import { createLogger } from './logger.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 
@@ -113,10 +113,7 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
   config: service([], given),
   modules: service([], given),
   clock: service([], () => systemClock),
-  logger: service(['config'], ({ config }): Logger => createLogger(config.config.log), {
-    // An embedding program's own is not touched.
-    close: releaseLogger,
-  }),
+  logger: service(['config'], ({ config }): Logger => createLogger(config.config.log)),
   settings: service(['config', 'logger'], ({ config, logger }) => new RunningSettings(config, logger)),
   storageEvents: service([], () => new StorageEvents()),
   adapter: service(

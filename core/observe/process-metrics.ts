@@ -1,6 +1,7 @@
 /** What is known of the process: time, memory, handles, and how long its event loop makes callbacks wait. */
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { droppedLogLines } from './log-output.js';
 import { type Metric, Reader } from './metric.js';
 
 const NANOSECONDS = 1e9;
@@ -43,6 +44,12 @@ export const processMetrics = (): { readonly metrics: readonly Metric[]; stop():
       gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
       gauge('nodejs_heap_used_bytes', 'Used JavaScript heap.', () => process.memoryUsage().heapUsed),
       gauge('process_open_fds', 'Open file descriptors.', openFiles),
+      new Reader(
+        'counter',
+        'log_lines_dropped_total',
+        'Log lines dropped because standard error was full or not read.',
+        droppedLogLines,
+      ),
     ],
     stop: () => delay.disable(),
   };

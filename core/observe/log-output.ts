@@ -1,0 +1,189 @@
+/** Writes log lines to a file descriptor without blocking the event loop, whatever happens to their reader. */
+import cluster from 'node:cluster';
+import { constants, openSync, write, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+
+interface LogOutputOptions {
+  /** Characters that may wait for the reader. Further lines are dropped and counted. */
+  readonly maxWaiting?: number;
+  /** Characters that are written together. */
+  readonly chunk?: number;
+}
+
+const MAX_WAITING = 4 * 1024 * 1024;
+const CHUNK = 32 * 1024;
+const WRITE_AFTER_MS = 250;
+/** A full pipe is tried again after this time, a failed write (full disk, closed terminal) after RETRY_FAILED_MS. */
+const RETRY_FULL_MS = 10;
+const RETRY_FAILED_MS = 1000;
+
+/**
+ * A bounded buffer in front of a file descriptor. Lines are gathered for up to 250 ms and written together by Node's
+ * thread pool. The descriptor must not block: a write that blocks a thread of the pool keeps the process from exiting.
+ */
+export class LogOutput {
+  readonly #fd: number;
+  readonly #maxWaiting: number;
+  readonly #chunk: number;
+  /** Lines that are gathered for the next chunk. */
+  #gathered = '';
+  readonly #chunks: string[] = [];
+  /** Characters of all lines that are not written yet. */
+  #waiting = 0;
+  /** What is being written. Its start may have been written by an earlier attempt. */
+  #current: Buffer | undefined;
+  #currentSize = 0;
+  #inFlight = false;
+  #gatherTimer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #idle: (() => void)[] = [];
+  #dropped = 0;
+  #reported = 0;
+  /** Called with the number of lines dropped since the last call, when lines can be written again. */
+  onRecovery: (dropped: number) => void = () => undefined;
+
+  constructor(fd: number, { maxWaiting = MAX_WAITING, chunk = CHUNK }: LogOutputOptions = {}) {
+    this.#fd = fd;
+    this.#maxWaiting = maxWaiting;
+    this.#chunk = chunk;
+  }
+
+  /** Lines dropped because too many were waiting. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  write(line: string): void {
+    if (this.#waiting + line.length > this.#maxWaiting) {
+      this.#dropped++;
+      return;
+    }
+    if (this.#gathered.length + line.length > this.#chunk) this.#endChunk();
+    this.#gathered += line;
+    this.#waiting += line.length;
+    this.#gatherTimer ??= setTimeout(() => this.#endChunk(), WRITE_AFTER_MS).unref();
+  }
+
+  /** Resolves when all lines are written, or after `deadlineMs`. */
+  async flush(deadlineMs: number): Promise<void> {
+    this.#endChunk();
+    if (this.#waiting === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, deadlineMs);
+      this.#idle.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /**
+   * Writes all lines in this turn, for the end of the process. What cannot be written within `deadlineMs` is lost, and
+   * at once if the reason is another than a full pipe.
+   */
+  flushSync(deadlineMs: number): void {
+    clearTimeout(this.#gatherTimer);
+    clearTimeout(this.#retryTimer);
+    // A write in flight is completed by its thread, which the process waits for.
+    const started = this.#inFlight ? undefined : this.#current;
+    const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
+    this.#gathered = '';
+    this.#current = undefined;
+    const deadline = performance.now() + deadlineMs;
+    for (let bytes = started ? Buffer.concat([started, rest]) : rest; bytes.length > 0; ) {
+      try {
+        bytes = bytes.subarray(writeSync(this.#fd, bytes));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > deadline) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_FULL_MS);
+      }
+    }
+  }
+
+  #endChunk(): void {
+    clearTimeout(this.#gatherTimer);
+    this.#gatherTimer = undefined;
+    if (this.#gathered === '') return;
+    this.#chunks.push(this.#gathered);
+    this.#gathered = '';
+    this.#writeNext();
+  }
+
+  #writeNext(): void {
+    if (this.#inFlight || this.#retryTimer) return;
+    if (!this.#current) {
+      const text = this.#chunks.shift();
+      if (text === undefined) {
+        this.#onIdle();
+        return;
+      }
+      this.#current = Buffer.from(text);
+      this.#currentSize = text.length;
+    }
+    this.#inFlight = true;
+    write(this.#fd, this.#current, (error, written) => this.#onWritten(error, written));
+  }
+
+  #onWritten(error: NodeJS.ErrnoException | null, written: number): void {
+    this.#inFlight = false;
+    if (!this.#current) return;
+    if (error) {
+      const retryMs = error.code === 'EAGAIN' ? RETRY_FULL_MS : RETRY_FAILED_MS;
+      this.#retryTimer = setTimeout(() => {
+        this.#retryTimer = undefined;
+        this.#writeNext();
+      }, retryMs).unref();
+      return;
+    }
+    const rest = this.#current.subarray(written);
+    this.#current = rest.length > 0 ? rest : undefined;
+    if (!this.#current) this.#waiting -= this.#currentSize;
+    this.#writeNext();
+  }
+
+  #onIdle(): void {
+    if (this.#dropped > this.#reported) {
+      const lines = this.#dropped - this.#reported;
+      this.#reported = this.#dropped;
+      this.onRecovery(lines);
+    }
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}
+
+/** Workers share one pipe. It takes up to this many bytes without mixing them with those of another process. */
+const WORKER_CHUNK = 4096;
+/** How long the end of a process waits for the reader of the log. */
+const FLUSH_MS = 500;
+
+let shared: LogOutput | undefined;
+
+/** Standard error. A process has only one, so all its loggers share the buffer. */
+export const logOutput = (): LogOutput => {
+  if (!shared) {
+    const output = new LogOutput(nonBlockingStderr(), cluster.isWorker ? { chunk: WORKER_CHUNK } : {});
+    process.on('exit', () => output.flushSync(FLUSH_MS));
+    shared = output;
+  }
+  return shared;
+};
+
+/** Await it before `process.exit`. Resolves when the log is written, after half a second at the latest. */
+export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
+
+export const droppedLogLines = (): number => shared?.dropped ?? 0;
+
+/**
+ * A descriptor of standard error whose writes never block. Node makes pipes and sockets non-blocking as soon as
+ * `process.stderr` is used. A terminal still blocks after Ctrl-S, so it is opened a second time.
+ */
+const nonBlockingStderr = (): number => {
+  const { fd } = process.stderr;
+  if (!isatty(fd)) return fd;
+  try {
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    // Only Linux has /proc.
+    return fd;
+  }
+};
