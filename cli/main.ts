@@ -1,6 +1,7 @@
 /** The command line: one file a command, and one place where faults become messages and exit codes. */
 import { Command } from 'commander';
 import { packageVersion } from '../core/util/package.js';
+import { write, writeError } from './output.js';
 import { EXIT_CODES, errorText, report } from './report.js';
 
 /** A command is loaded when it is run, so that `start` does not have the others in memory. */
@@ -44,11 +45,11 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
     .option('-c, --config <file>', 'configuration file (default: METRO_CONFIG, else the embedded one)')
     .exitOverride()
     .addHelpText('after', `\nExit codes: ${EXIT_CODES}.`);
-  if (json) {
-    program.configureOutput({
-      outputError: (text, write) => write(errorText(text.trim().replace(/^error: /, ''), [], { json })),
-    });
-  }
+  program.configureOutput({
+    writeOut: write,
+    writeErr: writeError,
+    outputError: (text, show) => show(json ? errorText(text.trim().replace(/^error: /, ''), [], { json }) : text),
+  });
   for (const name of names) (await COMMANDS[name]()).register(program);
   return program;
 };
@@ -67,7 +68,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
     await program.parseAsync([...argv]);
   } catch (error) {
     const { text, exitCode } = report(error, { json, debug: Boolean(process.env['METRO_DEBUG']) });
-    process.stderr.write(text);
+    writeError(text);
     process.exitCode = exitCode;
   }
 };

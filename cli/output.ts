@@ -1,22 +1,28 @@
-/** What commands print: results go to standard output, all else to standard error. */
+/** What commands write: results go to standard output, everything else to standard error. */
 import { pino } from 'pino';
 import type { Logger } from '../core/contracts/runtime.js';
+import { printable, printableLine } from '../core/util/printable.js';
 
-export const print = (text: string): void => {
-  process.stdout.write(`${text}\n`);
+/** Writes results. All output of commands goes through this function or `writeError`, which make it safe to show. */
+export const write = (text: string): void => {
+  process.stdout.write(printable(text));
 };
+
+export const writeError = (text: string): void => {
+  process.stderr.write(printable(text));
+};
+
+export const print = (text: string): void => write(`${text}\n`);
 
 export const toJson = (value: unknown): string => JSON.stringify(value, null, 2);
 
 export const printJson = (value: unknown): void => print(toJson(value));
 
-export const note = (text: string): void => {
-  process.stderr.write(`${text}\n`);
-};
+export const note = (text: string): void => writeError(`${text}\n`);
 
 /**
- * The log of a command: warnings, as sentences on standard error. Failures are left out, since the command itself
- * ends with them.
+ * The log of a command: warnings, as text on standard error. Entries with an error are left out, since the command
+ * fails with that error.
  */
 export const commandLogger = (): Logger =>
   pino(
@@ -29,11 +35,12 @@ export const commandLogger = (): Logger =>
     },
   );
 
-/** Numbers of rows and the like, for people. */
+/** Formats counts for people: `12,345`. */
 export const count = new Intl.NumberFormat('en-US');
 
 /** Columns as wide as their widest cell. */
-export const table = (rows: readonly (readonly string[])[]): string => {
+export const table = (cells: readonly (readonly string[])[]): string => {
+  const rows = cells.map((row) => row.map(printableLine));
   const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);
   return rows
     .map((row) =>

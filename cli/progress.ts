@@ -2,6 +2,7 @@
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
 import { loadPackage } from '../core/util/package.js';
+import { printableLine } from '../core/util/printable.js';
 import { count } from './output.js';
 
 type Unit = 'rows' | 'bytes';
@@ -79,4 +80,7 @@ export const withProgress = async <T>(task: (progress: Progress) => Promise<T>):
 export const createProgress = (
   stream: NodeJS.WritableStream = process.stderr,
   now: () => number = () => performance.now(),
-): Progress => ((stream as WriteStream).isTTY ? bar(stream as WriteStream) : plainLines(stream, now));
+): Progress => {
+  const { update, finish } = (stream as WriteStream).isTTY ? bar(stream as WriteStream) : plainLines(stream, now);
+  return { finish, update: (task, ...rest) => update(printableLine(task), ...rest) };
+};

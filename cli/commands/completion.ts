@@ -1,5 +1,6 @@
 /** `metro-forecast completion`: prints a shell's completion, made from the commands as they are. */
 import { Argument, type Command } from 'commander';
+import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
 interface Candidate {
@@ -177,6 +178,6 @@ Examples:
 Exit codes: ${EXIT_CODES}.`,
     )
     .action((shell: keyof typeof SHELLS) => {
-      process.stdout.write(SHELLS[shell](program.name(), commandNodes(program)));
+      write(SHELLS[shell](program.name(), commandNodes(program)));
     });
 };

@@ -5,7 +5,7 @@ import { loadModules } from '../../core/app/load-modules.js';
 import { configSchema } from '../../core/config/schema.js';
 import { maskSecrets } from '../../core/config/secrets.js';
 import { formatPath } from '../../core/validation/path.js';
-import { printJson } from '../output.js';
+import { note, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
 const showConfig = async (_: unknown, command: Command): Promise<void> => {
@@ -32,13 +32,8 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   }
   const width = Math.max(0, ...overrides.map((override) => override.path.length));
   const sources = overrides.map((override) => `  ${override.path.padEnd(width)}  ${override.variable}`);
-  process.stderr.write(
-    [
-      `${path}${embedded ? ' (embedded)' : ''}, secrets masked`,
-      ...(sources.length > 0 ? ['From the environment:', ...sources] : []),
-      '',
-    ].join('\n'),
-  );
+  note(`${path}${embedded ? ' (embedded)' : ''}, secrets masked`);
+  if (sources.length > 0) note(['From the environment:', ...sources].join('\n'));
   printJson(shown);
 };
 

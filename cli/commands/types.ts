@@ -4,13 +4,14 @@ import { loadConfig } from '../../core/app/load-config.js';
 import { loadModules } from '../../core/app/load-modules.js';
 import { openApiDocument } from '../../core/openapi/document.js';
 import { type TypedDocument, typescriptOf } from '../../core/openapi/typescript.js';
+import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
 const print = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path });
   const { registry } = await loadModules(loaded);
   const document = openApiDocument(registry, loaded.config.server.basePath);
-  process.stdout.write(typescriptOf(document as unknown as TypedDocument));
+  write(typescriptOf(document as unknown as TypedDocument));
 };
 
 export const register = (program: Command): void => {

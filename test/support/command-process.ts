@@ -25,3 +25,11 @@ export const startProcess = (args: readonly string[], env: Variables): ChildProc
     env: { ...process.env, ...env },
     stdio: 'ignore',
   });
+
+/** Resolves with the exit code and all output, also where the command fails. */
+export const runCommandLine = (args: readonly string[]): Promise<{ code: number; output: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, commandArgs(args), { cwd: packageRoot }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), output: stdout + stderr });
+    });
+  });
