@@ -94,6 +94,7 @@ const ofFramework = (auth: unknown, document: () => object): readonly LoadedPlug
     plugin,
     options: {},
     at: 'the framework',
+    isDefault: true,
   }));
 
 /**
@@ -117,12 +118,13 @@ const examine = async (
     if (plugin) loaded.push({ plugin, options: entry.options ?? {}, at });
     else missing.push(isModule(entry) ? entry.use : at);
   }
-  for (const { plugin, options, at } of extra) {
+  for (const entry of extra) {
+    const { plugin, options, at } = entry;
     try {
       checkModule('plugin', plugin?.name ?? at, plugin);
       const own = copied(options);
       faults.push(...optionFaults(plugin, `${at}.options`, own));
-      loaded.push({ plugin, options: own, at });
+      loaded.push({ ...entry, options: own });
     } catch (error) {
       faults.push(`${at}: ${(error as Error).message}`);
       missing.push(plugin?.name ?? at);

@@ -297,7 +297,10 @@ export interface MountContext {
 
 /** An endpoint outside the data API with responses of its own: pages, or another protocol. */
 export interface Mount {
-  /** From the origin: `/docs`. All paths below it belong to the mount too, except for `/`. */
+  /**
+   * From the origin: `/docs`. A mount also owns the paths below it. A mount of `/` owns this path alone and replaces the
+   * front page.
+   */
   readonly path: string;
   /** For the log and the start-up messages. */
   readonly summary: string;

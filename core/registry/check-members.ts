@@ -14,7 +14,7 @@ const isOf = (kind: string, value: unknown): boolean => {
 const article = (kind: string): string => (kind === 'object' ? 'an object' : `a ${kind}`);
 
 /** One line for each fault, which names the member. */
-export const memberFaults = (given: Readonly<Record<string, unknown>>, members: Members): string[] => [
+export const memberErrors = (given: Readonly<Record<string, unknown>>, members: Members): string[] => [
   ...Object.entries(members).flatMap(([name, kind]) => {
     const isOptional = kind.endsWith('?');
     const wanted = kind.replace('?', '');

@@ -3,11 +3,11 @@ import type { Parameter, Route } from '../contracts/plugin.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
 import { pointerPath, valueAt } from '../validation/path.js';
-import { type Members, memberFaults } from './check-members.js';
+import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns, parquetColumns } from './route-defaults.js';
 
 /** Every fault of `foundIn`, each a sentence that names the route. Operations that the service lacks are no fault. */
-export const linkFaults = (route: Route, routes: readonly Route[]): string[] =>
+export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
       const source = routes.find((other) => other.operationId === operationId);
@@ -63,11 +63,11 @@ const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
 /** Every fault of a route's declaration, each a sentence that names the route. */
-export const routeFaults = (route: Route): string[] => {
+export const routeErrors = (route: Route): string[] => {
   const faults: string[] = [];
   const fault = (text: string) => faults.push(`route ${String(route.path)}: ${text}`);
   const members = (given: object, wanted: Members, at = '') => {
-    const found = memberFaults(given as Readonly<Record<string, unknown>>, wanted);
+    const found = memberErrors(given as Readonly<Record<string, unknown>>, wanted);
     for (const each of found) fault(`${at}${each}`);
     return found.length === 0;
   };
@@ -129,14 +129,14 @@ const parameterFaults = ({ schema, description, example }: Parameter): string[] 
   const problem = compileFault(schema);
   if (problem) return [problem];
   const unfit = example === undefined ? undefined : misfit(schema, example);
-  return [...(unfit ? [`example: ${unfit}`] : []), ...sampleFaults(schema, 'schema')];
+  return [...(unfit ? [`example: ${unfit}`] : []), ...sampleErrors(schema, 'schema')];
 };
 
 const responseFaults = ({ schema, example }: Route['response']): string[] => {
   const problem = compileFault(schema);
   if (problem) return [`response.schema: ${problem}`];
   const unfit = misfit(schema, example);
-  return [...(unfit ? [`response.example: ${unfit}`] : []), ...sampleFaults(schema, 'response.schema')];
+  return [...(unfit ? [`response.example: ${unfit}`] : []), ...sampleErrors(schema, 'response.schema')];
 };
 
 const compileFault = (schema: object): string | undefined => {
@@ -168,7 +168,7 @@ const misfit = (schema: object, value: unknown): string | undefined => {
 };
 
 /** The faults of every `default`, `example` and `examples` in a schema, each with the path of the schema around it. */
-export const sampleFaults = (schema: unknown, at: string): string[] => {
+export const sampleErrors = (schema: unknown, at: string): string[] => {
   if (!isObject(schema)) return [];
   const samples = [
     ...['default', 'example'].filter((name) => name in schema).map((name) => [name, schema[name]] as const),
@@ -181,13 +181,13 @@ export const sampleFaults = (schema: unknown, at: string): string[] => {
       const fault = misfit(schema, value);
       return fault === undefined ? [] : [`${at}.${name}: ${fault}`];
     }),
-    ...SCHEMA.flatMap((name) => sampleFaults(schema[name], `${at}.${name}`)),
+    ...SCHEMA.flatMap((name) => sampleErrors(schema[name], `${at}.${name}`)),
     ...SCHEMAS.flatMap((name) =>
-      Array.isArray(schema[name]) ? schema[name].flatMap((each, i) => sampleFaults(each, `${at}.${name}[${i}]`)) : [],
+      Array.isArray(schema[name]) ? schema[name].flatMap((each, i) => sampleErrors(each, `${at}.${name}[${i}]`)) : [],
     ),
     ...NAMED_SCHEMAS.flatMap((name) =>
       Object.entries((schema[name] ?? {}) as object).flatMap(([key, each]) =>
-        sampleFaults(each, `${at}.${name}.${key}`),
+        sampleErrors(each, `${at}.${name}.${key}`),
       ),
     ),
   ];

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
-import { type Members, memberFaults } from './check-members.js';
+import { type Members, memberErrors } from './check-members.js';
 
 export type ModuleKind = 'adapter' | 'key-store' | 'plugin';
 
@@ -67,7 +67,7 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
   const faults = isObject(module)
     ? [
         ...(module['kind'] === kind ? [] : [`"kind" must be "${kind}"`]),
-        ...memberFaults(module, { kind: 'string?', ...MEMBERS[kind] }),
+        ...memberErrors(module, { kind: 'string?', ...MEMBERS[kind] }),
       ]
     : ['its default export is not an object'];
   if (faults.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${faults.join('; ')}`);

@@ -1,40 +1,21 @@
-/** Checks all plugins together, and collects their routes, collections and errors. */
-import { METHODS } from 'node:http';
+/** Checks all plugins together and collects what they declare: one pass for each kind of declaration. */
 import { resolve } from 'node:path';
 import type { Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
-import { type Mount, OWN_COMPONENTS, type Plugin, type Route, type StatusComponent } from '../contracts/plugin.js';
+import { OWN_COMPONENTS, type Plugin, type StatusComponent } from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
-import { checkCollection, referenceErrors } from '../data/check-collection.js';
-import { type ErrorKind, errors, OperatorError } from '../errors.js';
+import type { ErrorKind } from '../errors.js';
 import { checkOptions } from '../validation/describe-errors.js';
-import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
-import { listFrom, type Members, memberFaults } from './check-members.js';
-import { linkFaults, routeFaults, sampleFaults, templateShape } from './check-route.js';
-import { withFrameworkParameters } from './route-defaults.js';
+import { sampleErrors } from './check-route.js';
+import { fitCollections } from './fit-collections.js';
+import { fitErrors, fitMounts, fitRoutes, type RegisteredMount, type RegisteredRoute } from './fit-endpoints.js';
+import { type LoadedPlugin, label, Registration } from './registration.js';
 
-/** A plugin with its options, and where in the config it is named. */
-export interface LoadedPlugin {
-  readonly plugin: Plugin;
-  readonly options: unknown;
-  readonly at: string;
-}
-
-export interface RegisteredRoute {
-  /** With the parameters that the framework adds. */
-  readonly route: Route;
-  readonly plugin: Plugin;
-  readonly middleware: readonly Middleware[];
-}
-
-export interface RegisteredMount {
-  readonly mount: Mount;
-  readonly plugin: Plugin;
-  readonly middleware: readonly Middleware[];
-}
+export type { RegisteredMount, RegisteredRoute } from './fit-endpoints.js';
+export type { LoadedPlugin } from './registration.js';
 
 export interface RegisteredObserver {
   /** The plugin's name. */
@@ -55,22 +36,18 @@ export interface Registry {
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
 
-const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
-
-const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plugin.version}`;
-
 interface Fitted {
   readonly registry: Registry;
+  /** A sentence each, which names all plugins concerned. */
   readonly faults: readonly string[];
-  /** False: plugins with faults may have endpoints that the registry lacks. */
+  /** False: the registry may lack endpoints of plugins with errors. */
   readonly isComplete: boolean;
 }
 
 /**
- * Fits together what can be, and finds every fault, each naming both sides.
- * @param configured what the configuration says of the service
+ * @param configured the service's info in the configuration
  * @param resolvePath for paths in options
- * @param missing plugins that could not be loaded: the lack of what they might declare is no fault
+ * @param missing plugins that could not be loaded: what they might declare is not reported as missing
  */
 export const fitPlugins = (
   loaded: readonly LoadedPlugin[],
@@ -78,205 +55,128 @@ export const fitPlugins = (
   resolvePath: (path: string) => string = (path) => resolve(path),
   missing: readonly string[] = [],
 ): Fitted => {
-  const faults: string[] = [];
-  let isComplete = missing.length === 0;
-  const names = new Map<string, LoadedPlugin>();
-  const routes: RegisteredRoute[] = [];
-  const mounts: RegisteredMount[] = [];
-  const serviceMiddleware: Middleware[] = [];
-  const observers: RegisteredObserver[] = [];
-  const owners = new Map<string, Plugin>();
-  const collections = new Map<string, { collection: Collection; owner: Plugin }>();
-  const kinds = new Map<string, { kind: ErrorKind; owner: Plugin | undefined }>(
-    Object.values(errors).map((kind) => [kind.code, { kind, owner: undefined }]),
+  const registration = new Registration(missing.length === 0);
+  const entries = fitNames(loaded, registration);
+  const components = fitComponents(entries, registration);
+  const service = fitService(entries, configured, registration);
+  const collections = fitCollections(entries, resolvePath, registration, missing);
+  checkNeeds(entries, missing, registration);
+  checkOptionSamples(entries, registration);
+  const { middlewareOf, serviceMiddleware } = fitMiddleware(entries, registration);
+  const mounts = fitMounts(entries, middlewareOf, registration);
+  const routes = fitRoutes(
+    entries,
+    middlewareOf,
+    (plugin) => ({
+      service,
+      components,
+      ownCollections: collections.own.get(plugin)!,
+      collections: collections.byName,
+    }),
+    registration,
   );
-
-  const report = (plugin: Plugin, found: readonly string[], about = ''): void => {
-    faults.push(...found.map((fault) => `${label(plugin)}: ${about}${fault}`));
-  };
-  /** @param what names the same thing for all plugins that declare it */
-  const claim = (plugin: Plugin, what: string, described = what): void => {
-    const other = owners.get(what);
-    if (other) faults.push(`${label(plugin)} and ${label(other)} both declare ${described}`);
-    else owners.set(what, plugin);
-  };
-
-  for (const entry of loaded) {
-    const other = names.get(entry.plugin.name);
-    if (other) faults.push(`${entry.at}: ${label(entry.plugin)} is loaded already, by ${other.at}`);
-    else names.set(entry.plugin.name, entry);
-  }
-
-  const plugins = [...names.values()].map(({ plugin }) => plugin);
-  const components: StatusComponent[] = [];
-  let declaredService: Partial<ServiceInfo> = {};
-  for (const plugin of plugins) {
-    for (const component of plugin.components ?? []) {
-      const { id, replaces } = component;
-      report(plugin, componentFaults(component), `component "${id}": `);
-      claim(plugin, `component "${id}"`);
-      if (replaces !== undefined) claim(plugin, `what replaces component "${replaces}"`);
-      components.push(component);
-    }
-    if (!plugin.service) continue;
-    claim(plugin, 'who the service is');
-    report(plugin, checkOptions('service', serviceSchema, plugin.service));
-    declaredService = plugin.service;
-  }
-  const service: ServiceInfo = { ...defaultService, ...declaredService, ...configured };
-
-  /** What one of a plugin's functions declares; an error in it is a fault of the plugin. */
-  const listOf =
-    ({ plugin, at }: LoadedPlugin) =>
-    <T>(name: string, declare: () => readonly T[] | undefined): readonly T[] => {
-      try {
-        return listFrom(name, declare());
-      } catch (error) {
-        const faulty = error instanceof OperatorError ? error.faults : [];
-        const message = error instanceof Error ? error.message : String(error);
-        faults.push(`${at}: ${label(plugin)}: ${name} failed: ${message}`, ...faulty.map((fault) => `${at}: ${fault}`));
-        isComplete = false;
-        return [];
-      }
-    };
-
-  const ownCollections = new Map<Plugin, readonly Collection[]>();
-  const before = faults.length;
-  for (const entry of names.values()) {
-    const { plugin, options } = entry;
-    const declared = plugin.collections;
-    const own = listOf(entry)('collections', () =>
-      typeof declared === 'function' ? declared(options, { resolvePath }) : declared,
-    );
-    ownCollections.set(plugin, own);
-    for (const collection of own) {
-      report(plugin, checkCollection(collection), `collection "${collection.name}": `);
-      const other = collections.get(collection.name);
-      if (!other) collections.set(collection.name, { collection, owner: plugin });
-      else if (other.collection !== collection && !sameDeclaration(other.collection, collection)) {
-        faults.push(`${label(plugin)} and ${label(other.owner)} declare collection "${collection.name}" differently`);
-      }
-    }
-  }
-  const byName = new Map([...collections].map(([name, { collection }]) => [name, collection]));
-  const areCollectionsValid = faults.length === before;
-
-  for (const entry of names.values()) {
-    const { plugin, options, at } = entry;
-    const list = listOf(entry);
-    for (const need of plugin.needs ?? []) {
-      if (names.has(need) || nearest(need, missing) !== undefined) continue;
-      const guess = nearest(need, [...names.keys()]);
-      faults.push(
-        `${at}: ${label(plugin)} needs plugin "${need}", which the config does not load${guess ? ` (it loads "${guess}")` : ''}`,
-      );
-    }
-
-    const functions = (name: string, declare: () => readonly Middleware[] | undefined): readonly Middleware[] => {
-      const given = list(name, declare);
-      for (const [index, each] of given.entries()) {
-        if (typeof each === 'function') continue;
-        faults.push(`${label(plugin)}: ${name}[${index}] must be a function, as Koa's middleware are`);
-      }
-      return given;
-    };
-    const declared = list('routes', () =>
-      plugin.routes(options, { service, components, ownCollections: ownCollections.get(plugin)!, collections: byName }),
-    );
-    const mounted = list('mounts', () => plugin.mounts?.(options));
-    const middleware = functions('middleware', () => plugin.middleware?.(options));
-    serviceMiddleware.push(...functions('serviceMiddleware', () => plugin.serviceMiddleware?.(options)));
-    if (plugin.options) report(plugin, sampleFaults(plugin.options, 'options'));
-    if (plugin.observer) {
-      observers.push({ plugin: plugin.name, open: (context) => plugin.observer!(options, context) });
-    }
-    for (const mount of mounted) {
-      report(plugin, mountFaults(mount), `mount ${mount?.path}: `);
-      if (!isObject(mount)) continue;
-      claim(plugin, `mount ${mount.path}`);
-      mounts.push({ mount, plugin, middleware });
-    }
-    for (const route of declared) {
-      if (!isObject(route)) {
-        faults.push(`${label(plugin)}: routes: each must be made by dataRoute or serviceRoute`);
-        isComplete = false;
-        continue;
-      }
-      const own = routeFaults(route);
-      report(plugin, own);
-      claim(plugin, `route ${templateShape(route.path)}`, `route ${route.path}`);
-      claim(plugin, `operationId "${route.operationId}"`);
-      if (own.length > 0) {
-        isComplete = false;
-        continue;
-      }
-      for (const kind of route.errors ?? []) {
-        const other = kinds.get(kind.code);
-        if (!other) kinds.set(kind.code, { kind, owner: plugin });
-        else if (other.kind !== kind && other.kind.status !== kind.status) {
-          faults.push(
-            `${label(plugin)} and ${other.owner ? label(other.owner) : 'the framework'} declare error "${kind.code}" with different statuses`,
-          );
-        }
-      }
-      routes.push({ route: withFrameworkParameters(route), plugin, middleware });
-    }
-  }
-
-  for (const { collection, owner } of areCollectionsValid ? collections.values() : []) {
-    if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
-    report(owner, referenceErrors(collection, byName), `collection "${collection.name}" `);
-  }
-  const all = routes.map(({ route }) => route);
-  for (const { route, plugin } of routes) report(plugin, linkFaults(route, all));
-
   const registry: Registry = {
-    plugins,
+    plugins: entries.map(({ plugin }) => plugin),
     service,
     routes,
     mounts,
     serviceMiddleware,
-    observers,
-    collections: byName,
-    errors: new Map([...kinds].map(([code, { kind }]) => [code, kind])),
+    observers: fitObservers(entries),
+    collections: collections.byName,
+    errors: fitErrors(routes, registration),
   };
-  return { registry, faults, isComplete };
+  return { registry, faults: registration.errors, isComplete: registration.isComplete };
 };
 
-const MOUNT: Members = {
-  path: 'string',
-  summary: 'string',
-  handler: 'function',
-  methods: 'list?',
-  key: 'boolean?',
-  contentSecurityPolicy: 'string?',
+/** The plugins, each name once. */
+const fitNames = (loaded: readonly LoadedPlugin[], registration: Registration): readonly LoadedPlugin[] => {
+  const byName = new Map<string, LoadedPlugin>();
+  for (const entry of loaded) {
+    const { plugin, at } = entry;
+    const other = byName.get(plugin.name);
+    if (other) registration.errors.push(`${at}: ${label(plugin)} is loaded already, by ${other.at}`);
+    else byName.set(plugin.name, entry);
+  }
+  return [...byName.values()];
 };
 
-const mountFaults = (mount: Mount): string[] => {
-  if (!isObject(mount)) return ['must be an object with path, summary and handler'];
-  const faults = memberFaults(mount as unknown as Readonly<Record<string, unknown>>, MOUNT);
-  if (faults.length > 0) return faults;
-  return [
-    ...(MOUNT_PATH.test(mount.path) ? [] : ['path must look like /docs']),
-    ...(mount.methods ?? [])
-      .filter((method) => !METHODS.includes(method))
-      .map((method) => `methods: there is no HTTP method "${method}"; Node knows ${METHODS.join(', ')}`),
-  ];
-};
+const fitComponents = (entries: readonly LoadedPlugin[], registration: Registration): readonly StatusComponent[] =>
+  entries.flatMap(({ plugin }) => {
+    const components = plugin.components ?? [];
+    for (const component of components) {
+      const { id, replaces } = component;
+      registration.report(plugin, componentErrors(component), `component "${id}": `);
+      registration.claim(plugin, `component "${id}"`);
+      if (replaces !== undefined) registration.claim(plugin, `what replaces component "${replaces}"`);
+    }
+    return components;
+  });
 
-const componentFaults = ({ id, replaces }: StatusComponent): string[] => {
+const componentErrors = ({ id, replaces }: StatusComponent): string[] => {
   const own: readonly string[] = OWN_COMPONENTS;
   const names = own.map((name) => `"${name}"`).join(' and ');
+  const isTaken = own.includes(id);
+  const isUnknown = replaces !== undefined && !own.includes(replaces);
   return [
-    ...(own.includes(id)
-      ? ["the framework has a component of this id; give it another, and the framework's as replaces"]
-      : []),
-    ...(replaces === undefined || own.includes(replaces)
-      ? []
-      : [`replaces "${replaces}", but there are ${names} only`]),
+    ...(isTaken ? ["the framework has a component of this id; give it another, and the framework's as replaces"] : []),
+    ...(isUnknown ? [`replaces "${replaces}", but there are ${names} only`] : []),
   ];
 };
 
-/** Two packages may each have a copy of one declaration. */
-const sameDeclaration = (a: Collection, b: Collection): boolean =>
-  JSON.stringify([a.schema, a.key, a.orders ?? []]) === JSON.stringify([b.schema, b.key, b.orders ?? []]);
+/** The configuration wins over a plugin, and a plugin over the default. */
+const fitService = (
+  entries: readonly LoadedPlugin[],
+  configured: Partial<ServiceInfo>,
+  registration: Registration,
+): ServiceInfo => {
+  let declared: Partial<ServiceInfo> = {};
+  for (const { plugin } of entries) {
+    if (!plugin.service) continue;
+    registration.claim(plugin, 'who the service is');
+    registration.report(plugin, checkOptions('service', serviceSchema, plugin.service));
+    declared = plugin.service;
+  }
+  return { ...defaultService, ...declared, ...configured };
+};
+
+const checkNeeds = (entries: readonly LoadedPlugin[], missing: readonly string[], registration: Registration): void => {
+  const names = entries.map(({ plugin }) => plugin.name);
+  for (const { plugin, at } of entries) {
+    for (const need of plugin.needs ?? []) {
+      if (names.includes(need) || nearest(need, missing) !== undefined) continue;
+      const guess = nearest(need, names);
+      registration.errors.push(
+        `${at}: ${label(plugin)} needs plugin "${need}", which the config does not load${guess ? ` (it loads "${guess}")` : ''}`,
+      );
+    }
+  }
+};
+
+const checkOptionSamples = (entries: readonly LoadedPlugin[], registration: Registration): void => {
+  for (const { plugin } of entries) {
+    if (plugin.options) registration.report(plugin, sampleErrors(plugin.options, 'options'));
+  }
+};
+
+const fitMiddleware = (entries: readonly LoadedPlugin[], registration: Registration) => {
+  const functionsOf = (entry: LoadedPlugin, name: 'middleware' | 'serviceMiddleware'): readonly Middleware[] => {
+    const { plugin, options } = entry;
+    const functions = registration.listOf(entry, name, () => plugin[name]?.(options));
+    for (const [index, each] of functions.entries()) {
+      if (typeof each === 'function') continue;
+      registration.errors.push(`${label(plugin)}: ${name}[${index}] must be a function, as Koa's middleware are`);
+    }
+    return functions;
+  };
+  const byPlugin = new Map(entries.map((entry) => [entry.plugin, functionsOf(entry, 'middleware')]));
+  return {
+    middlewareOf: (plugin: Plugin) => byPlugin.get(plugin)!,
+    serviceMiddleware: entries.flatMap((entry) => functionsOf(entry, 'serviceMiddleware')),
+  };
+};
+
+const fitObservers = (entries: readonly LoadedPlugin[]): readonly RegisteredObserver[] =>
+  entries.flatMap(({ plugin, options }) => {
+    if (!plugin.observer) return [];
+    return [{ plugin: plugin.name, open: (context: ObserverContext) => plugin.observer!(options, context) }];
+  });

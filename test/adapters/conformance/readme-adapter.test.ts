@@ -1,13 +1,16 @@
 /** Proves that the adapter of the README conforms. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { expect } from 'chai';
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import type { AdapterContext, AdapterModule, Dataset, StorageAdapter } from '../../../core/contracts/storage.js';
+import { StorageError } from '../../../core/errors.js';
 import { packageRoot } from '../../../core/util/package.js';
+import { markets } from '../../../plugins/metro/collections.js';
 import { snippetsOf } from '../../support/snippets.js';
 
 const { code } = snippetsOf('README.md').find((snippet) => snippet.code.includes("kind: 'adapter'"))!;
@@ -47,3 +50,37 @@ describeAdapter({
     servers.get(adapter)?.close();
   },
 });
+
+describe('the adapter of the README without its backend', () => {
+  const answers: Record<string, RequestListener> = {
+    'closes the connection': (_request, response) => response.destroy(),
+    'is down': (_request, response) => response.writeHead(503).end('down'),
+    'sends no JSON': (_request, response) => response.end('<html>'),
+    'sends another document': (_request, response) => response.end('[]'),
+  };
+  for (const [what, answer] of Object.entries(answers)) {
+    it(`open rejects with unavailable if it ${what}`, async () => {
+      const server = createServer(answer).listen(0, '127.0.0.1');
+      await new Promise((listening) => server.once('listening', listening));
+      try {
+        await isUnavailable(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      } finally {
+        server.close();
+      }
+    });
+  }
+
+  it('open rejects with unavailable if it cannot be reached', () => isUnavailable('http://127.0.0.1:1/'));
+});
+
+const isUnavailable = async (url: string): Promise<void> => {
+  const collections = new Map([['markets', markets]]);
+  const adapter = remote.create({ url }, { collections } as unknown as AdapterContext);
+  const error = await adapter.open().catch((thrown: unknown) => thrown);
+  expect(error).to.be.instanceOf(StorageError);
+  expect((error as StorageError).code).to.equal('unavailable');
+  expect(() => adapter.snapshot())
+    .to.throw(StorageError)
+    .with.property('code', 'unavailable');
+  await adapter.close();
+};

@@ -1,0 +1,128 @@
+/** Passes over the routes and mounts of all plugins. */
+import { METHODS } from 'node:http';
+import type { Middleware } from 'koa';
+import type { Mount, Plugin, PluginContext, Route } from '../contracts/plugin.js';
+import { type ErrorKind, errors } from '../errors.js';
+import { isObject } from '../validation/json.js';
+import { type Members, memberErrors } from './check-members.js';
+import { linkErrors, routeErrors, templateShape } from './check-route.js';
+import { type LoadedPlugin, label, type Registration } from './registration.js';
+import { withFrameworkParameters } from './route-defaults.js';
+
+interface Registered {
+  readonly plugin: Plugin;
+  /** The plugin's middleware around its routes and mounts. */
+  readonly middleware: readonly Middleware[];
+}
+
+export interface RegisteredRoute extends Registered {
+  /** With the parameters that the framework adds. */
+  readonly route: Route;
+}
+
+export interface RegisteredMount extends Registered {
+  readonly mount: Mount;
+}
+
+export type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
+
+/** Collects the mounts, without those of default plugins whose path another plugin mounts. */
+export const fitMounts = (
+  entries: readonly LoadedPlugin[],
+  middlewareOf: MiddlewareOf,
+  registration: Registration,
+): readonly RegisteredMount[] => {
+  const declared = entries.flatMap((entry) => {
+    const { plugin, options, isDefault = false } = entry;
+    const mounts = registration.listOf(entry, 'mounts', () => plugin.mounts?.(options));
+    return mounts.map((mount) => ({ mount, plugin, isDefault }));
+  });
+  const taken = new Set(declared.filter(({ isDefault }) => !isDefault).map(({ mount }) => mount?.path));
+  return declared.flatMap(({ mount, plugin, isDefault }) => {
+    if (isDefault && taken.has(mount?.path)) return [];
+    registration.report(plugin, mountErrors(mount), `mount ${mount?.path}: `);
+    if (!isObject(mount)) return [];
+    registration.claim(plugin, `mount ${mount.path}`);
+    return [{ mount, plugin, middleware: middlewareOf(plugin) }];
+  });
+};
+
+const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
+const MOUNT: Members = {
+  path: 'string',
+  summary: 'string',
+  handler: 'function',
+  methods: 'list?',
+  key: 'boolean?',
+  contentSecurityPolicy: 'string?',
+};
+
+const mountErrors = (mount: Mount): string[] => {
+  if (!isObject(mount)) return ['must be an object with path, summary and handler'];
+  const found = memberErrors(mount as unknown as Readonly<Record<string, unknown>>, MOUNT);
+  if (found.length > 0) return found;
+  return [
+    ...(MOUNT_PATH.test(mount.path) ? [] : ['path must look like /docs']),
+    ...(mount.methods ?? [])
+      .filter((method) => !METHODS.includes(method))
+      .map((method) => `methods: there is no HTTP method "${method}"; Node knows ${METHODS.join(', ')}`),
+  ];
+};
+
+/** Collects the routes that have no errors. */
+export const fitRoutes = (
+  entries: readonly LoadedPlugin[],
+  middlewareOf: MiddlewareOf,
+  contextOf: (plugin: Plugin) => PluginContext,
+  registration: Registration,
+): readonly RegisteredRoute[] => {
+  const routes = entries.flatMap((entry) => {
+    const { plugin, options } = entry;
+    const declared = registration.listOf(entry, 'routes', () => plugin.routes(options, contextOf(plugin)));
+    return declared.flatMap((route) =>
+      isFit(route, plugin, registration)
+        ? [{ route: withFrameworkParameters(route), plugin, middleware: middlewareOf(plugin) }]
+        : [],
+    );
+  });
+  const all = routes.map(({ route }) => route);
+  for (const { route, plugin } of routes) registration.report(plugin, linkErrors(route, all));
+  return routes;
+};
+
+const isFit = (route: Route, plugin: Plugin, registration: Registration): boolean => {
+  if (!isObject(route)) {
+    registration.reportLack(plugin, ['routes: each must be made by dataRoute or serviceRoute']);
+    return false;
+  }
+  const found = routeErrors(route);
+  if (found.length > 0) registration.reportLack(plugin, found);
+  registration.claim(plugin, `route ${templateShape(route.path)}`, `route ${route.path}`);
+  registration.claim(plugin, `operationId "${route.operationId}"`);
+  return found.length === 0;
+};
+
+/** The error kinds of the framework and of all routes, by code. */
+export const fitErrors = (
+  routes: readonly RegisteredRoute[],
+  registration: Registration,
+): ReadonlyMap<string, ErrorKind> => {
+  const kinds = new Map<string, ErrorKind>(Object.values(errors).map((kind) => [kind.code, kind]));
+  const owners = new Map<string, Plugin>();
+  for (const { route, plugin } of routes) {
+    for (const kind of route.errors ?? []) {
+      const { code, status } = kind;
+      const other = kinds.get(code);
+      if (!other) {
+        kinds.set(code, kind);
+        owners.set(code, plugin);
+      } else if (other.status !== status) {
+        const owner = owners.get(code);
+        registration.errors.push(
+          `${label(plugin)} and ${owner ? label(owner) : 'the framework'} declare error "${code}" with different statuses`,
+        );
+      }
+    }
+  }
+  return kinds;
+};
