@@ -29,6 +29,7 @@ import { checkedRoute } from '../routes/route-response.js';
 import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
 import { createVintages, type Vintages } from '../routes/vintages.js';
+import { WorkQueue } from '../routes/work-queue.js';
 import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
 import type { Registration } from './container.js';
 import { type Modules, pathResolver } from './load-modules.js';
@@ -73,6 +74,8 @@ export interface Services {
   /** Plugins that observe requests. */
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
+  /** Runs requests that are not cached, in turns between callers. */
+  readonly work: WorkQueue;
   /** Finds or makes the representation that a route responds with. */
   readonly represent: Represent;
   readonly routes: RouteTable;
@@ -192,14 +195,19 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
     (dependencies) => new RunningState(dependencies),
   ),
   admission: service(
-    ['config', 'clock', 'logger'],
-    ({ config: { config }, clock, logger }) =>
-      config.server.overload && new Admission({ ...config.server.overload, clock, logger }),
+    ['config', 'clock', 'logger', 'work'],
+    ({ config: { config }, ...dependencies }) =>
+      config.server.overload && new Admission({ ...config.server.overload, ...dependencies }),
   ),
   metrics: service(
-    ['config', 'state', 'snapshots', 'admission'],
-    ({ config: { config }, state, snapshots, admission }) =>
-      createMetrics(config.metrics, { state: state.read, responses: () => snapshots.get()?.responses, admission }),
+    ['config', 'state', 'snapshots', 'admission', 'work'],
+    ({ config: { config }, state, snapshots, admission, work }) =>
+      createMetrics(config.metrics, {
+        state: state.read,
+        responses: () => snapshots.get()?.responses,
+        admission,
+        work,
+      }),
     { close: (metrics) => metrics.close() },
   ),
   observers: service(
@@ -215,7 +223,10 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
       declared: modules.registry.routes.flatMap(({ route }) => Object.keys(declaredHeaders(route))),
     }),
   ),
-  represent: service(['snapshots', 'vintages', 'cache', 'clock', 'state'], (dependencies) => representer(dependencies)),
+  work: service(['config'], ({ config: { config } }) => new WorkQueue(config.server.overload?.maxInFlight)),
+  represent: service(['snapshots', 'vintages', 'cache', 'clock', 'state', 'work'], (dependencies) =>
+    representer(dependencies),
+  ),
   routes: service(['config', 'modules', 'represent', 'logger'], ({ config, modules, represent, logger }) => {
     const { server, http } = config.config;
     const ofMounts = mountDependencies({ config, modules });

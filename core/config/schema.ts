@@ -217,10 +217,14 @@ export const configSchema = {
       ),
       overload: nullable(
         section('When requests are refused with 503 so that the others keep their latency; null: never.', {
-          maxInFlight: count('Most requests in flight at once.', 1, 1_000_000, 2000),
+          maxInFlight: count(
+            'Most requests in flight at once, and most that wait in the work queue.',
+            1,
+            1_000_000,
+            2000,
+          ),
           maxEventLoopDelayMs: milliseconds(
-            'How long the event loop may work on requests that came together, where more come the longer it takes; and ' +
-              'how long a long list may wait for its turn.',
+            'How long the event loop may work on requests that arrived together, while more arrive the longer it takes.',
             50,
           ),
         }),

@@ -105,10 +105,23 @@ export const timedReader = (
   collections: ReadonlyMap<string, Collection>,
   ms: number,
   pauses?: Pauses,
-): TimedRead => {
+): TimedRead => readUntil(timeoutAfter(ms), { snapshot, collections, ms, pauses });
+
+const timeoutAfter = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
   // Any number of listeners is normal here.
   setMaxListeners(0, signal);
+  return signal;
+};
+
+interface TimedReads {
+  readonly snapshot: Snapshot;
+  readonly collections: ReadonlyMap<string, Collection>;
+  readonly ms: number;
+  readonly pauses: Pauses | undefined;
+}
+
+const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: TimedReads): TimedRead => {
   const reader = checkedSnapshot(snapshot, collections, signal, pauses);
   return async <Result>(work: (reader: SnapshotReader) => Promise<Result>): Promise<Result> => {
     try {
@@ -120,24 +133,24 @@ export const timedReader = (
   };
 };
 
-/** Representations that begin within this share of the time limit share a reader. */
+/** Representations that begin within this share of the time limit share its timer. */
 const SHARED = 1 / 8;
 
-/** Gives readers that have most of their time left. They are shared, since making one costs as much as a read. */
+/** Returns readers that have most of their time left. They share timers, since one costs as much as a read. */
 export const sharedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,
   ms: number,
-): (() => TimedRead) => {
-  let current: TimedRead | undefined;
+): ((pauses?: Pauses) => TimedRead) => {
+  let signal: AbortSignal | undefined;
   let since = 0;
-  return () => {
+  return (pauses) => {
     const now = performance.now();
-    if (!current || now - since > SHARED * ms) {
-      current = timedReader(snapshot, collections, ms);
+    if (!signal || now - since > SHARED * ms) {
+      signal = timeoutAfter(ms);
       since = now;
     }
-    return current;
+    return readUntil(signal, { snapshot, collections, ms, pauses });
   };
 };
 

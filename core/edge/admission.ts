@@ -1,15 +1,17 @@
 /**
- * Refuses requests past the service's capacity, so that those it admits keep their latency.
+ * Rejects requests beyond the service's capacity, so that the admitted ones keep their latency.
  *
- * Three signs tell overload: too many requests in flight at once, which wait for a store; a long wait in the queue of
- * long work; or turns of the event loop that get longer. A single long turn is a burst; a longer one after it means
- * that more requests arrive in a turn than a turn can handle. Turns are measured in processor time of this process,
- * since other processes lengthen them, too. From then on each turn admits the requests that it reaches within a few
- * milliseconds and refuses the rest, until the loop has time to spare. This is the idea of CoDel (RFC 8289): a standing
- * queue is drained and kept short.
+ * There are two signs of overload: too many requests in flight, which wait for a store; and turns of the event loop that
+ * get longer. One long turn is a burst. A longer turn after it means that more requests arrive in a turn than a turn can
+ * handle. From then on, each turn admits the requests that it reaches within a few milliseconds and rejects the others,
+ * until the event loop is idle for part of the time. This follows CoDel (RFC 8289). Turns are measured in processor time
+ * of this process, since other processes lengthen them too.
  *
- * It stands before the Koa application, since a refusal must cost a fraction of a response: no limiter is asked, and
- * one log line is written for each spell of overload, not for each request.
+ * Requests in the work queue are not counted: they wait for other requests of the same caller, and the queue has bounds
+ * of its own.
+ *
+ * Admission runs before the Koa application, since a rejection must cost a fraction of a response. No limiter is asked,
+ * and the log has one line for each overload, not for each request.
  */
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -22,24 +24,24 @@ import { type EventLoop, nodeEventLoop, SpareTime } from '../util/event-loop.js'
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** For tests; Node's own by default. */
+  /** The work queue. */
+  readonly work: { readonly size: number };
+  /** For tests. Default: Node's own. */
   readonly eventLoop?: EventLoop;
 }
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** Up to this number of requests at once is no overload, however long each takes. */
+/** Fewer requests at once are no overload, however long each takes. */
 const FEW = 16;
-/** How long a turn may admit requests while the queue is kept short. */
+/** How long a turn admits requests during an overload. */
 const SHORT_TURN_MS = 2;
-/**
- * Admits only as many requests as complete within SHORT_QUEUE_MS, and one in any case. The pace at which requests
- * complete is measured at this interval.
- */
+/** During an overload, as many requests are in flight as complete within this time, and at least one. */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
+/** How often the pace at which requests complete is measured. */
 const PACE_MS = 50;
-/** A spell of overload is over, for the log, after this long without a refusal. */
+/** The log reports the end of an overload after this time without a rejection. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -48,18 +50,18 @@ export class Admission {
   readonly #eventLoop: EventLoop;
   readonly #endTurn = () => this.#onTurnEnd();
   #inFlight = 0;
-  /** How many requests have completed in all, and when their pace was measured last. */
+  /** How many requests have completed, and the last measurement of their pace. */
   #ended = 0;
   #pace = { since: 0, ended: 0 };
-  /** How many may be in flight while the queue is kept short. */
+  /** How many requests may be in flight during an overload. */
   #shortQueue = FEWEST_IN_FLIGHT;
-  /** When the first request of the event loop's running turn was seen. */
+  /** When the first request of the current turn arrived. */
   #turnSince: number | undefined;
-  /** Requests seen in the running turn. */
+  /** Requests of the current turn. */
   #seen = 0;
-  /** How long the previous turn was, and the processor time at its end; undefined if it was short. */
-  #before: { readonly length: number; readonly worked: number } | undefined;
-  /** Set while the queue is kept short, which ends when the loop has time to spare. */
+  /** The length of the previous turn, and the processor time at its end. Undefined after a short turn. */
+  #previousTurn: { readonly length: number; readonly worked: number } | undefined;
+  /** Set during an overload, which ends when the event loop has time to spare. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -73,7 +75,12 @@ export class Admission {
     return this.#inFlight;
   }
 
-  /** Undefined admits the request; `leave` must then be called when it completes. */
+  /** The requests in flight that are not in the work queue. */
+  get #counted(): number {
+    return this.#inFlight - this.#options.work.size;
+  }
+
+  /** Undefined admits the request. Call `leave` when it completes. */
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
@@ -92,7 +99,7 @@ export class Admission {
     const elapsed = now - (this.#turnSince ?? now);
     if (this.#spare ? this.#hasEnough(elapsed) : this.#isTooLate(now, elapsed)) return 'event_loop_delay';
     this.#seen++;
-    return this.#inFlight >= this.#options.maxInFlight ? 'in_flight' : undefined;
+    return this.#counted >= this.#options.maxInFlight ? 'in_flight' : undefined;
   }
 
   #beginTurn(now: number): void {
@@ -103,47 +110,46 @@ export class Admission {
     else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
   }
 
-  /** Little's law: requests in flight, at the pace at which requests complete, give the wait. */
+  /** By Little's law, a request waits for the requests in flight divided by the pace at which they complete. */
   #setPace(now: number): void {
     const { since, ended } = this.#pace;
     this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));
     this.#pace = { since: now, ended: this.#ended };
   }
 
-  /** Whether the queue is longer than it was in the turn before, and than it may be: then it is kept short. */
+  /** Whether an overload begins. */
   #isTooLate(now: number, elapsed: number): boolean {
-    if (!this.#areMany()) return false;
-    if (this.#eventLoop.queued() <= this.#options.maxEventLoopDelayMs && !this.#isGrowing(elapsed)) return false;
+    if (!this.#areMany() || !this.#isGrowing(elapsed)) return false;
     this.#spare = new SpareTime(this.#eventLoop, now);
     this.#pace = { since: now, ended: this.#ended };
     this.#shortQueue = FEWEST_IN_FLIGHT;
     return true;
   }
 
-  /** Whether the running turn is long, and longer than the one before. */
+  /** Whether the current turn is long, and longer than the previous one. */
   #isGrowing(elapsed: number): boolean {
-    if (this.#before === undefined) return false;
+    if (this.#previousTurn === undefined) return false;
     const { maxEventLoopDelayMs } = this.#options;
-    const { length, worked } = this.#before;
+    const { length, worked } = this.#previousTurn;
     return elapsed > Math.max(maxEventLoopDelayMs, length) && this.#eventLoop.worked() - worked > maxEventLoopDelayMs;
   }
 
-  /** Whether the turn has admitted as much as a short queue may hold. */
+  /** Whether the turn has admitted as many requests as may be in flight during an overload. */
   #hasEnough(elapsed: number): boolean {
-    return elapsed > SHORT_TURN_MS || this.#inFlight >= this.#shortQueue;
+    return elapsed > SHORT_TURN_MS || this.#counted >= this.#shortQueue;
   }
 
   #areMany(): boolean {
-    return this.#seen >= FEW || this.#inFlight >= FEW;
+    return this.#seen >= FEW || this.#counted >= FEW;
   }
 
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // Responses of a store are read after all requests of the turn have been seen.
+    // A turn reads the responses of a store after all its requests have arrived.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
-    this.#before = long ? { length, worked: this.#eventLoop.worked() } : undefined;
+    this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
     this.#turnSince = undefined;
     this.#seen = 0;
     if (this.#lastRefusal !== undefined && now - this.#lastRefusal > CALM_MS) this.#calm();
@@ -172,8 +178,8 @@ const RETRY_AFTER_SECONDS = '1';
 const REFUSED = Promise.resolve();
 
 /**
- * @param always request targets that are admitted however busy the service is: readiness must not fail with load, or
- * a load balancer would move it to the other replicas until none is left
+ * @param always request targets that are admitted during an overload too. If readiness failed under load, a load
+ * balancer would send the load to the other replicas until none is left
  */
 export const admitting = (
   admission: Admission,

@@ -7,6 +7,7 @@ import type { Admission } from '../edge/admission.js';
 import type { EdgeEvent } from '../edge/server.js';
 import type { ServiceContext } from '../pipeline/request-state.js';
 import type { ResponseCache } from '../routes/served-snapshot.js';
+import type { WorkQueue } from '../routes/work-queue.js';
 import { Counter, exposition, type Metric, Reader } from './metric.js';
 import { type MetricsServer, serveMetrics } from './metrics-server.js';
 import { processMetrics } from './process-metrics.js';
@@ -52,12 +53,13 @@ interface ServiceMetricsOptions {
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
   /** Null if the configuration refuses nothing for overload. */
   readonly admission: Admission | null;
+  readonly work: Pick<WorkQueue, 'size' | 'rejected'>;
 }
 
 /** The series of a service without admission, which sums of several series need too. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
-const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions): readonly Metric[] => {
+const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOptions): readonly Metric[] => {
   const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
   /** Of the served snapshot's sources, which are few. */
   const ofSources = (name: string, help: string, read: (source: Source, now: Date) => number | null) =>
@@ -87,8 +89,11 @@ const serviceMetrics = ({ state, responses, admission }: ServiceMetricsOptions):
     gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
     gauge('response_cache_entries', 'Cached representations.', () => responses()?.size),
     gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),
+    gauge('http_requests_queued', 'Requests in flight whose responses are not cached.', () => work.size),
     new Reader('counter', 'overload_refused_requests_total', 'Requests refused with 503, by what was exceeded.', () =>
-      Object.entries(admission?.refused ?? NONE_REFUSED).map(([overload, count]) => [{ overload }, count] as const),
+      Object.entries({ ...(admission?.refused ?? NONE_REFUSED), queue_full: work.rejected }).map(
+        ([overload, count]) => [{ overload }, count] as const,
+      ),
     ),
     gauge('service_draining', 'Whether the service is shutting down.', () => Number(state().draining)),
   ];

@@ -18,39 +18,26 @@ import {
 } from '../pipeline/request-state.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { linesOf } from '../response/headers.js';
-import {
-  type Format,
-  JSON_TYPE,
-  jsonFormat,
-  jsonOf,
-  jsonRepresentation,
-  Representation,
-} from '../response/representation.js';
-import { ofRoute } from './route-response.js';
+import { JSON_TYPE, jsonFormat, jsonOf, jsonRepresentation, Representation } from '../response/representation.js';
+import type { Pauses } from '../util/event-loop.js';
+import { type DataRequest, ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
+import type { WorkQueue } from './work-queue.js';
 
 /** Runs the middleware of the matched endpoint. */
 export const handle = (): ServiceMiddleware => (ctx, next) => ctx.state.match!.endpoint!.handle(ctx, next);
 
 /** Sets `ctx.body` to the route's representation; the last middleware of every route. */
 export const handleRoute = (represent: Represent): ServiceMiddleware => {
-  const settle = (ctx: ServiceContext, { representation, snapshotVersion }: Represented): Promise<void> | undefined => {
+  const settle = (ctx: ServiceContext, { representation, snapshotVersion, isCached }: Represented): void => {
     ctx.state.snapshotVersion = snapshotVersion;
-    if (representation instanceof Promise) {
-      return representation.then((made) => {
-        ctx.body = made;
-      });
-    }
-    ctx.state.cacheHit = true;
+    ctx.state.cacheHit = isCached;
     ctx.body = representation;
-    return undefined;
   };
   return (ctx) => {
-    const { match, format } = ctx.state;
-    // `checkRequest` has refused requests that match no route.
-    const represented = represent(match as Parameters<Represent>[0], format!, () => serviceRequest(ctx));
+    const represented = represent(ctx);
     return represented instanceof Promise ? represented.then((found) => settle(ctx, found)) : settle(ctx, represented);
   };
 };
@@ -100,43 +87,57 @@ interface RepresentDependencies {
   readonly vintages: Vintages;
   readonly cache: SharedCache;
   readonly clock: Clock;
+  readonly work: WorkQueue;
   readonly state: { readonly read: () => ServiceState };
 }
 
 interface Represented {
-  /** A promise unless it is cached. */
-  readonly representation: Representation | Promise<Representation>;
+  readonly representation: Representation;
+  readonly isCached: boolean;
   /** The version of the snapshot that a data route has read. */
   readonly snapshotVersion?: string;
 }
 
-/** @param ask returns the request's caller and headers; not called for data routes and shared responses */
-export type Represent = (
-  match: RouteMatch,
-  format: Format,
-  ask: () => ServiceRequest,
-) => Represented | Promise<Represented>;
-
 /**
- * Makes the function that finds or computes representations. For the current snapshot it returns no promise, and a
- * cached representation is none either, so that the hot path waits for nothing.
+ * Finds or computes the representation of a route's response. Only a cached representation of the current snapshot is
+ * returned without a promise.
  */
+export type Represent = (ctx: ServiceContext) => Represented | Promise<Represented>;
+
+/** The caller of requests that this process makes itself. */
+const LOCAL = 'local';
+
 export const representer = (dependencies: RepresentDependencies): Represent => {
-  const { snapshots, vintages } = dependencies;
+  const { snapshots, vintages, work } = dependencies;
   const askService = serviceAsker(dependencies);
-  return ({ endpoint, input, cacheKey, asOf }, format, ask) => {
-    const { route } = endpoint;
-    if (route.kind === 'service') {
-      const shared = endpoint.shared;
-      return {
-        representation: shared ? askReplicas(dependencies, endpoint, route, input) : askService(route, input, ask()),
-      };
-    }
+  const currentSnapshot = () => {
     const served = snapshots.get();
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
+    return served;
+  };
+  const compute = async (request: DataRequest, pauses: Pauses): Promise<Represented> => {
+    const served = currentSnapshot();
+    const representation = await served.answer(request, pauses);
+    return { representation, isCached: false, snapshotVersion: served.version };
+  };
+  return (ctx) => {
+    // `checkRequest` has rejected requests that match no route.
+    const { endpoint, input, cacheKey, asOf } = ctx.state.match as RouteMatch;
+    const format = ctx.state.format!;
+    const { route } = endpoint;
+    if (route.kind === 'service') {
+      const response = endpoint.shared
+        ? askReplicas(dependencies, endpoint, route, input)
+        : askService(route, input, serviceRequest(ctx));
+      return response.then((representation) => ({ representation, isCached: false }));
+    }
     const request = { cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`, route, input, format };
-    if (asOf !== undefined) return vintages.answer(asOf, request);
-    return { representation: served.answer(request), snapshotVersion: served.version };
+    const caller = ctx.state.caller?.subject ?? LOCAL;
+    const served = currentSnapshot();
+    if (asOf !== undefined) return work.run(caller, (pauses) => vintages.answer(asOf, request, pauses));
+    const cached = served.responses.get(request.cacheKey);
+    if (cached) return { representation: cached, isCached: true, snapshotVersion: served.version };
+    return work.run(caller, (pauses) => compute(request, pauses));
   };
 };
 

@@ -6,7 +6,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
 import { linesOf } from '../response/headers.js';
 import { type Format, jsonOf, type ListWriter, Representation, ResponseFault } from '../response/representation.js';
-import { longWork, type Pauses } from '../util/event-loop.js';
+import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import type { Input } from './input.js';
@@ -51,26 +51,22 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
 
 /**
  * Rejects with what the handler throws.
- * @param pauses between the batches of a list; by default in turns with other long work
+ * @param pauses awaited between the batches of a list
  */
 export const representData = (
   request: DataRequest,
   snapshot: SnapshotReader,
-  pauses?: Pauses,
+  pauses: Pauses,
 ): Promise<Representation> => ofRoute(request.route, () => represent(request, snapshot, pauses));
 
-const represent = async (
-  request: DataRequest,
-  snapshot: SnapshotReader,
-  pauses: Pauses | undefined,
-): Promise<Representation> => {
+const represent = async (request: DataRequest, snapshot: SnapshotReader, pauses: Pauses): Promise<Representation> => {
   const { route, input, format } = request;
   const headers: Record<string, string> = {};
   const response = await route.handler(input as never, contextOf(request, snapshot, headers));
   const columns = route.columns?.(input as never);
-  const batches = isStreamed(response) ? response.data : pauses && batchesOf(response);
+  const batches = isStreamed(response) ? response.data : batchesOf(response);
   const written = batches
-    ? await writeList(format.list(columns), batches, pauses ?? longWork.join())
+    ? await writeList(format.list(columns), batches, pauses)
     : { body: bytesOf(format.write(response, columns)) };
   return new Representation(written.body, format.mediaType, {
     ...written,
@@ -82,7 +78,7 @@ const represent = async (
 
 const bytesOf = (written: string | Buffer): Buffer => (typeof written === 'string' ? Buffer.from(written) : written);
 
-/** How many rows background work writes at once: a tenth of a millisecond of work. */
+/** How many rows are written between two pauses: a tenth of a millisecond of work. */
 const BATCH = 100;
 
 function* inBatches(rows: readonly object[]): Generator<readonly object[]> {

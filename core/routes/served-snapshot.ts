@@ -6,7 +6,7 @@ import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 import type { Representation } from '../response/representation.js';
-import { BackgroundPacing } from '../util/event-loop.js';
+import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
 import { type DataRequest, representData } from './route-response.js';
 
 class ServedSnapshot {
@@ -14,7 +14,7 @@ class ServedSnapshot {
   readonly reader: SnapshotReader;
   readonly #snapshot: Snapshot;
   readonly #collections: ReadonlyMap<string, Collection>;
-  readonly #timedRead: () => TimedRead;
+  readonly #timedRead: (pauses: Pauses) => TimedRead;
   /** How to compute each cached representation again on the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
   #computing = 0;
@@ -37,8 +37,8 @@ class ServedSnapshot {
   }
 
   /** The cached representation, or a new one, computed once for concurrent requests. */
-  answer(request: DataRequest): Representation | Promise<Representation> {
-    return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#timedRead());
+  answer(request: DataRequest, pauses: Pauses): Representation | Promise<Representation> {
+    return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#timedRead(pauses), pauses);
   }
 
   /** Makes representations ahead of requests, with background pacing, within some milliseconds for all of them. */
@@ -58,14 +58,14 @@ class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #compute(request: DataRequest, read: TimedRead, pacing?: BackgroundPacing): Promise<Representation> {
+  #compute(request: DataRequest, read: TimedRead, pauses: Pauses): Promise<Representation> {
     return this.responses.getOrCompute(request.cacheKey, async () => {
       if (this.#retired && this.#computing === 0) {
         throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
       }
       this.#computing++;
       try {
-        const representation = await read((reader) => representData(request, reader, pacing));
+        const representation = await read((reader) => representData(request, reader, pauses));
         this.#requests.set(request.cacheKey, request);
         return representation;
       } finally {

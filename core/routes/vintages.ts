@@ -5,6 +5,7 @@ import { timedReader } from '../data/checked-snapshot.js';
 import { ApiError, errors } from '../errors.js';
 import { AS_OF } from '../registry/route-defaults.js';
 import type { Representation } from '../response/representation.js';
+import type { Pauses } from '../util/event-loop.js';
 import { type DataRequest, representData } from './route-response.js';
 import { ResponseCache } from './served-snapshot.js';
 
@@ -27,31 +28,34 @@ export interface Vintages {
    * @param date a calendar date in UTC, whose end counts
    * @throws ApiError `snapshot_not_found`, also if the store keeps no earlier snapshots
    */
-  answer(
-    date: string,
-    request: DataRequest,
-  ): Promise<{ readonly representation: Representation | Promise<Representation>; readonly snapshotVersion: string }>;
+  answer(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
+}
+
+interface VintageResponse {
+  readonly representation: Representation;
+  readonly isCached: boolean;
+  readonly snapshotVersion: string;
 }
 
 export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: VintagesOptions): Vintages => {
   const responses = new ResponseCache(cacheBytes * SHARE_OF_CACHE);
   return {
-    async answer(date, request) {
+    async answer(date, request, pauses) {
       const snapshot = await snapshotOf(adapter, date);
-      const { version, publishedAt } = snapshot;
-      // Links in headers name the date that was asked for.
-      const named = request.route.response.headers ? `${date} ` : '';
-      // A version may have been current twice, with two times of publication.
-      const cacheKey = `${named}${version} ${publishedAt.getTime()} ${request.cacheKey}`;
-      const cached = responses.get(cacheKey);
-      if (cached) {
+      try {
+        const { version: snapshotVersion, publishedAt } = snapshot;
+        // Links in headers contain the requested date.
+        const named = request.route.response.headers ? `${date} ` : '';
+        // A version may have been current twice, with two times of publication.
+        const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${request.cacheKey}`;
+        const cached = responses.get(cacheKey);
+        if (cached) return { representation: cached, isCached: true, snapshotVersion };
+        const read = timedReader(snapshot, collections, answerMs, pauses);
+        const compute = () => read((reader) => representData({ ...request, asOf: date }, reader, pauses));
+        return { representation: await responses.getOrCompute(cacheKey, compute), isCached: false, snapshotVersion };
+      } finally {
         snapshot.release();
-        return { snapshotVersion: version, representation: cached };
       }
-      const read = timedReader(snapshot, collections, answerMs);
-      const compute = () => read((reader) => representData({ ...request, asOf: date }, reader));
-      const representation = responses.getOrCompute(cacheKey, compute).finally(() => snapshot.release());
-      return { snapshotVersion: version, representation };
     },
   };
 };

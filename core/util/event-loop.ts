@@ -11,8 +11,6 @@ export interface EventLoop {
   worked(): number;
   /** Milliseconds for which the loop has been idle. */
   idle(): number;
-  /** For how many milliseconds the first in the queue of long work has waited; 0 if the queue is empty. */
-  queued(): number;
 }
 
 /** What long work awaits between its pieces. */
@@ -34,8 +32,6 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
 /** A queue that gives concurrent long tasks some milliseconds of a turn of the loop each, in turn. */
 export class TurnQueue {
   readonly #turnMs: number;
-  /** When each waiting task began to wait. */
-  readonly #waiting: number[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(turnMs: number) {
@@ -49,22 +45,15 @@ export class TurnQueue {
     return { pause: pauseAfter(this.#turnMs, () => this.#next()) };
   }
 
-  /** For how many milliseconds the first has waited; 0 if the queue is empty. */
-  waitedMs(): number {
-    return this.#waiting.length === 0 ? 0 : performance.now() - this.#waiting[0]!;
-  }
-
   /** Gives turns in the order in which they were asked for. */
-  async #next(): Promise<void> {
-    this.#waiting.push(performance.now());
-    const mine = this.#last.then(() => laterTurn());
-    this.#last = mine;
-    await mine;
-    this.#waiting.shift();
+  #next(): Promise<void> {
+    const turn = this.#last.then(() => laterTurn());
+    this.#last = turn;
+    return turn;
   }
 }
 
-/** The queue of long work for requests. A long wait in it is a sign of overload. */
+/** The turns of requests whose responses are computed. */
 export const longWork = new TurnQueue(2);
 
 /** Node 23.9 and later can leave out V8's other threads, which compile and collect much after a publication. */
@@ -78,7 +67,6 @@ export const nodeEventLoop: EventLoop = {
     return (user + system) / 1000;
   },
   idle: () => performance.nodeTiming.idleTime,
-  queued: () => longWork.waitedMs(),
 };
 
 /** A loop that is idle for at least this share of a window has time to spare. */

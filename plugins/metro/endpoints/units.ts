@@ -11,8 +11,18 @@ export const DEFLATOR = 'CPIAUCSL';
 /** Days and weeks are deflated by their month, quarters and years by the mean of their months. */
 const MONTHS_OF: Readonly<Record<Cadence, number>> = { daily: 1, weekly: 1, monthly: 1, quarterly: 3, annual: 12 };
 
-/** Without the noise of binary fractions. */
-const rounded = (value: number): number => Number(value.toFixed(8));
+const SCALE = 1e8;
+
+/**
+ * Rounds to 8 decimals, as `toFixed` does. Multiplying is ten times as fast, but exact only for values that are not too
+ * large, and not halfway between two results.
+ */
+const rounded = (value: number): number => {
+  const scaled = value * SCALE;
+  const nearest = Math.round(scaled);
+  const isExact = Math.abs(value) < 1e6 && Math.abs(scaled - nearest) < 0.4;
+  return isExact ? nearest / SCALE : Number(value.toFixed(8));
+};
 
 /** The mean of the published price indexes of a period's months. */
 const priceIn = (prices: ReadonlyMap<string, number>, start: string, cadence: Cadence): number | undefined => {

@@ -1,4 +1,4 @@
-/** When requests are refused for overload, and what is answered meanwhile. */
+/** Overload: which requests are rejected, and what the others get. */
 import { expect } from 'chai';
 import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
 import { Admission } from '../../../core/edge/admission.js';
@@ -6,13 +6,13 @@ import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** An admission over a clock and an event loop that the test turns by hand. */
-const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
+/** An admission with a clock and an event loop that the test controls. */
+const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
+  const work = { size: 0 };
   let now = 1000;
   let idle = 0;
   let stolen = 0;
-  let queued = 0;
   const ends: (() => void)[] = [];
   const admission = new Admission({
     maxInFlight: 1000,
@@ -20,27 +20,27 @@ const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     ...options,
     clock: { monotonic: () => now },
     logger,
+    work,
     eventLoop: {
       atEndOfTurn: (callback) => ends.push(callback),
       worked: () => now - idle - stolen,
       idle: () => idle,
-      queued: () => queued,
     },
   });
-  /** One turn in which requests are served one after another. @returns how many were admitted */
-  const turn = (requests: number, msEach: number, { ofWhichStolen = 0 } = {}) => {
+  /** One turn that handles requests one after another. @returns how many were admitted */
+  const turn = (requests: number, msEach: number, { stolenShare = 0 } = {}) => {
     let admitted = 0;
     for (let i = 0; i < requests; i++) {
       if (admission.enter()) continue;
       admitted++;
       now += msEach;
-      stolen += msEach * ofWhichStolen;
+      stolen += msEach * stolenShare;
       admission.leave();
     }
     for (const end of ends.splice(0)) end();
     return admitted;
   };
-  /** As many turns as it takes to see a queue that stays. */
+  /** Two long turns, the second longer than the first. */
   const overload = () => {
     turn(50, 1);
     turn(150, 1);
@@ -49,18 +49,15 @@ const handTurned = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     now += ms;
     idle += ms;
   };
-  const work = (ms: number) => {
+  const compute = (ms: number) => {
     now += ms;
   };
-  const queue = (ms: number) => {
-    queued = ms;
-  };
-  return { admission, logger, turn, overload, pass, work, queue };
+  return { admission, logger, work, turn, overload, pass, compute };
 };
 
 describe('Admission', () => {
-  it('admits up to maxInFlight at once, and again as requests end', () => {
-    const { admission } = handTurned({ maxInFlight: 2 });
+  it('admits up to maxInFlight at once, and again as requests complete', () => {
+    const { admission } = controlled({ maxInFlight: 2 });
     expect([admission.enter(), admission.enter(), admission.enter()]).to.deep.equal([
       undefined,
       undefined,
@@ -71,66 +68,66 @@ describe('Admission', () => {
     expect([admission.inFlight, admission.refused]).to.deep.equal([2, { in_flight: 2, event_loop_delay: 0 }]);
   });
 
-  it('lets a single long turn pass whole: a burst is what the queue is there for', () => {
-    const { turn } = handTurned();
+  it('does not count requests in the work queue', () => {
+    const { admission, work, turn, overload } = controlled({ maxInFlight: 40 });
+    for (let i = 0; i < 40; i++) admission.enter();
+    work.size = 40;
+    expect([turn(15, 100), turn(15, 200), turn(15, 300)]).to.deep.equal([15, 15, 15]);
+    overload();
+    expect(turn(15, 1)).to.equal(3);
+    work.size = 0;
+    expect(turn(1, 1)).to.equal(0);
+  });
+
+  it('admits all requests of a single long turn', () => {
+    const { turn } = controlled();
     expect(turn(500, 1)).to.equal(500);
     expect(turn(5, 1)).to.equal(5);
     expect(turn(500, 1)).to.equal(500);
   });
 
-  it('refuses while many wait too long in the queue of long work, however short the turns are', () => {
-    const { admission, turn, queue } = handTurned();
-    queue(99);
-    expect(turn(20, 0.01)).to.equal(20);
-    queue(101);
-    expect(turn(15, 0.01)).to.equal(15);
-    for (let i = 0; i < 20; i++) admission.enter();
-    expect(turn(20, 0.01)).to.equal(0);
-    expect(admission.refused.event_loop_delay).to.be.at.least(20);
-  });
-
-  it('lets what a pause has held up pass whole, where each turn after it is shorter', () => {
-    const { turn } = handTurned();
+  it('admits all requests after a pause, while turns get shorter', () => {
+    const { turn } = controlled();
     expect([turn(500, 1), turn(300, 1), turn(150, 1)]).to.deep.equal([500, 300, 150]);
   });
 
-  it('refuses what a longer turn after a long one cannot get to within maxEventLoopDelayMs', () => {
-    const { admission, turn } = handTurned();
+  it('rejects what a second, longer turn does not reach within maxEventLoopDelayMs', () => {
+    const { admission, turn } = controlled();
     expect(turn(90, 1)).to.equal(90);
     expect(turn(270, 1)).to.equal(101);
     expect(admission.refused).to.deep.equal({ in_flight: 0, event_loop_delay: 169 });
   });
 
-  it('then answers a few milliseconds of each turn, and refuses the rest', () => {
-    const { turn, overload } = handTurned();
+  it('admits requests for two milliseconds of each turn during an overload', () => {
+    const { turn, overload } = controlled();
     overload();
     expect([turn(15, 1), turn(15, 1), turn(2, 1), turn(15, 1)]).to.deep.equal([3, 3, 2, 3]);
   });
 
-  it('always answers the first request of a turn, however costly', () => {
-    const { turn, overload } = handTurned();
+  it('always admits the first request of a turn, however long it takes', () => {
+    const { turn, overload } = controlled();
     overload();
     expect([turn(3, 50), turn(1, 50), turn(3, 50)]).to.deep.equal([1, 1, 1]);
   });
 
-  it('then admits no more while those in flight would wait for one another, which depends on how fast they end', () => {
-    const { admission, turn, overload } = handTurned();
+  it('admits as many requests as complete within four milliseconds during an overload', () => {
+    const { admission, turn, overload } = controlled();
     const enter = (count: number) => Array.from({ length: count }, () => admission.enter()).filter((each) => !each);
     overload();
     expect(enter(20).length).to.equal(1);
     expect(turn(1, 0)).to.equal(0);
     admission.leave();
-    // Two a millisecond: eight end in four milliseconds.
+    // Two complete in a millisecond, so eight in four.
     for (let i = 0; i < 60; i++) expect(turn(2, 0.5)).to.equal(2);
     expect(turn(1, 0)).to.equal(1);
     expect(enter(20).length).to.be.within(8, 9);
   });
 
-  it('sees a queue also where the work comes after all requests of a turn have been admitted', () => {
-    const { admission, turn, work } = handTurned();
+  it('detects an overload whose work comes after all requests of a turn were admitted', () => {
+    const { admission, turn, compute } = controlled();
     const batch = (count: number, ms: number) => {
       const admitted = Array.from({ length: count }, () => admission.enter()).filter((each) => !each).length;
-      work(ms);
+      compute(ms);
       for (let i = 0; i < admitted; i++) admission.leave();
       turn(0, 0);
       return admitted;
@@ -138,8 +135,8 @@ describe('Admission', () => {
     expect([batch(20, 50), batch(60, 150), batch(60, 10)]).to.deep.equal([20, 60, 1]);
   });
 
-  it('admits all again once the loop had time to spare', () => {
-    const { turn, overload, pass } = handTurned();
+  it('admits all requests again once the event loop has time to spare', () => {
+    const { turn, overload, pass } = controlled();
     overload();
     const turns = (each: () => void) => {
       for (let i = 0; i < 500; i++) each();
@@ -156,25 +153,25 @@ describe('Admission', () => {
     expect(turn(15, 1)).to.equal(15);
   });
 
-  it('admits all again after a pause, from the first turn on', () => {
-    const { turn, overload, pass } = handTurned();
+  it('admits all requests from the first turn after a pause', () => {
+    const { turn, overload, pass } = controlled();
     overload();
     pass(2000);
     expect(turn(50, 1)).to.equal(50);
   });
 
-  it('never refuses where 16 at most come together, however long they take', () => {
-    const { turn } = handTurned();
+  it('rejects none of 16 requests at once, however long they take', () => {
+    const { turn } = controlled();
     for (let i = 0; i < 10; i++) expect(turn(16, 50)).to.equal(16);
   });
 
-  it('takes turns that are long since others use the processor for no overload', () => {
-    const { turn } = handTurned();
-    for (let i = 0; i < 10; i++) expect(turn(90, 10, { ofWhichStolen: 0.9 })).to.equal(90);
+  it('rejects no request when other processes make turns long', () => {
+    const { turn } = controlled();
+    for (let i = 0; i < 10; i++) expect(turn(90, 10, { stolenShare: 0.9 })).to.equal(90);
   });
 
-  it('says once that it refuses, and once that it is over, with how many', () => {
-    const { turn, overload, pass, logger } = handTurned();
+  it('logs the start of an overload once, and its end', () => {
+    const { turn, overload, pass, logger } = controlled();
     overload();
     turn(30, 1);
     expect(logger.lines).to.deep.equal(['warn: overloaded: refusing requests with 503']);
@@ -185,14 +182,14 @@ describe('Admission', () => {
   });
 });
 
-describe('a service past its capacity', () => {
+describe('a service beyond its capacity', () => {
   let service: TestApp;
   let logger: KeptLogger;
   let waiting: ((decision: Decision) => void)[];
   before(async () => {
     waiting = [];
     logger = keptLogger();
-    // A limiter whose store takes its time.
+    // A limiter whose store responds late.
     const limiter: Limiter = {
       take: () => new Promise<Decision>((resolve) => waiting.push(resolve)),
       health: () => ({ ok: true, message: null }),
@@ -205,7 +202,7 @@ describe('a service past its capacity', () => {
   });
   after(() => service.close());
 
-  it('answers the excess with 503 and Retry-After, the others as ever, and /health always', async () => {
+  it('sends 503 with Retry-After for the excess, 200 for the others, and always responds to /health', async () => {
     const admitted = Array.from({ length: 5 }, () => service.get('/markets'));
     while (waiting.length < 5) await new Promise((next) => setImmediate(next));
     for (const method of ['GET', 'HEAD']) {

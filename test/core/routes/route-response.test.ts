@@ -7,11 +7,11 @@ import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/co
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import { csvFormat, type Format, jsonFormat } from '../../../core/response/representation.js';
 import { representData } from '../../../core/routes/route-response.js';
-import { BackgroundPacing } from '../../../core/util/event-loop.js';
+import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 
 const snapshot = { version: 'v1', publishedAt: new Date(0) } as SnapshotReader;
 
-const answer = (data: unknown, format: Format = jsonFormat, pace?: BackgroundPacing) => {
+const answer = (data: unknown, format: Format = jsonFormat, pauses: Pauses = longWork.join()) => {
   const route = dataRoute({
     path: '/things',
     operationId: 'listThings',
@@ -19,7 +19,7 @@ const answer = (data: unknown, format: Format = jsonFormat, pace?: BackgroundPac
     response: { description: 'Things.', schema: {}, example: {} },
     handler: async () => ({ data }),
   }) as DataRoute;
-  return representData({ cacheKey: '', route, input: {}, format }, snapshot, pace);
+  return representData({ cacheKey: '', route, input: {}, format }, snapshot, pauses);
 };
 
 class CountedPace extends BackgroundPacing {

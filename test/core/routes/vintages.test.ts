@@ -13,6 +13,7 @@ import { ApiError } from '../../../core/errors.js';
 import { jsonFormat } from '../../../core/response/representation.js';
 import type { DataRequest } from '../../../core/routes/route-response.js';
 import { createVintages, type Vintages } from '../../../core/routes/vintages.js';
+import { longWork } from '../../../core/util/event-loop.js';
 import { memoryDataset } from '../../support/memory-dataset.js';
 import { mongoForTests, uniqueName } from '../../support/services.js';
 
@@ -73,8 +74,8 @@ const countingRequest = (): { request: DataRequest; calls: () => number } => {
 
 const bodyAt = async (vintages: Vintages, date: string, request: DataRequest) => {
   try {
-    const { representation, snapshotVersion } = await vintages.answer(date, request);
-    const { identity, lastModified } = await representation;
+    const { representation, snapshotVersion } = await vintages.answer(date, request, longWork.join());
+    const { identity, lastModified } = representation;
     return { version: snapshotVersion, lastModified, body: identity.body.toString() };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -1,0 +1,103 @@
+/** Turns between callers in the work queue. */
+import { setImmediate as laterTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { ApiError } from '../../../core/errors.js';
+import { WorkQueue } from '../../../core/routes/work-queue.js';
+
+/** A queue whose requests end when the test says so. */
+const controlled = (maxWaiting?: number) => {
+  const queue = new WorkQueue(maxWaiting);
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  const outcomes = new Map<string, 'done' | 'rejected'>();
+  const add = (caller: string, ...names: string[]) => {
+    for (const name of names) {
+      const work = () => {
+        started.push(name);
+        return new Promise<void>((resolve) => ends.set(name, resolve));
+      };
+      void queue.run(caller, work).then(
+        () => outcomes.set(name, 'done'),
+        (error) => outcomes.set(name, error instanceof ApiError && error.status === 503 ? 'rejected' : error),
+      );
+    }
+  };
+  const settled = async () => {
+    for (let i = 0; i < 40; i++) await laterTurn();
+  };
+  const end = async (...names: string[]) => {
+    for (const name of names) ends.get(name)!();
+    await settled();
+  };
+  return { queue, started, outcomes, add, end, settled };
+};
+
+const numbered = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}${i}`);
+
+describe('WorkQueue', () => {
+  it('runs two requests of a caller at once, and the others in their order', async () => {
+    const { queue, started, add, end, settled } = controlled();
+    add('a', 'a0', 'a1', 'a2', 'a3');
+    await settled();
+    expect([started, queue.size]).to.deep.equal([['a0', 'a1'], 4]);
+    await end('a1');
+    expect(started).to.deep.equal(['a0', 'a1', 'a2']);
+    await end('a0', 'a2');
+    await end('a3');
+    expect([started, queue.size]).to.deep.equal([['a0', 'a1', 'a2', 'a3'], 0]);
+  });
+
+  it('starts the request of a caller at once while those of another caller wait', async () => {
+    const { started, add, settled } = controlled();
+    add('a', ...numbered('a', 100));
+    add('b', 'b0');
+    await settled();
+    expect(started).to.deep.equal(['a0', 'a1', 'b0']);
+  });
+
+  it('runs 16 requests at once, and callers take turns beyond', async () => {
+    const { started, add, end, settled } = controlled();
+    for (let i = 0; i < 8; i++) add(`busy${i}`, `busy${i}-0`, `busy${i}-1`);
+    add('a', 'a0', 'a1', 'a2');
+    add('b', 'b0', 'b1', 'b2');
+    await settled();
+    expect(started.length).to.equal(16);
+    await end('busy0-0', 'busy1-0', 'busy2-0', 'busy3-0', 'busy4-0');
+    expect(started.slice(16)).to.deep.equal(['a0', 'b0', 'a1', 'b1']);
+    await end('a0');
+    expect(started.slice(20)).to.deep.equal(['a2']);
+  });
+
+  it('rejects the requests of a caller that has half of the queue, and no others', async () => {
+    const { queue, outcomes, add, settled } = controlled(20);
+    add('a', ...numbered('a', 13));
+    add('b', ...numbered('b', 3));
+    await settled();
+    expect([...outcomes]).to.deep.equal([['a12', 'rejected']]);
+    expect([queue.rejected, queue.size]).to.deep.equal([1, 15]);
+  });
+
+  it('rejects the newest request of the longest queue when it is full', async () => {
+    const { outcomes, add, settled } = controlled(8);
+    add('a', ...numbered('a', 6));
+    add('b', ...numbered('b', 5));
+    add('c', ...numbered('c', 4));
+    await settled();
+    expect([...outcomes]).to.deep.equal([['a5', 'rejected']]);
+    add('c', 'c4', 'c5');
+    await settled();
+    // No other queue is longer than that of c when c5 arrives.
+    expect([...outcomes.keys()]).to.have.members(['a5', 'a4', 'c5']);
+  });
+
+  it('goes on after a request that failed', async () => {
+    const { queue, started, add, end, settled } = controlled();
+    const fail = () => queue.run('a', () => Promise.reject(new Error('broken')));
+    const failures = await Promise.allSettled([fail(), fail(), fail(), fail()]);
+    expect(failures.map(({ status }) => status)).to.deep.equal(new Array(4).fill('rejected'));
+    add('a', 'a0');
+    await settled();
+    await end('a0');
+    expect([started, queue.size]).to.deep.equal([['a0'], 0]);
+  });
+});
