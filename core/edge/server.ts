@@ -62,8 +62,8 @@ const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
 /** Grace period for requests already on the wire when the listener closes, and how often idle sockets are closed then. */
 const LAST_REQUESTS_MS = 250;
-/** Grace period for the rest of a request whose body has not arrived when the listener closes. */
-const LAST_BODIES_MS = 1000;
+/** Grace period for incomplete requests and for event streams when the listener closes. */
+const LAST_STREAMS_MS = 500;
 
 export class HttpServer {
   readonly #server: Server;
@@ -200,7 +200,7 @@ export class HttpServer {
     let elapsedMs = 0;
     const sweep = setInterval(() => {
       elapsedMs += LAST_REQUESTS_MS;
-      for (const socket of this.#sockets) if (isOver(socket, elapsedMs >= LAST_BODIES_MS)) socket.destroy();
+      for (const socket of this.#sockets) if (isOver(socket, elapsedMs >= LAST_STREAMS_MS)) socket.destroy();
     }, LAST_REQUESTS_MS);
     const deadline = setTimeout(() => destroyAll(this.#sockets), deadlineMs);
     await closed;
@@ -213,12 +213,17 @@ export class HttpServer {
 
 /**
  * Whether a socket has no response to wait for.
- * @param isLate whether requests that have not arrived completely no longer count
+ * @param isLate whether incomplete requests and event streams no longer count
  */
 const isOver = (socket: Socket, isLate: boolean): boolean => {
   const response = lastResponse(socket);
-  return !response || response.writableFinished || (isLate && !response.req.complete);
+  if (!response || response.writableFinished) return true;
+  return isLate && (!response.req.complete || isEventStream(response));
 };
+
+/** An event stream has no end, and its client connects again. */
+const isEventStream = (response: ServerResponse): boolean =>
+  response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
 /** Sends a refusal, or waits for the response to an earlier request, and closes the socket. */
 const refuseSocket = (socket: Socket, refusal: Refusal): void => {

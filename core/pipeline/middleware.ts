@@ -15,7 +15,7 @@ import { PreparedResponse, sendBody } from '../response/prepared-response.js';
 import { chooseEncoding, type Encoded, Prepared, Representation } from '../response/representation.js';
 import type { RouteTable } from '../routes/route-table.js';
 import type { RequestState, ServiceContext, ServiceMiddleware } from './request-state.js';
-import { addLines, type PreparedBody, wasChanged } from './service-koa.js';
+import { addLines, identityOf, type PreparedBody, wasChanged } from './service-koa.js';
 
 /** What the middleware are made with; `createKoa` gives each of them all of it. */
 export interface KoaDependencies {
@@ -65,8 +65,8 @@ export const respond = ({
    * with those that Node now has.
    */
   const send = ({ res }: ServiceContext, prepared: Prepared): void => {
-    const isUnchanged = res instanceof PreparedResponse && res.sendPrepared(prepared, headers.connectionLines);
-    if (!isUnchanged) sendBody(res, prepared.payload);
+    if (res instanceof PreparedResponse) res.sendPrepared(prepared, headers.connectionLines);
+    else sendBody(res, prepared.payload);
   };
 
   const sendEncoded = (ctx: ServiceContext, representation: Representation, encoded: Encoded): void => {
@@ -87,11 +87,14 @@ export const respond = ({
   };
 
   const write = (ctx: ServiceContext): void | Promise<void> => {
-    // A mount's handler may have written to `ctx.res` itself.
-    if (ctx.respond === false || ctx.res.headersSent) return;
+    if (ctx.respond === false || ctx.res.writableEnded) return;
     const response: Response = ctx.response;
     if (response.shown !== undefined && wasChanged(response)) ctx.body = response.shown;
     const { prepared, encoded } = response;
+    if (ctx.res.headersSent) {
+      if (!prepared) return respondByKoa(ctx);
+      return sendBody(ctx.res, identityOf(prepared).payload);
+    }
     if (prepared instanceof Representation) return sendRepresentation(ctx, prepared);
     if (prepared) return send(ctx, prepared);
     if (encoded?.isFresh(ctx.req.headers['if-none-match'], undefined)) leaveUnmodified(ctx);

@@ -154,7 +154,7 @@ const acceptPrepared = (prototype: Koa.BaseResponse): void => {
   });
 };
 
-const identityOf = (body: Prepared | Representation): Prepared =>
+export const identityOf = (body: Prepared | Representation): Prepared =>
   body instanceof Representation ? body.identity : body;
 
 const prepare = (response: Koa.Response & PreparedBody, body: Prepared | Representation): void => {
@@ -163,7 +163,7 @@ const prepare = (response: Koa.Response & PreparedBody, body: Prepared | Represe
   response.prepared = body;
   if (response.shown !== undefined) response.shown = undefined;
   if (response.encoded !== undefined) response.encoded = undefined;
-  res.statusCode = status;
+  if (!res.headersSent) res.statusCode = status;
   setHead(res, head);
 };
 
@@ -195,6 +195,7 @@ const isSame = (prepared: Prepared | Representation, body: unknown): boolean => 
 const replace = (response: Koa.Response & PreparedBody, prepared: Prepared | Representation, body: unknown): void => {
   const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
   response.prepared = undefined;
+  setHead(response.res, '');
   // Koa keeps a status that was set explicitly, and uses 200 otherwise.
   response.status = response.res.statusCode;
   response.remove('Content-Length');

@@ -21,6 +21,7 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
   #common = '';
   #head = '';
   #isOrdinary = false;
+  #isSending = false;
   #sent: Sent = 'no';
 
   /** Whether Node has the headers, because something has read or changed one. */
@@ -40,24 +41,24 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
 
   /** Sets the lines of the body, replacing those of an earlier body. */
   setHead(head: string): void {
+    this.#head = head;
     if (this.#isOrdinary) setLines(this, head);
-    else this.#head = head;
   }
 
   /**
-   * Sends a response whose headers have not been read: at once where that is possible, else in Node's own way.
-   * @returns false, and does nothing, if headers have been read or another status was set
+   * Sends a prepared body. Its lines are not sent where middleware have read or changed headers or the status, since
+   * Node then has the headers.
    */
-  sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines): boolean {
-    if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) return false;
-    const lines = head + this.#common;
-    if (this.#canSendAtOnce(payload)) this.#sendAtOnce(status, lines + connectionLines(this.shouldKeepAlive), payload);
-    else {
+  sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines): void {
+    this.#isSending = true;
+    if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) sendBody(this, payload);
+    else if (this.#canSendAtOnce(payload)) {
+      this.#sendAtOnce(status, head + this.#common + connectionLines(this.shouldKeepAlive), payload);
+    } else {
       this.#isOrdinary = true;
-      this.writeHead(status, pairsOf(lines));
+      this.writeHead(status, pairsOf(head + this.#common));
       sendBody(this, payload);
     }
-    return true;
   }
 
   /**
@@ -75,6 +76,8 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
       !this.headersSent &&
       !isLarge(payload) &&
       this.statusMessage === undefined &&
+      this.sendDate &&
+      this.writableCorked === 0 &&
       this.writeHead === own.writeHead &&
       this.write === own.write &&
       this.end === own.end
@@ -176,9 +179,21 @@ export class PreparedResponse<Request extends IncomingMessage = IncomingMessage>
   // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
   override writeHead(...given: any[]): this {
     this.#giveLinesToNode();
+    if (!this.#isSending) this.#removeLinesOfBody();
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
+
+  /** Middleware send the head: other bytes than the prepared body may follow, to which its length and ETag do not apply. */
+  #removeLinesOfBody(): void {
+    const pairs = pairsOf(this.#head);
+    for (let i = 0; i < pairs.length; i += 2) {
+      const name = pairs[i]!;
+      if (OF_EXACT_BYTES.has(name) && super.getHeader(name) === pairs[i + 1]) super.removeHeader(name);
+    }
+  }
 }
+
+const OF_EXACT_BYTES: ReadonlySet<string> = new Set(['Content-Length', 'ETag', 'Last-Modified']);
 
 /** The lines about the connection, by whether it stays open. */
 type ConnectionLines = CommonHeaders['connectionLines'];
@@ -214,6 +229,8 @@ const releaseRequest = (request: IncomingMessage): void => {
  * Gives any response its header lines. A later line replaces an earlier one of its name; values of `Vary` are combined.
  */
 export const setLines = (response: ServerResponse, lines: string): void => {
+  // As Koa does, ignores headers that come too late.
+  if (response.headersSent) return;
   const pairs = pairsOf(lines);
   for (let i = 0; i < pairs.length; i += 2) {
     const name = pairs[i]!;

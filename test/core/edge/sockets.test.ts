@@ -134,7 +134,8 @@ describe('random connections', function () {
       for (const socket of last) socket.destroy();
       expect(service.log()).to.not.match(/worker ended|uncaught|unhandled/i);
       expect(code, service.log()).to.equal(0);
-      expect(ms).to.be.below(DRAIN_DELAY_MS + 2000);
+      // Far below server.drainMs, and with time to spare for a busy machine.
+      expect(ms).to.be.below(DRAIN_DELAY_MS + 5000);
     });
   }
 });
