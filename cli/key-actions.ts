@@ -82,7 +82,21 @@ export const createKeyRecord = async (
   };
   const { key, record } = newKey(terms, now, rules);
   await store.insert(record);
-  return { ...shown(record), key };
+  return { ...(await readBack(store, record.id, record)), key };
+};
+
+/**
+ * Reads a key after it was written, as running services do.
+ * @throws OperatorError if the store does not have what was written
+ */
+const readBack = async (store: KeyStore, id: string, written: KeyChange): Promise<ShownKey> => {
+  const record = (await store.list()).find((each) => each.id === id);
+  const differs = (Object.keys(written) as (keyof KeyChange)[]).filter((name) => record?.[name] !== written[name]);
+  if (record && differs.length === 0) return shown(record);
+  const what = record ? `${differs.join(', ')} of ${id}` : id;
+  throw new OperatorError(
+    `The key store does not have the new value of ${what}: it did not store the change, or another command changed the key at the same time. "keys list" shows the current state.`,
+  );
 };
 
 /** Names the id that was probably meant. */
@@ -105,10 +119,11 @@ const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> =
 
 const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<ShownKey> => {
   try {
-    return shown(await store.update(id, changes));
+    await store.update(id, changes);
   } catch (error) {
     throw error instanceof KeyStoreError && error.code === 'unknown_key' ? await unknownKey(store, id) : error;
   }
+  return readBack(store, id, changes);
 };
 
 export const revokeKey = async (store: KeyStore, id: string, now: number): Promise<ShownKey> => {
@@ -149,8 +164,9 @@ export const rotateKey = async (
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
   // The successor comes first: an interruption leaves one key too many, not one too few.
   await store.insert(created);
+  const stored = await readBack(store, created.id, created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
-  return { old: await change(store, id, { expires_at: ends }), created: { ...shown(created), key } };
+  return { old: await change(store, id, { expires_at: ends }), created: { ...stored, key } };
 };
 
 /**

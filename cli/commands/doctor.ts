@@ -37,7 +37,9 @@ const examine = async ({ config, json }: CommonOptions): Promise<boolean> => {
 export const register = (program: Command): void => {
   program
     .command('doctor')
-    .description('check Node, the configuration, storage, every row of the dataset, keys, Redis and the port')
+    .description(
+      'check Node, the configuration, file permissions, storage, every row of the dataset, keys, Redis and the port',
+    )
     .option('--json', 'print the findings as JSON for machines')
     .addHelpText(
       'after',

@@ -7,6 +7,7 @@ import { type App, type AppOverrides, createApp } from '../../core/app/create-ap
 import { loadConfig } from '../../core/app/load-config.js';
 import { loadModules } from '../../core/app/load-modules.js';
 import { createLogger } from '../../core/app/logger.js';
+import { looseFiles } from '../../core/app/loose-files.js';
 import { RELOADED } from '../../core/app/running-settings.js';
 import {
   type Assignment,
@@ -60,10 +61,11 @@ const start = async (path: string | undefined): Promise<void> => {
   if (isWorker()) return work(linkToPrimary());
   const loaded = await loadConfig({ path });
   // Loaded before the log begins, so that faults of modules are printed as text, like those of the configuration.
-  const { registry } = await loadModules(loaded);
+  const modules = await loadModules(loaded);
   const logger = createLogger(loaded.config.log);
+  for (const sentence of await looseFiles(loaded, modules)) logger.warn(sentence);
   try {
-    await serve({ path, loaded, logger, registry });
+    await serve({ path, loaded, logger, registry: modules.registry });
   } catch (error) {
     logFailure(error, logger);
   }

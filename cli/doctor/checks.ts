@@ -3,10 +3,11 @@ import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
 import { loadConfig } from '../../core/app/load-config.js';
 import { loadModules } from '../../core/app/load-modules.js';
+import { looseFiles } from '../../core/app/loose-files.js';
 import type { Environment } from '../../core/config/overrides.js';
 import { engines } from '../../core/util/package.js';
 import { commandLine } from '../options.js';
-import { type CheckContext, type Finding, failed, failure, type OnRows, ok } from './finding.js';
+import { type CheckContext, type Finding, failed, failure, type OnRows, ok, warning } from './finding.js';
 import { checkKeys } from './keys.js';
 import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
@@ -19,6 +20,14 @@ export const checkNode = (version: string): Finding => {
   const supported = major > leastMajor || (major === leastMajor && minor >= leastMinor);
   const message = `${version}, and ${engines.node} is needed`;
   return supported ? ok('node', message) : failed('node', message, 'install a current LTS release of Node.js');
+};
+
+/** Whether other users of the machine can read or change the files that a service trusts. */
+const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
+  const sentences = await looseFiles(loaded, modules, env);
+  if (sentences.length === 0)
+    return ok('permissions', 'other users cannot change the configuration or read its secrets');
+  return warning('permissions', 'other users can read or change files that the service trusts', ...sentences);
 };
 
 /** @param path of the configuration, as given on the command line */
@@ -38,11 +47,12 @@ export async function* findings(path: string | undefined, env: Environment, onRo
     yield ok('configuration', `${loaded.path}: ${parts}`);
   } catch (error) {
     yield failure('configuration', error, ['metro-forecast init FILE writes one to begin with']);
-    for (const check of ['storage', 'dataset', 'keys', 'redis', 'port']) {
+    for (const check of ['permissions', 'storage', 'dataset', 'keys', 'redis', 'port']) {
       yield { check, state: 'skipped', message: 'needs a configuration that can be used' };
     }
     return;
   }
+  yield await checkPermissions(service, env);
   const storage = await checkStorage(service);
   try {
     yield storage.finding;

@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.js';
 import type { Logger } from '../contracts/runtime.js';
 import { type LogOutput, logOutput } from '../observe/log-output.js';
 import { loadPackage } from '../util/package.js';
+import { printableData } from '../util/printable.js';
 
 export const createLogger = ({ level, format }: Config['log']): Logger => {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
@@ -50,7 +51,7 @@ const prettyPrinter = (output: LogOutput) => {
     ignore: 'pid,hostname',
     translateTime: 'SYS:HH:MM:ss.l',
   });
-  return { write: (line: string) => output.write(format(JSON.parse(line)) ?? '') };
+  return { write: (line: string) => output.write(format(printableData(JSON.parse(line))) ?? '') };
 };
 
 let millisecond = 0;

@@ -11,6 +11,7 @@ import type { AdapterModule, StorageAdapter } from '../contracts/storage.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { createContainer, resolve } from './container.js';
 import { loadModules, pathResolver } from './load-modules.js';
+import { looseFiles } from './loose-files.js';
 
 export interface OpenedKeyStore {
   /** The caller closes it. */
@@ -26,6 +27,7 @@ const NOT_SHARED = ['Without Redis each service has it in memory: ask GET /usage
 
 export const openKeyStore = async (loaded: LoadedConfig, logger: Logger): Promise<OpenedKeyStore> => {
   const modules = await loadModules(loaded);
+  for (const sentence of await looseFiles(loaded, modules)) logger.warn(sentence);
   const container = createContainer({ config: loaded, modules }, { logger });
   const store = resolve(container, 'keyStore');
   await store.open();

@@ -19,11 +19,15 @@ export const runProcess = async (args: readonly string[], env: Variables): Promi
 };
 
 /** A command that is going to be killed. */
-export const startProcess = (args: readonly string[], env: Variables): ChildProcess =>
+export const startProcess = (
+  args: readonly string[],
+  env: Variables,
+  stdio: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess =>
   spawn(process.execPath, commandArgs(args), {
     cwd: packageRoot,
     env: { ...process.env, ...env },
-    stdio: 'ignore',
+    stdio,
   });
 
 /** Resolves with the exit code and all output, also where the command fails. */

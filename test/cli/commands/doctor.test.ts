@@ -70,6 +70,7 @@ describe('metro-forecast doctor', () => {
   const HEALTHY = {
     node: 'ok',
     configuration: 'ok',
+    permissions: 'ok',
     storage: 'ok',
     dataset: 'ok',
     keys: 'ok',

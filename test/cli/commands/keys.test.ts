@@ -54,6 +54,43 @@ describe('metro-forecast keys', () => {
       .and.not.include(key);
   });
 
+  describe('with a key store that loses changes', () => {
+    const LOSES_CHANGES = `
+      const records = [{ id: 'key_a', hash: '0'.repeat(64), name: 'A', tier: 'enterprise', limit_per_minute: null,
+        created_at: '2026-01-01T00:00:00.000Z', expires_at: null, revoked_at: null }];
+      export default {
+        kind: 'key-store', name: 'lossy', options: { type: 'object' },
+        create: () => ({
+          open: async () => {}, close: async () => {}, lookup: () => undefined, onChange: () => {},
+          health: () => ({ ok: true, message: null }), list: async () => records, insert: async () => {},
+          update: async (id, change) => ({ ...records[0], ...change }),
+        }),
+      };`;
+    let lossy: string;
+
+    before(async () => {
+      lossy = join(folder, 'lossy.json');
+      await writeFile(join(folder, 'lossy.mjs'), LOSES_CHANGES);
+      const auth = { tiers: ['enterprise', 'partner'], keys: { use: './lossy.mjs' } };
+      await writeFile(lossy, JSON.stringify({ adapter: 'memory', plugins: ['status'], auth }));
+    });
+
+    const commands: (readonly [string, ...string[]])[] = [
+      ['create', '--name', 'B'],
+      ['revoke', 'key_a'],
+      ['rotate', 'key_a'],
+      ['limit', 'key_a', '9'],
+      ['tier', 'key_a', 'partner'],
+    ];
+    for (const args of commands) {
+      it(`${args[0]} fails`, async () => {
+        const { error, stdout } = await runCommand(register, ['keys', ...args, '--config', lossy], env);
+        expect(error?.message).to.match(/^The key store does not have the new value of .*key_/);
+        expect(stdout).to.equal('');
+      });
+    }
+  });
+
   it('rotate makes a successor that shares the limit, and lets the old key go on for the overlap', async () => {
     const first = await create('--name', 'R', '--tier', 'partner', '--limit', '50');
     const { old, created } = JSON.parse((await done('rotate', first.id, '--overlap', '2d', '--json')).stdout);

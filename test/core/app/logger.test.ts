@@ -1,4 +1,4 @@
-/** The log tells each cause once. */
+/** What the log shows of errors, and how it shows text that could control a terminal. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -44,5 +44,16 @@ describe('the log', () => {
     );
     expect(line.err.message).to.match(/^outer: middle: inner/);
     expect(line.err.stack).to.contain('caused by: Error: middle');
+  });
+
+  it('for people escapes control characters and text direction, in messages, values and stacks', async () => {
+    const hostile = '"\\u001b[2J\\u202e"';
+    const log = await logOf(
+      `logger.warn({ path: ${hostile}, [${hostile}]: 1, err: new Error(${hostile}) }, ${hostile});`,
+      'pretty',
+    );
+    expect(occurrences(log, '\\u001b[2J\\u202e')).to.be.at.least(4);
+    expect(log).not.to.match(/[^\P{Cc}\n\t]|\p{Bidi_Control}/u);
+    expect(log).to.match(/\n {4,}at /);
   });
 });
