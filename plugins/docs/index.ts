@@ -8,5 +8,12 @@ export default definePlugin({
   version: packageVersion,
   description: 'A page that documents every endpoint, and tries them with the reader’s key.',
   routes: () => [],
-  mounts: () => [pageMount({ path: '/docs', summary: 'API reference', folders: ['docs/browser'] })],
+  mounts: () => [
+    pageMount({
+      path: '/docs',
+      summary: 'API reference',
+      folder: new URL('./browser/', import.meta.url),
+      at: 'docs/browser',
+    }),
+  ],
 });

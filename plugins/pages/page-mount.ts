@@ -1,14 +1,14 @@
-/** Serves a page and its files: compressed, with validators, under a policy that runs nothing but these files. */
+/** Serves a page and its files: compressed, with validators, under a policy that runs only these files. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { join, posix } from 'node:path';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
 import { Representation } from '../../core/response/representation.js';
 import { packageRoot } from '../../core/util/package.js';
-import { fillTemplate } from './template.js';
+import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
+import { Template } from './template.js';
 
-/** Scripts, styles and calls of the page's own origin; nothing inline, no eval, no markup made from text. */
+/** Allows scripts, styles and requests of the page's own origin. Forbids inline code, eval and markup from text. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,77 +21,72 @@ const POLICY = [
   "trusted-types 'none'",
 ];
 
-/** @param ancestors the origins whose pages may show this one inside of theirs */
-export const pagePolicy = (ancestors: readonly string[] = []): string =>
+/** @param ancestors origins whose pages may show this page in a frame */
+const pagePolicy = (ancestors: readonly string[] = []): string =>
   [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.md': 'text/markdown; charset=utf-8',
-};
-
-/** Browsers ask each time whether the file has changed, which costs a 304, so that a new release shows at once. */
-const CHECKED = 'no-cache';
-/** For URLs with the digest of all files, whose content never changes. */
-const KEPT = 'public, max-age=31536000, immutable';
+/** Browsers revalidate each time, which costs a 304, so that a new release is visible at once. */
+const REVALIDATED = 'no-cache';
+/** For addresses that contain the digest of all files: their content never changes. */
+const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {
-  /** Where it is mounted: `/docs`. */
+  /** The address: `/tables`. */
   readonly path: string;
   /** The text of links to the page, and its name in the log. */
   readonly summary: string;
+  /** The folder with the page's own files, relative to the plugin's module: `new URL('./browser/', import.meta.url)`. */
+  readonly folder: URL;
   /**
-   * Folders of `plugins/` whose files are served below the path, beside those of `pages/shared`; of two files with one name, the
-   * later one. HTML files are templates: `index.html` is at the path itself, others are below it by their name without
-   * `.html`.
+   * The folder's place below the page's address. The shared files are in `pages`: a script in `tables/browser` imports
+   * `../../pages/shared/dom.js`.
    */
-  readonly folders: readonly string[];
-  /** Further files, by their name below the path. */
+  readonly at: string;
+  /**
+   * The place of the folder with the HTML files, which are templates: `index.html` is served at `path`, `embed.html` at
+   * `path/embed`. Default: `at`.
+   */
+  readonly templates?: string;
+  /** More files: their names below the page's address, and their paths on disk. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Further values for its templates, by their name in braces. */
+  /** More values for the templates, by the name in braces. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Origins whose pages may frame a page, by its name. */
+  /** Origins that may show a page in a frame, by the page's name below `path`: `embed`. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
 }
 
-const PLUGINS = join(packageRoot, 'plugins');
+const digestOf = (files: PageFiles): string => {
+  const digest = createHash('sha256');
+  for (const [name, { bytes }] of files) digest.update(`${name} ${bytes.length} `).update(bytes);
+  return digest.digest('base64url').slice(0, 12);
+};
 
-/** The files of a folder of `plugins/` by name. */
-const filesIn = (folder: string): (readonly [name: string, path: string])[] =>
-  readdirSync(join(PLUGINS, folder), { withFileTypes: true }).flatMap(({ name, parentPath }) =>
-    extname(name) in TYPES ? [[name, join(parentPath, name)] as const] : [],
+/** The HTML files of a folder, by the page's name below its address: an empty name for `index.html`. */
+const templatesIn = (files: PageFiles, folder: string, values: Page['values']): Map<string, Template> =>
+  new Map(
+    [...files.keys()]
+      .filter((name) => posix.dirname(name) === folder && name.endsWith('.html'))
+      .map((name) => [posix.basename(name, '.html').replace(/^index$/, ''), new Template(files, name, values)]),
   );
 
 /**
- * A mount that serves a page. Files are read at once, so that a missing one stops the start.
- * @throws Error of `node:fs` for a file that cannot be read
+ * A mount that serves a page. It reads all files at once, so that a missing file or import prevents the start.
+ * @throws Error for a file that cannot be read, or an import that leads to no file
  */
-export const pageMount = ({ path, summary, folders, files = {}, values = {}, framedBy = {} }: Page): Mount => {
-  const contents = new Map(
-    [...['pages/shared', ...folders].flatMap(filesIn), ...Object.entries(files)].map(([name, file]) => [
-      name,
-      { bytes: readFileSync(file), modified: statSync(file).mtime, type: TYPES[extname(name)]! },
-    ]),
-  );
-  const digest = createHash('sha256');
-  for (const [name, { bytes }] of contents) digest.update(`${name} ${bytes.length} `).update(bytes);
-  const version = `v-${digest.digest('base64url').slice(0, 12)}`;
-  const served = new Map<string, Representation>();
-  const representationOf = (name: string, context: MountContext): Representation => {
-    const known = served.get(name);
+export const pageMount = (page: Page): Mount => {
+  const { path, summary, folder, at, templates = at, values = {}, framedBy = {} } = page;
+  const files = readPageFiles(folder, at, page.files);
+  const pages = templatesIn(files, templates, values);
+  const version = `v-${digestOf(files)}`;
+  const served = new Map<Template | PageFile, Representation>();
+
+  const representationOf = (source: Template | PageFile, context: MountContext): Representation => {
+    const known = served.get(source);
     if (known) return known;
-    const content = contents.get(name);
-    if (!content) throw new ApiError(errors.route_not_found, `There is no such file. The page is at ${path}.`);
-    const { bytes, modified, type } = content;
-    const about = { path, title: summary, folder: `${path}/${version}`, files: [...contents.keys()] };
-    const page = () => fillTemplate(bytes.toString(), about, context, values);
-    const body = name.endsWith('.html') ? Buffer.from(page()) : bytes;
-    const representation = new Representation(body, type, { lastModified: modified, head: '' });
-    served.set(name, representation);
+    const { bytes, type, modified } =
+      source instanceof Template ? source.fill({ path, title: summary, root: `${path}/${version}` }, context) : source;
+    const representation = new Representation(bytes, type, { lastModified: modified, head: '' });
+    served.set(source, representation);
     return representation;
   };
   return {
@@ -99,27 +94,40 @@ export const pageMount = ({ path, summary, folders, files = {}, values = {}, fra
     summary,
     contentSecurityPolicy: pagePolicy(),
     handler(ctx, context) {
-      // During a rolling release, a page may request files of another release: they are sent, but not to be cached.
-      const [, asked, rest] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
-      const name = contents.has(`${rest}.html`) ? `${rest}.html` : rest || 'index.html';
-      const representation = representationOf(name, context);
-      const framers = framedBy[name];
+      // During a rolling release a page may request the files of another release. They must not be cached.
+      const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
+      const template = requested === undefined ? pages.get(name) : undefined;
+      const source = template ?? (name.endsWith('.html') ? undefined : files.get(name));
+      if (!source) throw new ApiError(errors.route_not_found, `There is no such file. The page is at ${path}.`);
+      const framers = template && framedBy[name];
       if (framers) ctx.set('Content-Security-Policy', pagePolicy(framers));
-      ctx.set('Cache-Control', asked === version && !name.endsWith('.html') ? KEPT : CHECKED);
-      ctx.body = representation;
+      ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);
+      ctx.body = representationOf(source, context);
     },
   };
 };
 
+const GUIDES = 'pages/guides';
+
+/** A script in place of the guides' own. `folder` and `at` as in `Page`. */
+interface GuideScript {
+  readonly folder: URL;
+  readonly at: string;
+  readonly name: string;
+}
+
 /**
- * A document of `docs/` as a page below the reference: the file itself, set by the browser.
+ * A mount that serves a document of `docs/` as a page. The browser formats the Markdown.
+ * @param path below the path of the API reference, which lists the guides: `/docs/csv`
  * @param document the name of the file
- * @param folder of `plugins/` with files in the place of those of other guides, or beside them
  */
-export const guidePage = (path: string, summary: string, document: string, folder?: string): Mount =>
+export const guidePage = (path: string, summary: string, document: string, script?: GuideScript): Mount =>
   pageMount({
     path,
     summary,
-    folders: folder === undefined ? ['pages/guides'] : ['pages/guides', folder],
+    folder: script?.folder ?? new URL('./guides/', import.meta.url),
+    at: script?.at ?? GUIDES,
+    templates: GUIDES,
     files: { 'guide.md': join(packageRoot, 'docs', document) },
+    values: { script: script ? `../../${script.at}/${script.name}` : './main.js' },
   });

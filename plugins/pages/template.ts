@@ -1,5 +1,6 @@
-/** Fills the service's own facts into a page: where the API is, and what other pages there are. */
+/** Fills HTML templates: with the service's names and addresses, links to other pages, and the addresses of files. */
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
+import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -12,8 +13,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
 /**
- * The pages of a service and, apart from them, its guides: pages below another one, which lists them. Only a mount with a
- * policy of its own shows a page: others speak protocols.
+ * The pages and the guides of a service. A guide is a page whose path is below another page's path. Mounts without a
+ * content security policy are not pages: they serve other protocols.
  */
 export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; readonly guides: Mount[] } => {
   const all = mounts.filter((mount) => mount.contentSecurityPolicy !== undefined);
@@ -24,52 +25,84 @@ export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; re
 const listOf = (pages: readonly Mount[]): string =>
   pages.map((page) => `<li><a href="${escapeHtml(page.path)}">${escapeHtml(page.summary)}</a></li>`).join('');
 
-/** Preloads all modules: without that, each would wait for the module that imports it. */
-const preloads = (html: string, path: string, files: readonly string[]): string =>
-  files
-    .filter((name) => name.endsWith('.js') && !html.includes(`/${name}"`))
-    .map((name) => `<link rel="modulepreload" href="${escapeHtml(`${path}/${name}`)}">`)
-    .join('');
+/** The links that let the browser load all modules at once, instead of each after the module that imports it. */
+const preloadsOf = (modules: readonly string[], root: string): string =>
+  modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
-/** What the head of every page begins with. */
-const head = ({ service, base, path }: { service: string; base: string; path: string }): string =>
+/** The first elements of every page's head. */
+const headOf = ({ service, base, root }: { service: string; base: string; root: string }): string =>
   [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<meta name="service" content="${service}">`,
     `<meta name="base-path" content="${base}">`,
-    `<link rel="icon" href="${path}/icon.svg">`,
-    `<link rel="stylesheet" href="${path}/page.css">`,
+    `<link rel="icon" href="${root}/pages/shared/icon.svg">`,
+    `<link rel="stylesheet" href="${root}/pages/shared/page.css">`,
   ].join('\n    ');
 
+const escaped = (values: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, escapeHtml(value)]));
+
+const replaceValues = (html: string, values: Readonly<Record<string, string>>): string =>
+  html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : whole));
+
+/** A path to a file, relative to the HTML file. */
+const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
+
 /**
- * @param html with `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}`, `{{mount}}`, `{{path}}` (of its files),
- * `{{preloads}}`, `{{links}}` and `{{guides}}` (list items) where they are to stand
- * @param page where the page is mounted, its title, the address of its files and their names
- * @param more further values, by their name in braces
+ * An HTML file with values in braces: `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the API's base
+ * path), `{{mount}}` (the page's address), `{{preloads}}`, and the list items `{{links}}` and `{{guides}}`. It refers to
+ * other files by relative paths, which become the addresses of the files.
  */
-export const fillTemplate = (
-  html: string,
-  page: { readonly path: string; readonly title: string; readonly folder: string; readonly files: readonly string[] },
-  context: MountContext,
-  more: Readonly<Record<string, string>> = {},
-): string => {
-  const { pages, guides } = pagesOf(context);
-  const own = {
-    service: escapeHtml(context.service.name),
-    owner: escapeHtml(context.service.title),
-    title: escapeHtml(page.title),
-    base: escapeHtml(context.basePath),
-    mount: escapeHtml(page.path),
-    path: escapeHtml(page.folder),
-  };
-  const values: Readonly<Record<string, string>> = {
-    ...Object.fromEntries(Object.entries(more).map(([name, value]) => [name, escapeHtml(value)])),
-    ...own,
-    head: head(own),
-    preloads: preloads(html, page.folder, page.files),
-    links: listOf(pages.filter(({ path }) => path !== page.path)),
-    guides: listOf(guides),
-  };
-  return html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
-};
+export class Template {
+  readonly #file: PageFile;
+  readonly #name: string;
+  readonly #html: string;
+  /** Modules that the page's scripts import. */
+  readonly #modules: readonly string[];
+
+  /**
+   * @param values more values, by the name in braces
+   * @throws Error for a path or an import that leads to no file
+   */
+  constructor(files: PageFiles, name: string, values: Readonly<Record<string, string>> = {}) {
+    this.#file = files.get(name)!;
+    this.#name = name;
+    this.#html = replaceValues(this.#file.bytes.toString(), escaped(values));
+    const references = [...this.#html.matchAll(REFERENCE)].map(([, , path = '']) => resolveName(name, path));
+    for (const reference of references) {
+      if (!files.has(reference)) throw new Error(`${name} refers to ${reference}, which is not a file of the page`);
+    }
+    const scripts = references.filter((reference) => reference.endsWith('.js'));
+    this.#modules = [...new Set(scripts.flatMap((script) => importsOf(files, script)))];
+  }
+
+  /** @param page its address, its title, and the address of its files */
+  fill(
+    page: { readonly path: string; readonly title: string; readonly root: string },
+    context: MountContext,
+  ): PageFile {
+    const { pages, guides } = pagesOf(context);
+    const { name, title } = context.service;
+    const values = escaped({
+      service: name,
+      owner: title,
+      title: page.title,
+      base: context.basePath,
+      mount: page.path,
+      root: page.root,
+    }) as { service: string; base: string; root: string };
+    const html = replaceValues(this.#html, {
+      ...values,
+      head: headOf(values),
+      preloads: preloadsOf(this.#modules, page.root),
+      links: listOf(pages.filter(({ path }) => path !== page.path)),
+      guides: listOf(guides),
+    });
+    const linked = html.replace(
+      REFERENCE,
+      (_, attribute: string, path: string) => `${attribute}="${values.root}/${resolveName(this.#name, path)}"`,
+    );
+    return { ...this.#file, bytes: Buffer.from(linked) };
+  }
+}

@@ -13,7 +13,8 @@ export default definePlugin({
     pageMount({
       path: '/tables',
       summary: 'Tables',
-      folders: ['pages/data-views', 'tables/browser'],
+      folder: new URL('./browser/', import.meta.url),
+      at: 'tables/browser',
     }),
   ],
 });

@@ -121,8 +121,8 @@ describe('the library catalogue of docs/own-csv.md', () => {
         const response = await get(file);
         expect(response, file).to.match(/^HTTP\/1\.1 200 /);
         // Each module that a file imports is among those that the page names.
-        for (const [, module] of response.matchAll(/from '\.\/([^']+)'/g)) {
-          expect(files, file).to.include(file.replace(/[^/]+$/, module!));
+        for (const [, module] of response.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
+          expect(files, file).to.include(new URL(module!, `http://localhost${file}`).pathname);
         }
         pages.push(response);
       }

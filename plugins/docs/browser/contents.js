@@ -1,5 +1,5 @@
 /** The contents: every part of the page, a mark at the one that is being read, and a drawer on narrow screens. */
-import { find, h } from './dom.js';
+import { find, h } from '../../pages/shared/dom.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @typedef {import('./model.js').Model} Model */

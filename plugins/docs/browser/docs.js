@@ -1,12 +1,12 @@
 /** The reference: the OpenAPI document part by part, with contents, search, and a link to every place. */
-import { getJson } from './api.js';
+import { getJson } from '../../pages/shared/api.js';
+import { find, h } from '../../pages/shared/dom.js';
+import { inline } from '../../pages/shared/markdown.js';
+import { problemView } from '../../pages/shared/problems.js';
 import { contentsOf, followReading, startDrawer } from './contents.js';
-import { find, h } from './dom.js';
-import { inline } from './markdown.js';
 import { modelOf } from './model.js';
 import { operationSection } from './operation.js';
 import { authentication, changesPart, errorsPart, headersPart, introduction } from './overview.js';
-import { problemView } from './problems.js';
 import { startSearch } from './search.js';
 
 /** @typedef {import('./model.js').Model} Model */

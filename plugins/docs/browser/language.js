@@ -1,5 +1,5 @@
 /** The language of all samples: chosen once, stored in this browser, and part of the URL that a reader shares. */
-import { h } from './dom.js';
+import { h } from '../../pages/shared/dom.js';
 import { radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
 

@@ -1,6 +1,6 @@
 /** One endpoint: its parameters, its response, its errors by name, and its samples. */
-import { h } from './dom.js';
-import { inline, prose } from './markdown.js';
+import { h } from '../../pages/shared/dom.js';
+import { inline, prose } from '../../pages/shared/markdown.js';
 import { linkTo, nameLink, placeOf, section } from './parts.js';
 import { tryIt } from './try-it.js';
 

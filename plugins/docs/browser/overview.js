@@ -1,8 +1,8 @@
 /** What concerns all endpoints: what the service is, keys, errors, headers, and what has changed. */
-import { basePath, getKey, setKey } from './api.js';
-import { h } from './dom.js';
-import { keyForm } from './key-form.js';
-import { inline, prose } from './markdown.js';
+import { basePath, getKey, setKey } from '../../pages/shared/api.js';
+import { h } from '../../pages/shared/dom.js';
+import { keyForm } from '../../pages/shared/key-form.js';
+import { inline, prose } from '../../pages/shared/markdown.js';
 import { fieldList } from './operation.js';
 import { codePanel, exampleText, linkTo, nameLink, placeOf, section } from './parts.js';
 

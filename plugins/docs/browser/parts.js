@@ -1,7 +1,7 @@
 /** What the sections of the page are made of: places that can be linked to, code, panels. */
-import { copyButton, h } from './dom.js';
+import { copyButton, h } from '../../pages/shared/dom.js';
 
-/** @typedef {import('./dom.js').Children} Children */
+/** @typedef {import('../../pages/shared/dom.js').Children} Children */
 
 /** @param {...string} path of a place on the page: `listBooks`, `fields`, `isbn` */
 export const placeOf = (...path) => `/${path.join('/')}`;
@@ -54,7 +54,7 @@ const TOKEN =
 
 /** Code with its texts, numbers and keywords in colours. @param {string} code @returns {Children} */
 export const coloured = (code) => {
-  /** @type {import('./dom.js').Child[]} */
+  /** @type {import('../../pages/shared/dom.js').Child[]} */
   const parts = [];
   let end = 0;
   for (const { 0: token, 1: text, 2: word, index } of code.matchAll(TOKEN)) {

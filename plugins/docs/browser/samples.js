@@ -1,5 +1,5 @@
 /** The same request in each language; the key comes from the environment. */
-import { keyVariable } from './api.js';
+import { keyVariable } from '../../pages/shared/api.js';
 
 /**
  * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], needsKey: boolean, text: boolean }} Call

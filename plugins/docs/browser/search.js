@@ -1,7 +1,7 @@
 /** Finds parts of the reference and of its guides, and views of other pages. `/` goes to the box, Enter to what is found. */
-import { find, focusOnSlash, h } from './dom.js';
-import { plain } from './format.js';
-import { headingId } from './markdown.js';
+import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
+import { plain } from '../../pages/shared/format.js';
+import { headingId } from '../../pages/shared/markdown.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @typedef {import('./model.js').Model} Model */

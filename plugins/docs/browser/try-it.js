@@ -1,6 +1,6 @@
 /** The request of an endpoint as the reader fills it in, in the language of all samples; sends it, and shows the response. */
-import { basePath, getKey, send } from './api.js';
-import { copyButton, h } from './dom.js';
+import { basePath, getKey, send } from '../../pages/shared/api.js';
+import { copyButton, h } from '../../pages/shared/dom.js';
 import { language, languageChoice, onLanguage } from './language.js';
 import { codeBlock, coloured, exampleText, linkTo, panel, placeOf, radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
@@ -167,7 +167,7 @@ const triedResponse = ({ headers }, response, text, ms, close) => {
   );
 };
 
-/** @param {string} title @param {import('./dom.js').Children} text */
+/** @param {string} title @param {import('../../pages/shared/dom.js').Children} text */
 const problem = (title, text) =>
   panel(
     'Response to your request',

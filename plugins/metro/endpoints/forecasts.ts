@@ -2,7 +2,6 @@
 
 import { dataRoute, definePlugin, type SnapshotReader } from '../../../core/contracts/plugin.js';
 import { packageVersion } from '../../../core/util/package.js';
-import { guidePage } from '../../pages/page-mount.js';
 import {
   backtests,
   cbsa,
@@ -26,6 +25,7 @@ import {
   text,
   upper80,
 } from '../collections.js';
+import { methodologyPage } from '../explorer/methodology.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
 import { components } from './forecast-status.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
@@ -206,7 +206,7 @@ export default definePlugin({
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
   // Its figures are those of the served snapshot, in the place of those in the file.
-  mounts: () => [guidePage('/docs/methodology', 'Methodology', 'methodology.md', 'metro/explorer/browser/methodology')],
+  mounts: () => [methodologyPage()],
   components,
   routes: () => [
     dataRoute({

@@ -24,9 +24,10 @@ export default definePlugin({
     pageMount({
       path: '/explore',
       summary: 'Explorer',
-      folders: ['pages/data-views', 'metro/explorer/browser'],
+      folder: new URL('./browser/', import.meta.url),
+      at: 'metro/explorer/browser',
       values: { embeds: frameAncestors.join(', ') },
-      framedBy: { 'embed.html': frameAncestors },
+      framedBy: { embed: frameAncestors },
     }),
   ],
 });

@@ -1,5 +1,5 @@
 /** Signals, grades and states as coloured labels. */
-import { h } from './dom.js';
+import { h } from '../shared/dom.js';
 
 /** How good or bad each label is; the rest is neutral. */
 const TONES = new Map([

@@ -1,5 +1,5 @@
 /** A chart whose values are read by mouse, touch or arrow keys. */
-import { h } from './dom.js';
+import { h } from '../shared/dom.js';
 import { draw, legendOf, paint, svg } from './drawing.js';
 
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */

@@ -1,5 +1,5 @@
 /** What a reader chooses by: switches, lists and boxes. */
-import { h } from './dom.js';
+import { h } from '../shared/dom.js';
 
 /** Years that a chart can be narrowed to; 0: all. */
 const SPANS = [5, 10, 20, 0];

@@ -2,7 +2,7 @@
  * Draws lines and bands over time as SVG: one drawing for the screen, for paper and for pictures to take away. Colours
  * are custom properties of the style sheet, so that the drawing follows the page's colours by itself.
  */
-import { number } from './format.js';
+import { number } from '../shared/format.js';
 
 /**
  * @typedef {object} Line

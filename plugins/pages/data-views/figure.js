@@ -1,9 +1,10 @@
 /** A chart or table with what it was made from: its rows, a CSV, a picture, a link and the API call. */
+
+import { basePath, curlOf, keyVariable, Problem, request } from '../shared/api.js';
+import { copyButton, h } from '../shared/dom.js';
+import { exact } from '../shared/format.js';
 import { addressOf, readAddress } from './address.js';
-import { basePath, curlOf, keyVariable, Problem, request } from './api.js';
 import { choice } from './controls.js';
-import { copyButton, h } from './dom.js';
-import { exact } from './format.js';
 import { save, savePicture } from './picture.js';
 import { dataTable } from './table.js';
 
@@ -213,7 +214,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 
 /**
  * @template Row
- * @param {Tools & { title: string, note?: import('./dom.js').Child, chart: HTMLElement,
+ * @param {Tools & { title: string, note?: import('../shared/dom.js').Child, chart: HTMLElement,
  *   table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly Row[] } }} options
  */
 export const chartFigure = ({ title, note, chart, table, ...tools }) => {

@@ -1,5 +1,5 @@
 /** Choices made one after another, of which the last one counts. */
-import { problemView } from './problems.js';
+import { problemView } from '../shared/problems.js';
 
 /**
  * Of choices made one after another only the last one's result is shown, also where an earlier one takes longer.

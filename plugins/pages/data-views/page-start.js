@@ -1,6 +1,6 @@
 /** What every page of data does by itself: its skip link, its way to forget the key, and its search box. */
-import { setKey } from './api.js';
-import { find } from './dom.js';
+import { setKey } from '../shared/api.js';
+import { find } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
 export const startPage = () => {

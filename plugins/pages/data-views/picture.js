@@ -1,5 +1,5 @@
 /** A chart as a picture to take away: with its title, legend, source, vintage and attribution, in light colours. */
-import { h } from './dom.js';
+import { h } from '../shared/dom.js';
 import { draw, legendOf, paint, svg, textWidth, wrap } from './drawing.js';
 
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];

@@ -1,14 +1,15 @@
 /** Shows the view that the address after `#` names, and its waiting, empty and error states. */
+
+import { getKey, Problem } from '../shared/api.js';
+import { find, h } from '../shared/dom.js';
+import { problemView } from '../shared/problems.js';
 import { readAddress } from './address.js';
-import { getKey, Problem } from './api.js';
-import { find, h } from './dom.js';
-import { problemView } from './problems.js';
 
 /**
  * @typedef {object} View
  * @property {string} title
- * @property {import('./dom.js').Child[]} content what stands below the heading
- * @property {import('./dom.js').Child[]} [aside] what stands beside the heading
+ * @property {import('../shared/dom.js').Child[]} content what stands below the heading
+ * @property {import('../shared/dom.js').Child[]} [aside] what stands beside the heading
  * @property {string} [layout] a class of the style sheet
  * @property {readonly string[]} [series] whose notes (attributions) belong below it, and whose age above it
  *

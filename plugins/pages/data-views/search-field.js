@@ -1,5 +1,5 @@
 /** The search box above every view: `/` goes to it, and what is typed narrows the list of a view that has one. */
-import { focusOnSlash } from './dom.js';
+import { focusOnSlash } from '../shared/dom.js';
 
 /** Null on a page inside another one, which has none. */
 export const searchField = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));

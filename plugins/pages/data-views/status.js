@@ -1,10 +1,10 @@
 /** Health of the platform, and how fresh each source is. Needs no key. */
-import { getJson } from './api.js';
+import { getJson } from '../shared/api.js';
+import { find, h } from '../shared/dom.js';
+import { day, period, span } from '../shared/format.js';
 import { badge } from './badge.js';
 import { ageLine } from './bars.js';
-import { find, h } from './dom.js';
 import { dataTools } from './figure.js';
-import { day, period, span } from './format.js';
 import { column, dataTable, numbers } from './table.js';
 
 /**

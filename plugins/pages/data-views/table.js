@@ -1,11 +1,11 @@
 /** A table that sorts by its columns' headings. */
-import { h } from './dom.js';
+import { h } from '../shared/dom.js';
 
 /**
  * @template Row
  * @typedef {object} Column
  * @property {string} label
- * @property {(row: Row) => import('./dom.js').Children} cell
+ * @property {(row: Row) => import('../shared/dom.js').Children} cell
  * @property {((row: Row) => string | number | null) | undefined} [value] what it is sorted by; none: it is not
  * @property {boolean} [numeric]
  * @property {string} [hint] what the label does not say
@@ -18,7 +18,7 @@ import { h } from './dom.js';
  * @template Row
  * @template {string | number | null} Value
  * @param {string} label @param {(row: Row) => Value} value
- * @param {(value: Value) => import('./dom.js').Children} [shown]
+ * @param {(value: Value) => import('../shared/dom.js').Children} [shown]
  * @param {Partial<Column<Row>>} [more]
  * @returns {Column<Row>}
  */

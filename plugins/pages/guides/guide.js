@@ -1,6 +1,6 @@
 /** Sets the text of a guide, with a list of its parts beside it. */
-import { find, h } from './dom.js';
-import { blocksOf, headingId } from './markdown.js';
+import { find, h } from '../shared/dom.js';
+import { blocksOf, headingId } from '../shared/markdown.js';
 
 const main = find('#main');
 
@@ -36,7 +36,7 @@ export const showGuide = async (figures = () => h('div')) => {
   for (const link of document.querySelectorAll('.guides a')) {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
-  const markdown = await (await fetch(new URL('guide.md', import.meta.url))).text();
+  const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
   // Documents call a service at its default address; the page knows that of its own.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin);
   const elements = blocksOf(text, addressOf).map((block) =>

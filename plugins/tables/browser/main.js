@@ -1,14 +1,14 @@
 /** The pages of tables: which view is shown at which address. */
-import { readAddress } from './address.js';
-import { getJson } from './api.js';
-import { find, h } from './dom.js';
-import { textColumns } from './figure.js';
-import { startPage } from './page-start.js';
-import { problemView } from './problems.js';
-import { startRouter } from './router.js';
+import { readAddress } from '../../pages/data-views/address.js';
+import { textColumns } from '../../pages/data-views/figure.js';
+import { startPage } from '../../pages/data-views/page-start.js';
+import { startRouter } from '../../pages/data-views/router.js';
+import { isNarrowing, searchField } from '../../pages/data-views/search-field.js';
+import { markSynthetic, statusView } from '../../pages/data-views/status.js';
+import { getJson } from '../../pages/shared/api.js';
+import { find, h } from '../../pages/shared/dom.js';
+import { problemView } from '../../pages/shared/problems.js';
 import { rowView } from './row-view.js';
-import { isNarrowing, searchField } from './search-field.js';
-import { markSynthetic, statusView } from './status.js';
 import { tableView, words } from './table-view.js';
 import { tablesOf } from './tables.js';
 
@@ -36,7 +36,7 @@ const start = async () => {
         const [list, one] = [tableView(table), rowView(table)];
         return [
           table.name,
-          /** @type {import('./router.js').Route} */ (
+          /** @type {import('../../pages/data-views/router.js').Route} */ (
             (parameters, signal, query) => (parameters[0] ? one : list)(parameters, signal, query)
           ),
         ];

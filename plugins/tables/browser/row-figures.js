@@ -1,5 +1,5 @@
 /** What a search finds in rows, and what a chart shows of them: values over time, one a date. */
-import { plain } from './format.js';
+import { plain } from '../../pages/shared/format.js';
 
 /**
  * @typedef {import('./tables.js').Column} Column

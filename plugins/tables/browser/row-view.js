@@ -1,12 +1,13 @@
 /** One row of a table, with what its columns mean. */
-import { getJson, Problem } from './api.js';
-import { h } from './dom.js';
-import { dataTools } from './figure.js';
+
+import { dataTools } from '../../pages/data-views/figure.js';
+import { getJson, Problem } from '../../pages/shared/api.js';
+import { h } from '../../pages/shared/dom.js';
 import { cellsOf, targetOf, words } from './table-view.js';
 
 /**
  * @param {import('./tables.js').Table} table
- * @returns {import('./router.js').Route}
+ * @returns {import('../../pages/data-views/router.js').Route}
  */
 export const rowView = (table) => async (parameters, signal) => {
   if (parameters.length !== table.key.length) {

@@ -1,16 +1,16 @@
 /** A table's rows: searched, sorted and filtered, and over time as a chart. */
-import { addressOf, keepInAddress } from './address.js';
-import { Problem, request } from './api.js';
-import { chart } from './chart.js';
-import { choice, select } from './controls.js';
-import { linesCsv } from './csv.js';
-import { h } from './dom.js';
-import { chartFigure, linesTable, replaceTools } from './figure.js';
-import { exact, number } from './format.js';
-import { latestOf } from './latest.js';
+import { addressOf, keepInAddress } from '../../pages/data-views/address.js';
+import { chart } from '../../pages/data-views/chart.js';
+import { choice, select } from '../../pages/data-views/controls.js';
+import { linesCsv } from '../../pages/data-views/csv.js';
+import { chartFigure, linesTable, replaceTools } from '../../pages/data-views/figure.js';
+import { latestOf } from '../../pages/data-views/latest.js';
+import { narrowBy } from '../../pages/data-views/search-field.js';
+import { dataTable } from '../../pages/data-views/table.js';
+import { Problem, request } from '../../pages/shared/api.js';
+import { h } from '../../pages/shared/dom.js';
+import { exact, number } from '../../pages/shared/format.js';
 import { chartChoices, figuresOf, found, LINES, periodText, timesOf } from './row-figures.js';
-import { narrowBy } from './search-field.js';
-import { dataTable } from './table.js';
 import { askedOf } from './tables.js';
 
 /**
@@ -144,7 +144,7 @@ const timeChart = (table, query, signal, { title, calls }) => {
     const per = now.form === 'bars' || period !== 'day' ? ` by ${period}` : '';
     const what =
       now.value === null ? 'Number of rows' : means ? `Mean of ${words(now.value).toLowerCase()}` : words(now.value);
-    /** @returns {import('./drawing.js').ChartOptions} */
+    /** @returns {import('../../pages/data-views/drawing.js').ChartOptions} */
     const options = () => ({
       label: `${what}${per} of ${words(now.time).toLowerCase()}.`,
       unit: what,
@@ -242,7 +242,7 @@ const timeChart = (table, query, signal, { title, calls }) => {
 
 /**
  * @param {Table} table
- * @returns {import('./router.js').Route}
+ * @returns {import('../../pages/data-views/router.js').Route}
  */
 export const tableView = (table) => async (_parameters, signal, query) => {
   const target = () => {
@@ -257,7 +257,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   const title = words(table.name);
   const figure = timeChart(table, query, signal, { title, calls: () => [target()] });
   let cell = cellsOf(table, rows);
-  /** @type {import('./table.js').Column<Row>[]} */
+  /** @type {import('../../pages/data-views/table.js').Column<Row>[]} */
   const columns = table.columns.map((column, index) => ({
     label: words(column.name),
     key: column.name,

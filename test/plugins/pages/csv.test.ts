@@ -4,7 +4,7 @@ import { csvFormat } from '../../../core/response/representation.js';
 import { parseCsv } from '../../support/csv-parser.js';
 import { pageModules } from '../../support/page-modules.js';
 
-const { csvOf } = await pageModules('metro/explorer/browser', 'csv');
+const { csvOf } = await pageModules('pages/data-views/csv');
 
 /** Every first character there is, alone, behind apostrophes, and inside a text. */
 const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).flatMap((first) => [

@@ -13,12 +13,16 @@ export const LABEL_FAULTS = `[...document.querySelectorAll('.plot > svg')].flatM
         return [...outside, ...over].map(({ is }) => is);
       })`;
 
-/** @param path of the mount. @param plugins that it needs beside itself */
+const CSS = '/pages/shared/page.css';
+
+/** @param path of the mount @param plugins that it needs in addition to itself */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
     let app: TestApp;
     let page: string;
     const get = (target: string, headers = {}) => request(`${app.origin}${target}`, { headers });
+    /** The address of the page's files, with their digest. */
+    const root = () => page.slice(page.indexOf(`${path}/v-`)).slice(0, `${path}/v-012345678901`.length);
 
     before(async () => {
       app = await startTestApp({ config: { plugins: [...plugins, plugin], server: { port: 0, basePath: '/api/v9' } } });
@@ -35,8 +39,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
     });
 
     it('sends a policy that runs nothing but its own files, on files and errors alike', async () => {
-      const folder = /="([^"]+)\/page\.css"/.exec(page)?.[1];
-      for (const target of [path, `${folder}/`, `${folder}/index.html`, `${path}/page.css`, `${path}/nothing.js`]) {
+      for (const target of [path, `${root()}${CSS}`, `${path}${CSS}`, `${path}/nothing.js`]) {
         const policy = String((await get(target)).headers['content-security-policy']);
         expect(policy.split('; '), target).to.include.members([
           "default-src 'none'",
@@ -64,29 +67,22 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
             target.split('.').at(-1)!
           ]!,
         );
-        for (const [, module] of text.matchAll(/^(?:import .*|\}) from '\.\/([^']+)'/gm)) {
-          // Named by the page too, so that no module waits for another.
-          expect(named, module).to.include(target.replace(/[^/]+$/, module!));
+        for (const [, module] of text.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
+          // The page preloads every module, so that none waits for another.
+          expect(named, `${module} in ${target}`).to.include(new URL(module!, `${app.origin}${target}`).pathname);
         }
       }
     });
 
     it('lets nobody keep the page itself, or files under the address of another release', async () => {
-      const folder = /="([^"]+)\/page\.css"/.exec(page)?.[1];
-      for (const target of [
-        path,
-        `${folder}/`,
-        `${folder}/index.html`,
-        `${path}/page.css`,
-        `${path}/v-abcdefghijkl/page.css`,
-      ]) {
+      for (const target of [path, `${path}${CSS}`, `${path}/v-abcdefghijkl${CSS}`]) {
         const { status, headers } = await get(target);
         expect([status, headers['cache-control']], target).to.deep.equal([200, 'no-cache']);
       }
     });
 
     it('answers 304 to the ETag of a file, in any encoding, and 200 to another', async () => {
-      const target = `${path}/page.css`;
+      const target = `${path}${CSS}`;
       const first = await get(target);
       expect(first.headers['cache-control']).to.equal('no-cache');
       const tag = String(first.headers.etag);
@@ -106,9 +102,9 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       const plain = await startTestApp({ config: { plugins: [...plugins, plugin], http: { compression: false } } });
       try {
         const headers = { 'Accept-Encoding': 'br, gzip' };
-        const got = await request(`${plain.origin}${path}/page.css`, { headers });
+        const got = await request(`${plain.origin}${path}${CSS}`, { headers });
         expect([got.status, got.headers['content-encoding']]).to.deep.equal([200, undefined]);
-        expect(got.text).to.equal((await get(`${path}/page.css`)).text);
+        expect(got.text).to.equal((await get(`${path}${CSS}`)).text);
       } finally {
         await plain.close();
       }
@@ -122,7 +118,16 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
     });
 
     it('answers 404 below the mount, whatever is asked for', async () => {
-      for (const name of ['nothing.js', 'page.css/', '../package.json', '%2e%2e/index.ts', '__proto__', 'index.ts']) {
+      const version = root().slice(path.length + 1);
+      const names = [
+        'nothing.js',
+        'pages/shared/page.css/',
+        '../package.json',
+        '%2e%2e/index.ts',
+        '__proto__',
+        'index.ts',
+      ];
+      for (const name of [...names, 'pages/template.ts', 'pages/shared', 'pages/guides/index.html', `${version}/`]) {
         const { status, json } = await get(`${path}/${name}`);
         expect([status, json.code], name).to.deep.equal([404, 'route_not_found']);
       }

@@ -5,9 +5,8 @@ import { pageModules } from '../../support/page-modules.js';
 import { startTableService, weather } from '../../support/table-service.js';
 
 const { tablesOf, askedOf, found, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
-  'tables/browser',
-  'tables',
-  'row-figures',
+  'tables/browser/tables',
+  'tables/browser/row-figures',
 );
 
 interface Table {

@@ -1,5 +1,5 @@
 /** What belongs with a view of series: their notes, which carry attributions, and that their data is overdue. */
-import { getJson } from './api.js';
+import { getJson } from '../../../pages/shared/api.js';
 import { notesOf } from './catalog.js';
 import { overdue } from './freshness.js';
 
@@ -10,7 +10,7 @@ const ageOf = async (series, signal) => {
   return overdue(sources, generated_at, series);
 };
 
-/** @type {import('./router.js').About} */
+/** @type {import('../../../pages/data-views/router.js').About} */
 export const aboutSeries = async (series, signal) => {
   const [notes, late] = await Promise.all([
     notesOf(series, signal),

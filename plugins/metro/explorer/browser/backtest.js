@@ -1,15 +1,16 @@
 /** How good the forecasts were, over all markets and runs whose outcome is published. */
-import { getJson } from './api.js';
-import { badge } from './badge.js';
-import { bar } from './bars.js';
+
+import { badge } from '../../../pages/data-views/badge.js';
+import { bar } from '../../../pages/data-views/bars.js';
+import { chart } from '../../../pages/data-views/chart.js';
+import { chartFigure, dataTools, linesTable } from '../../../pages/data-views/figure.js';
+import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
+import { getJson } from '../../../pages/shared/api.js';
+import { h } from '../../../pages/shared/dom.js';
+import { day, exact, number, points, quarter, share } from '../../../pages/shared/format.js';
 import { HPI } from './catalog.js';
-import { chart } from './chart.js';
-import { h } from './dom.js';
-import { chartFigure, dataTools, linesTable } from './figure.js';
-import { day, exact, number, points, quarter, share } from './format.js';
 import { keyFigures } from './market.js';
 import { STATES } from './search.js';
-import { column, dataTable, numbers } from './table.js';
 
 /** @typedef {import('../../client/api-types.js').BacktestGroup} Group */
 
@@ -40,13 +41,16 @@ const yearFigures = (years, signal) => {
   const worst = years.toSorted((a, b) => b.mae_pp - a.mae_pp)[0];
   const year = (/** @type {string} */ date) => date.slice(0, 4);
   const sources = [{ label: 'years', target: breakdown('year'), file: 'backtest-years' }];
-  const picture = (/** @type {string} */ title, /** @type {import('./drawing.js').ChartOptions} */ options) => ({
+  const picture = (
+    /** @type {string} */ title,
+    /** @type {import('../../../pages/data-views/drawing.js').ChartOptions} */ options,
+  ) => ({
     title,
     file: 'backtest',
     options: () => options,
     credits: () => [location.href],
   });
-  /** @type {import('./drawing.js').ChartOptions} */
+  /** @type {import('../../../pages/data-views/drawing.js').ChartOptions} */
   const errors = {
     label: 'Mean absolute error of the forecasts by year, beside persistence.',
     unit: 'Percentage points, by the year of the target',
@@ -64,7 +68,7 @@ const yearFigures = (years, signal) => {
     dateText: year,
     valueText: size,
   };
-  /** @type {import('./drawing.js').ChartOptions} */
+  /** @type {import('../../../pages/data-views/drawing.js').ChartOptions} */
   const rates = {
     label: 'Shares of outcomes inside the 80% band and of right directions, by year.',
     unit: 'Percent of forecasts, by the year of the target',
@@ -136,7 +140,7 @@ const yearFigures = (years, signal) => {
 /** The error of each group, alone and as a bar with that of persistence. @param {readonly Group[]} groups */
 const errorColumns = (groups) => {
   const most = Math.max(...groups.map(({ mae_pp, benchmark_mae_pp }) => Math.max(mae_pp, benchmark_mae_pp)));
-  return /** @type {import('./table.js').Column<Group>[]} */ ([
+  return /** @type {import('../../../pages/data-views/table.js').Column<Group>[]} */ ([
     numbers('Error', (row) => row.mae_pp, size),
     {
       label: 'Beside persistence',
@@ -145,7 +149,7 @@ const errorColumns = (groups) => {
   ]);
 };
 
-/** @type {import('./table.js').Column<Group>} */
+/** @type {import('../../../pages/data-views/table.js').Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
 /** @param {readonly Group[]} grades */
@@ -190,7 +194,7 @@ const stateTable = (states) => [
   }).element,
 ];
 
-/** @type {import('./router.js').Route} */
+/** @type {import('../../../pages/data-views/router.js').Route} */
 export const backtestView = async (_parameters, signal) => {
   const { data } = await getJson('/forecast-backtest', { signal });
   if (data === null) {

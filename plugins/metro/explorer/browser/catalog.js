@@ -1,6 +1,6 @@
 /** What is asked once: the markets, and the catalogue of series, whose notes carry the attributions of the numbers. */
-import { getJson } from './api.js';
-import { period } from './format.js';
+import { getJson } from '../../../pages/shared/api.js';
+import { period } from '../../../pages/shared/format.js';
 import { onceEach } from './once.js';
 
 /**

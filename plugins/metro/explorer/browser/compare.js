@@ -1,15 +1,15 @@
 /** Up to eight metros and series on one chart; the address says which, and how they are shown. */
-import { keepInAddress, listIn } from './address.js';
+import { keepInAddress, listIn } from '../../../pages/data-views/address.js';
+import { chart } from '../../../pages/data-views/chart.js';
+import { checkBox, choice, select } from '../../../pages/data-views/controls.js';
+import { linesCsv } from '../../../pages/data-views/csv.js';
+import { chartFigure, linesTable } from '../../../pages/data-views/figure.js';
+import { latestOf, showLatest } from '../../../pages/data-views/latest.js';
+import { h } from '../../../pages/shared/dom.js';
+import { number, percent, points, quarter } from '../../../pages/shared/format.js';
 import { catalog, creditOf, HPI, places, seriesOf } from './catalog.js';
-import { chart } from './chart.js';
-import { checkBox, choice, select } from './controls.js';
-import { linesCsv } from './csv.js';
 import { compareCalls } from './data-calls.js';
-import { h } from './dom.js';
-import { chartFigure, linesTable } from './figure.js';
-import { number, percent, points, quarter } from './format.js';
 import { indexOf, nationOf, observationsOf, PRICES, pricesOf, recessionsOf } from './index-data.js';
-import { latestOf, showLatest } from './latest.js';
 import { inRealTerms, quarterMeans, quartersBetween, rebased, yearlyChange } from './market-figures.js';
 import { onceEach } from './once.js';
 import { onlyOne, plainName, searcher, tellingName } from './search.js';
@@ -48,7 +48,7 @@ const macro = async ({ series_id: id, title, units }, signal) => {
   return { id, kind: 's', label: `${title} (${id})`, short: id, values, money: isMoney(units) };
 };
 
-/** @type {import('./router.js').Route} */
+/** @type {import('../../../pages/data-views/router.js').Route} */
 export const compareView = async (_parameters, signal, query) => {
   const chosen = {
     m: listIn(query.get('m')),
@@ -89,7 +89,7 @@ export const compareView = async (_parameters, signal, query) => {
   let nationSource;
   const next = latestOf(signal);
 
-  /** @param {readonly Member[]} some @returns {Promise<import('./drawing.js').ChartOptions>} */
+  /** @param {readonly Member[]} some @returns {Promise<import('../../../pages/data-views/drawing.js').ChartOptions>} */
   const optionsOf = async (some) => {
     const start = `${chosen.from}-01-01`;
     const nation = chosen.show === 'nation' ? await nationOf(signal) : undefined;

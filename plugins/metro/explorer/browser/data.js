@@ -1,11 +1,12 @@
 /** Every collection as a whole: its call, and its download with the reader's key. */
-import { getJson, request } from './api.js';
+
+import { dataTools } from '../../../pages/data-views/figure.js';
+import { save } from '../../../pages/data-views/picture.js';
+import { dataTable } from '../../../pages/data-views/table.js';
+import { getJson, request } from '../../../pages/shared/api.js';
+import { h } from '../../../pages/shared/dom.js';
+import { number } from '../../../pages/shared/format.js';
 import { catalog, HPI } from './catalog.js';
-import { h } from './dom.js';
-import { dataTools } from './figure.js';
-import { number } from './format.js';
-import { save } from './picture.js';
-import { dataTable } from './table.js';
 
 /** @typedef {{ name: string, about: string, target: string, parquet?: boolean }} Collection */
 /** @typedef {readonly [extension: string, label: string, accept: string]} Format */
@@ -77,7 +78,7 @@ const download = ({ name, target }, [extension, label, accept]) => {
   return [button, ' ', note, ' '];
 };
 
-/** @type {import('./router.js').Route} */
+/** @type {import('../../../pages/data-views/router.js').Route} */
 export const dataView = async (_parameters, signal) => {
   const [all, { snapshot }] = await Promise.all([catalog(), getJson('/status', { key: false, signal })]);
   const rows = [
@@ -97,7 +98,7 @@ export const dataView = async (_parameters, signal) => {
       dataTable({
         caption: 'Each download has all rows of its collection.',
         rows,
-        columns: /** @type {import('./table.js').Column<Collection>[]} */ ([
+        columns: /** @type {import('../../../pages/data-views/table.js').Column<Collection>[]} */ ([
           { label: 'Collection', cell: ({ about }) => about },
           { label: 'Call', cell: ({ target }) => h('code', {}, target.replace(/(.{42}).+/, '$1…')), name: 'wide' },
           {

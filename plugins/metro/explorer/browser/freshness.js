@@ -1,5 +1,5 @@
 /** Says of a view's data that it is older than its cadence allows. */
-import { period } from './format.js';
+import { period } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ id: string, cadence: string, state: string, latest_period: string | null, age_seconds: number | null,

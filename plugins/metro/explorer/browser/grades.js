@@ -1,5 +1,5 @@
 /** What risk grades stand for, and what became of past forecasts that had them. */
-import { number, share } from './format.js';
+import { number, share } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ group: string, n: number, decline_share: number, predicted_decline_share: number | null }} Record

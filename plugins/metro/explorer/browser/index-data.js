@@ -1,5 +1,5 @@
 /** The index of a market and the series beside it, each asked when a chart needs it. */
-import { getJson, request } from './api.js';
+import { getJson, request } from '../../../pages/shared/api.js';
 import { catalog, HPI } from './catalog.js';
 import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './market-figures.js';
 

@@ -1,6 +1,7 @@
 /** A map of the metros: outlines from `map.json`, a colour for each, read by pointer, touch and arrow keys. */
-import { h } from './dom.js';
-import { paint, svg } from './drawing.js';
+
+import { paint, svg } from '../../../pages/data-views/drawing.js';
+import { h } from '../../../pages/shared/dom.js';
 
 /**
  * @typedef {{ size: [number, number], land: string, states: string, areas: Record<string, [outline: string, x: number, y: number]> }}
@@ -24,7 +25,7 @@ const POINT = 34;
  * @param {Outlines} options.outlines
  * @param {string} options.label what the map shows
  * @param {readonly string[]} options.codes of the markets, by CBSA code
- * @param {(cbsa: string) => readonly import('./dom.js').Child[]} options.describe what stands in the box beside a market
+ * @param {(cbsa: string) => readonly import('../../../pages/shared/dom.js').Child[]} options.describe what stands in the box beside a market
  * @param {(cbsa: string) => void} options.onpick
  */
 export const metroMap = ({ outlines, label, codes, describe, onpick }) => {

@@ -1,19 +1,19 @@
 /** A market: its figures and why they are so, its index with the forecast as a fan, and how the model did here. */
-import { keepInAddress } from './address.js';
-import { getJson } from './api.js';
-import { badge } from './badge.js';
+import { keepInAddress } from '../../../pages/data-views/address.js';
+import { badge } from '../../../pages/data-views/badge.js';
+import { chart } from '../../../pages/data-views/chart.js';
+import { checkBox, choice, lastYears, spanChoice } from '../../../pages/data-views/controls.js';
+import { chartFigure, dataTools } from '../../../pages/data-views/figure.js';
+import { latestOf, showLatest } from '../../../pages/data-views/latest.js';
+import { column, numbers } from '../../../pages/data-views/table.js';
+import { getJson } from '../../../pages/shared/api.js';
+import { h } from '../../../pages/shared/dom.js';
+import { day, exact, number, percent, points, quarter, share } from '../../../pages/shared/format.js';
 import { creditOf, HPI, seriesOf } from './catalog.js';
-import { chart } from './chart.js';
-import { checkBox, choice, lastYears, spanChoice } from './controls.js';
-import { h } from './dom.js';
-import { chartFigure, dataTools } from './figure.js';
-import { day, exact, number, percent, points, quarter, share } from './format.js';
 import { limitsOf, recordOf } from './grades.js';
 import { gradeRecords, nationOf, pricesOf, recessionsOf, stateOf } from './index-data.js';
-import { latestOf, showLatest } from './latest.js';
 import { addMonths, fanOf, inRealTerms, quartersBetween, scoreOf, valuesOf, yearlyChange } from './market-figures.js';
 import { plainName, shortName, statesOf } from './search.js';
-import { column, numbers } from './table.js';
 
 /**
  * @typedef {import('./market-figures.js').Track} Track
@@ -21,7 +21,7 @@ import { column, numbers } from './table.js';
  * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, grades: number[] }} Rules
  */
 
-/** @type {import('./table.js').Column<Track>[]} */
+/** @type {import('../../../pages/data-views/table.js').Column<Track>[]} */
 const TRACK_COLUMNS = [
   column('Target', ({ target_period }) => target_period, quarter, { name: 'date' }),
   column('Run', ({ run_at }) => run_at, day, { name: 'date' }),
@@ -32,7 +32,7 @@ const TRACK_COLUMNS = [
   numbers('Error pp', ({ error_pp }) => error_pp, exact, { hint: 'What came true, less the forecast' }),
 ];
 
-/** @param {readonly (readonly [string, import('./dom.js').Child, (string | undefined)?])[]} figures each with a remark */
+/** @param {readonly (readonly [string, import('../../../pages/shared/dom.js').Child, (string | undefined)?])[]} figures each with a remark */
 export const keyFigures = (figures) =>
   h(
     'dl',
@@ -86,7 +86,7 @@ const neighboursOf = (areas, cbsa) => {
     .slice(0, NEIGHBOURS);
 };
 
-/** @type {import('./router.js').Route} */
+/** @type {import('../../../pages/data-views/router.js').Route} */
 export const marketView = async ([cbsa = ''], signal, query) => {
   const path = `/markets/${encodeURIComponent(cbsa)}`;
   const [market, { data: history }, { data: track }, { data: runs }, { data: areas }, series, recessions, records] =
@@ -222,7 +222,7 @@ const indexFigure = (context) => {
   const note = h('p', { class: 'muted' });
   const next = latestOf(signal);
 
-  /** @returns {Promise<import('./drawing.js').ChartOptions>} */
+  /** @returns {Promise<import('../../../pages/data-views/drawing.js').ChartOptions>} */
   const optionsOf = async () => {
     const common = {
       dates,
@@ -292,7 +292,7 @@ const indexFigure = (context) => {
       valueText: (value) => number(value),
     };
   };
-  /** @type {import('./drawing.js').ChartOptions | undefined} */
+  /** @type {import('../../../pages/data-views/drawing.js').ChartOptions | undefined} */
   let options;
   const show = () => {
     beside.element.hidden = chosen.show !== 'change';
@@ -342,7 +342,7 @@ const indexFigure = (context) => {
     picture: {
       title: `House prices in ${name}`,
       file: `${market.cbsa}-index`,
-      options: () => /** @type {import('./drawing.js').ChartOptions} */ (options),
+      options: () => /** @type {import('../../../pages/data-views/drawing.js').ChartOptions} */ (options),
       credits: () => creditsOf(context),
     },
     sources: [
@@ -386,7 +386,7 @@ const trackFigure = (context) => {
       const row = byTarget.get(date);
       return row ? of(row) : null;
     });
-  /** @type {import('./drawing.js').ChartOptions} */
+  /** @type {import('../../../pages/data-views/drawing.js').ChartOptions} */
   const options = {
     label: `12-month changes forecast for ${name}, and those that came true.`,
     unit: 'Percent over 12 months, by the quarter that they end in',

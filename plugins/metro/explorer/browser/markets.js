@@ -1,25 +1,25 @@
 /** The start page: a map of all markets and the list beside it, at any run of the model. */
-import { addressOf, keepInAddress } from './address.js';
-import { getJson } from './api.js';
-import { badge } from './badge.js';
+import { addressOf, keepInAddress } from '../../../pages/data-views/address.js';
+import { badge } from '../../../pages/data-views/badge.js';
+import { choice, labelledSelect } from '../../../pages/data-views/controls.js';
+import { csvOf } from '../../../pages/data-views/csv.js';
+import { replaceTools } from '../../../pages/data-views/figure.js';
+import { latestOf, showLatest } from '../../../pages/data-views/latest.js';
+import { narrowBy } from '../../../pages/data-views/search-field.js';
+import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
+import { getJson } from '../../../pages/shared/api.js';
+import { h } from '../../../pages/shared/dom.js';
+import { day, number, percent, points, quarter, share } from '../../../pages/shared/format.js';
 import { allMarkets, HPI, places, seriesOf } from './catalog.js';
-import { choice, labelledSelect } from './controls.js';
-import { csvOf } from './csv.js';
 import { marketCalls } from './data-calls.js';
-import { h } from './dom.js';
-import { replaceTools } from './figure.js';
-import { day, number, percent, points, quarter, share } from './format.js';
 import { limitsOf, recordOf } from './grades.js';
 import { allIndexes, gradeRecords } from './index-data.js';
-import { latestOf, showLatest } from './latest.js';
 import { metroMap, outlines } from './map.js';
 import { addMonths, quartersBetween } from './market-figures.js';
 import { onceEach } from './once.js';
 import { scaleOf, swatchOf } from './scales.js';
 import { plainName, STATES, searcher, statesOf } from './search.js';
-import { narrowBy } from './search-field.js';
 import { sparkLine } from './spark-line.js';
-import { column, dataTable, numbers } from './table.js';
 
 /**
  * @typedef {import('../../client/api-types.js').Market} Market
@@ -87,7 +87,7 @@ const filter = (name, label, options, value, onchange) =>
 const band = ({ lower, upper }) =>
   lower === null ? null : h('small', { class: 'muted' }, `${number(lower, 1)} to ${number(upper, 1)}`);
 
-/** @type {import('./router.js').Route} */
+/** @type {import('../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
   const outlined = outlines();
   const data = /** @type {Market[]} */ (await allMarkets());
@@ -169,7 +169,7 @@ export const marketsView = async (_parameters, signal, query) => {
   const count = h('p', { class: 'count muted', role: 'status' });
   const table = dataTable({
     caption: 'Markets, their 12-month forecasts, signals and risk grades.',
-    columns: /** @type {import('./table.js').Column<Row>[]} */ ([
+    columns: /** @type {import('../../../pages/data-views/table.js').Column<Row>[]} */ ([
       { label: 'Market', key: 'name', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name },
       {
         label: 'Forecast',

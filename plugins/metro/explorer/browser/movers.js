@@ -1,19 +1,20 @@
 /** The markets whose forecast moved most between the last two runs. */
-import { getJson } from './api.js';
-import { badge } from './badge.js';
-import { bar } from './bars.js';
+
+import { badge } from '../../../pages/data-views/badge.js';
+import { bar } from '../../../pages/data-views/bars.js';
+import { dataTools } from '../../../pages/data-views/figure.js';
+import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
+import { getJson } from '../../../pages/shared/api.js';
+import { h } from '../../../pages/shared/dom.js';
+import { day, percent, points } from '../../../pages/shared/format.js';
 import { allMarkets, HPI } from './catalog.js';
-import { h } from './dom.js';
-import { dataTools } from './figure.js';
-import { day, percent, points } from './format.js';
 import { marketLink } from './markets.js';
-import { column, dataTable, numbers } from './table.js';
 
 const TARGET = '/movers?limit=50';
 
 /** @typedef {import('../../client/api-types.js').Mover} Mover */
 
-/** @param {number} most @returns {import('./table.js').Column<Mover>[]} */
+/** @param {number} most @returns {import('../../../pages/data-views/table.js').Column<Mover>[]} */
 const columns = (most) => [
   { label: 'Market', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name, name: 'named' },
   numbers('Change', ({ delta_pp }) => delta_pp, points),
@@ -28,7 +29,7 @@ const columns = (most) => [
   column('Signal before', (row) => row.prior_signal, badge),
 ];
 
-/** @type {import('./router.js').Route} */
+/** @type {import('../../../pages/data-views/router.js').Route} */
 export const moversView = async (_parameters, signal) => {
   const [{ data }, markets] = await Promise.all([getJson(TARGET, { signal }), allMarkets()]);
   const forecast = /** @type {Mover[]} */ (markets).filter(({ forecast_12m }) => forecast_12m !== null).length;

@@ -1,9 +1,10 @@
 /** Suggests markets below the search box: Enter goes to one. The start page narrows its list instead. */
-import { getKey } from './api.js';
+
+import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
+import { getKey } from '../../../pages/shared/api.js';
+import { find, h } from '../../../pages/shared/dom.js';
 import { places } from './catalog.js';
-import { find, h } from './dom.js';
 import { onlyOne, plainName, searcher, stateNamed } from './search.js';
-import { isNarrowing, searchField } from './search-field.js';
 
 /** @typedef {import('./catalog.js').Named} Named */
 

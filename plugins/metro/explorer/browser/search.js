@@ -1,5 +1,5 @@
 /** Finds markets by what people call them: cities, states by name or code, CBSA codes, the metro of a division. */
-import { plain } from './format.js';
+import { plain } from '../../../pages/shared/format.js';
 
 /** States by postal code. */
 export const STATES = new Map(

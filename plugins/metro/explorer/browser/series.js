@@ -1,22 +1,22 @@
 /** The catalogue of series, and one macro series as a chart. */
 
-import { keepInAddress } from './address.js';
-import { getJson, Problem } from './api.js';
+import { keepInAddress } from '../../../pages/data-views/address.js';
+import { chart } from '../../../pages/data-views/chart.js';
+import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
+import { chartFigure, dataTools } from '../../../pages/data-views/figure.js';
+import { latestOf } from '../../../pages/data-views/latest.js';
+import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
+import { getJson, Problem } from '../../../pages/shared/api.js';
+import { h } from '../../../pages/shared/dom.js';
+import { day, exact, period } from '../../../pages/shared/format.js';
 import { catalog, creditOf, HPI } from './catalog.js';
-import { chart } from './chart.js';
-import { lastYears, spanChoice } from './controls.js';
-import { h } from './dom.js';
-import { chartFigure, dataTools } from './figure.js';
-import { day, exact, period } from './format.js';
 import { recessionsOf } from './index-data.js';
-import { latestOf } from './latest.js';
 import { keyFigures } from './market.js';
 import { monthsBetween } from './market-figures.js';
-import { column, dataTable, numbers } from './table.js';
 
 /** @typedef {import('./catalog.js').Series} Series */
 
-/** @type {import('./table.js').Column<Series>[]} */
+/** @type {import('../../../pages/data-views/table.js').Column<Series>[]} */
 const COLUMNS = [
   {
     label: 'Series',
@@ -43,7 +43,7 @@ const COLUMNS = [
   },
 ];
 
-/** @type {import('./router.js').Route} */
+/** @type {import('../../../pages/data-views/router.js').Route} */
 export const seriesView = (parameters, signal, query) =>
   parameters[0] ? oneSeries(parameters[0], signal, query) : allSeries(query);
 
@@ -106,7 +106,7 @@ const oneSeries = async (id, signal, query) => {
   const rows = /** @type {import('./market-figures.js').Observation[]} */ (data);
   const { dates, values } = periodsOf(rows, one.cadence);
   let years = Number(query.get('years') ?? 20);
-  /** @returns {import('./drawing.js').ChartOptions} */
+  /** @returns {import('../../../pages/data-views/drawing.js').ChartOptions} */
   const options = () => ({
     label: `${one.title}, ${one.units}.`,
     unit: unitOf(one),

@@ -1,5 +1,5 @@
 /** A line as small as a word: whether it went up, without figures. */
-import { lineOf, paint, svg } from './drawing.js';
+import { lineOf, paint, svg } from '../../../pages/data-views/drawing.js';
 
 const [WIDTH, HEIGHT] = [80, 22];
 

@@ -3,10 +3,9 @@ import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
 const { marketCalls, compareCalls, overdue, limitsOf, recordOf } = await pageModules(
-  'metro/explorer/browser',
-  'data-calls',
-  'freshness',
-  'grades',
+  'metro/explorer/browser/data-calls',
+  'metro/explorer/browser/freshness',
+  'metro/explorer/browser/grades',
 );
 
 describe('the explorer’s API calls', () => {

@@ -52,7 +52,7 @@ describe('the weight of the explorer', () => {
       const page = sizes.reduce((sum, size) => sum + size, 0);
       expect(files).to.have.length.above(20);
       expect(page).to.be.below(150_000);
-      expect(page + (await sizeOf('/explore/map.json'))).to.be.below(250_000);
+      expect(page + (await sizeOf('/explore/metro/explorer/browser/map.json'))).to.be.below(250_000);
     } finally {
       await app.close();
     }
@@ -509,7 +509,7 @@ describe('the explorer in Chromium', () => {
     expect(png.subarray(1, 4).toString()).to.equal('PNG');
     expect(png.readUInt32BE(16)).to.equal(2400);
     const wide = (await page.evaluate(`(async () => {
-      const { textWidth, wrap } = await import('/explore/drawing.js');
+      const { textWidth, wrap } = await import('/explore/pages/data-views/drawing.js');
       const lines = wrap('House prices in New York-Jersey City-White Plains, '.repeat(4).trim(), 600, 25, 650);
       return lines.map((line) => textWidth(line, 25, 650));
     })()`)) as number[];

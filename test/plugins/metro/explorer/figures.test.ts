@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
-const figures = await pageModules('metro/explorer/browser', 'market-figures');
+const figures = await pageModules('metro/explorer/browser/market-figures');
 
 const rows = (...values: readonly (readonly [string, number])[]) =>
   values.map(([period_start, value]) => ({ period_start, value }));

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('metro/explorer/browser', 'search');
+const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('metro/explorer/browser/search');
 
 const areas = [...metroAreas.values()];
 /** As FHFA's index has them: divisions in the place of the metros that they divide. */

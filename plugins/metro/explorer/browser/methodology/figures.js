@@ -1,7 +1,7 @@
 /** The figures of the methodology, read from the snapshot that the service has now. */
-import { getJson } from './api.js';
-import { number, share } from './format.js';
-import { table } from './markdown.js';
+import { getJson } from '../../../../pages/shared/api.js';
+import { number, share } from '../../../../pages/shared/format.js';
+import { table } from '../../../../pages/shared/markdown.js';
 
 /**
  * @param {string} by

@@ -1,9 +1,10 @@
 /** The methodology as a page: its text, with the figures of the service's own snapshot. */
-import { getKey, Problem } from './api.js';
-import { h } from './dom.js';
+
+import { showGuide } from '../../../../pages/guides/guide.js';
+import { getKey, Problem } from '../../../../pages/shared/api.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { keyForm } from '../../../../pages/shared/key-form.js';
 import { figures } from './figures.js';
-import { showGuide } from './guide.js';
-import { keyForm } from './key-form.js';
 
 /** Fills each place with the service's figures, and asks for a key in the first place that needs one. */
 const fill = async (

@@ -1,0 +1,9 @@
+/** The methodology as a page at `/docs/methodology`: the document, with figures of the published data. */
+import { guidePage } from '../../pages/page-mount.js';
+
+export const methodologyPage = () =>
+  guidePage('/docs/methodology', 'Methodology', 'methodology.md', {
+    folder: new URL('./browser/methodology/', import.meta.url),
+    at: 'metro/explorer/browser/methodology',
+    name: 'main.js',
+  });
