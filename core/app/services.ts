@@ -220,7 +220,10 @@ export const services: { readonly [Name in ServiceName]: Registration<Services[N
     commonHeaders({
       cors: config.http.cors,
       keepAliveTimeoutMs: config.server.keepAliveTimeoutMs,
-      declared: modules.registry.routes.flatMap(({ route }) => Object.keys(declaredHeaders(route))),
+      declared: [
+        ...modules.registry.routes.flatMap(({ route }) => Object.keys(declaredHeaders(route))),
+        ...modules.registry.mounts.flatMap(({ mount }) => mount.exposedHeaders ?? []),
+      ],
     }),
   ),
   work: service(['config'], ({ config: { config } }) => new WorkQueue(config.server.overload?.maxInFlight)),

@@ -306,8 +306,15 @@ export interface Mount {
   readonly summary: string;
   /** Without OPTIONS, which every endpoint has. Default GET and HEAD. */
   readonly methods?: readonly string[];
-  /** Whether a request needs an API key. Default false: pages are for everybody. */
+  /** Whether a request needs an API key. Default false. */
   readonly key?: boolean;
+  /**
+   * Request headers that web pages of other origins may send, in addition to those of the API. `Content-Type` is always
+   * allowed where `methods` has one with a body.
+   */
+  readonly requestHeaders?: readonly string[];
+  /** Response headers that web pages of other origins may read, in addition to those of the API. */
+  readonly exposedHeaders?: readonly string[];
   /** Replaces the policy of the API, which allows a page nothing. */
   readonly contentSecurityPolicy?: string;
   /** Responds by Koa's context, as any Koa middleware does, or writes to `ctx.res`. */

@@ -352,7 +352,7 @@ export const checkRequest =
     const fault = faultOf(ctx, headers);
     if (fault) throw fault;
     if (endpoint && method === 'OPTIONS') {
-      ctx.body = new Prepared(204, headers.options(endpoint.methods));
+      ctx.body = new Prepared(204, headers.options(endpoint.methods, endpoint.mount?.requestHeaders));
       return undefined;
     }
     return next();

@@ -48,6 +48,8 @@ export const fitMounts = (
 };
 
 const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
+/** A token of RFC 9110, 5.6.2. */
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const MOUNT: Members = {
   path: 'string',
   summary: 'string',
@@ -55,6 +57,8 @@ const MOUNT: Members = {
   methods: 'list?',
   key: 'boolean?',
   contentSecurityPolicy: 'string?',
+  requestHeaders: 'list?',
+  exposedHeaders: 'list?',
 };
 
 const mountErrors = (mount: Mount): string[] => {
@@ -66,6 +70,11 @@ const mountErrors = (mount: Mount): string[] => {
     ...(mount.methods ?? [])
       .filter((method) => !METHODS.includes(method))
       .map((method) => `methods: there is no HTTP method "${method}"; Node knows ${METHODS.join(', ')}`),
+    ...(['requestHeaders', 'exposedHeaders'] as const).flatMap((member) =>
+      (mount[member] ?? [])
+        .filter((name) => !HEADER_NAME.test(name))
+        .map((name) => `${member}: "${name}" is not a name of a header`),
+    ),
   ];
 };
 

@@ -58,7 +58,18 @@ const EXPOSED: readonly string[] = [
   'X-Request-Id',
 ];
 
-const SENT = 'Authorization, Accept, If-None-Match, If-Modified-Since, Traceparent, X-Request-Id';
+/** Request headers that pages of other origins may send to every endpoint. */
+const ACCEPTED: readonly string[] = [
+  'Authorization',
+  'Accept',
+  'If-None-Match',
+  'If-Modified-Since',
+  'Traceparent',
+  'X-Request-Id',
+];
+
+/** Methods whose requests have no body. */
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
  * On every response, unless a mount sets its own `Content-Security-Policy`: no browser should render JSON, frame it, or
@@ -78,12 +89,12 @@ export interface CommonHeaders {
   connectionLines(isKept: boolean): string;
   /** On a 405. */
   allow(methods: readonly string[]): Readonly<Record<string, string>>;
-  /** For the response to OPTIONS. */
-  options(methods: readonly string[]): string;
+  /** For the response to OPTIONS. @param requestHeaders those that the endpoint reads in addition to the common ones */
+  options(methods: readonly string[], requestHeaders?: readonly string[]): string;
 }
 
 interface CommonHeadersOptions {
-  /** Names of headers that routes declare. */
+  /** Names of response headers that routes and mounts declare. */
   readonly declared?: readonly string[];
   /** null: pages of other origins may not read responses. */
   readonly cors: Config['http']['cors'];
@@ -94,12 +105,16 @@ export const commonHeaders = ({ cors, keepAliveTimeoutMs, declared = [] }: Commo
   always: always(readableBy(cors, declared)),
   connectionLines: connectionLines(keepAliveTimeoutMs),
   allow: (methods) => ({ Allow: allowOf(methods) }),
-  options: (methods) =>
+  options: (methods, requestHeaders = []) =>
     linesOf({
       Allow: allowOf(methods),
       ...(cors && {
         'Access-Control-Allow-Methods': allowOf(methods),
-        'Access-Control-Allow-Headers': SENT,
+        'Access-Control-Allow-Headers': [
+          ...ACCEPTED,
+          ...(methods.every((method) => READS.has(method)) ? [] : ['Content-Type']),
+          ...requestHeaders,
+        ].join(', '),
         'Access-Control-Max-Age': String(cors.maxAgeSeconds),
       }),
     }),

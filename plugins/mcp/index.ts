@@ -5,6 +5,9 @@ import { packageVersion } from '../../core/util/package.js';
 import { checkBrowser, respond } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
+/** Headers of the Model Context Protocol that clients in browsers send. */
+const MCP_HEADERS = ['Mcp-Protocol-Version', 'Mcp-Session-Id', 'Mcp-Method', 'Mcp-Name', 'Last-Event-ID'];
+
 export default definePlugin({
   name: 'mcp',
   version: packageVersion,
@@ -51,6 +54,7 @@ export default definePlugin({
         summary: 'Tools for AI assistants (Model Context Protocol, streamable HTTP)',
         methods: ['POST'],
         key: true,
+        requestHeaders: MCP_HEADERS,
         async handler(ctx, mount) {
           if (ctx.path !== path) throw new ApiError(errors.route_not_found);
           checkBrowser(ctx, browsers);
