@@ -215,6 +215,16 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
   /**
+   * Rewrites the input so that equivalent requests have equal inputs, such as lists of values in another order. They
+   * then share a cached response. Runs after `check`.
+   */
+  readonly normalize?: (input: Input) => Input;
+  /**
+   * As `normalize`, for requests that are equivalent in this snapshot only, such as those from a date before its first
+   * value. Runs before the handler, not for cached responses.
+   */
+  readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
+  /**
    * Whether the list has the format Parquet too. Each property of the rows then has one scalar type, by the schema.
    * Default false.
    */
@@ -360,7 +370,7 @@ export interface Plugin<Options = unknown> {
 /** A route as it is declared: the schemas of parameters and response type the handler. */
 type Declared<R extends Route, P, S, A> = Omit<
   R,
-  'kind' | 'parameters' | 'response' | 'check' | 'columns' | 'handler'
+  'kind' | 'parameters' | 'response' | 'check' | keyof OfInput<Empty> | 'handler'
 > & {
   readonly parameters?: P;
   readonly response: Omit<R['response'], 'schema'> & { readonly schema: S };
@@ -368,14 +378,15 @@ type Declared<R extends Route, P, S, A> = Omit<
   handler(input: NoInfer<InputOf<P>>, context: globalThis.Parameters<R['handler']>[1]): Promise<A>;
 };
 
-type Columns<P> = { readonly columns?: (input: NoInfer<InputOf<P>>) => readonly string[] | undefined };
+/** The members of a data route that depend on the input alone. */
+type OfInput<P> = Pick<DataRoute<NoInfer<InputOf<P>>>, 'columns' | 'normalize' | 'normalizeIn'>;
 
 export const dataRoute = <
   const P extends Parameters = Empty,
   const S extends JsonSchema = JsonSchema,
   const A extends DataResponseOf<S> = DataResponseOf<S>,
 >(
-  route: Declared<DataRoute, P, S, A> & Columns<P>,
+  route: Declared<DataRoute, P, S, A> & OfInput<P>,
 ): Route => ({ kind: 'data', ...route }) as Route;
 
 export const serviceRoute = <
