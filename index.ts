@@ -1,7 +1,6 @@
 /** The package as a library: embed the service, or write a plugin, an adapter or a key store for it. */
 export { type Overrides, resolve, tokens } from './core/app/container.js';
-export { type App, type AppOverrides, createApp } from './core/app/create-app.js';
-export { loadConfig } from './core/app/load-config.js';
+export type { App, AppOverrides } from './core/app/create-app.js';
 export type { Services } from './core/app/services.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
@@ -84,3 +83,4 @@ export { callerOf } from './core/pipeline/request-state.js';
 export { findPage, type PageInput, pageHeaders, pageOf, pageParameters, rowOrder } from './core/routes/pagination.js';
 /** The collections of Metro Forecast and their document types, for plugins that read them. */
 export * as metro from './plugins/metro/collections.js';
+export { createApp, loadConfig } from './product.js';

@@ -3,10 +3,15 @@ import { Command } from 'commander';
 import { packageVersion } from '../core/util/package.js';
 import { write, writeError } from './output.js';
 import { EXIT_CODES, errorText, report } from './report.js';
+import { handleSignals } from './signals.js';
 
 /** A command is loaded when it is run, so that `start` does not have the others in memory. */
 const COMMANDS = {
-  start: () => import('./commands/start.js'),
+  start: () => {
+    // As process 1 of a container it ignores signals that it does not handle.
+    handleSignals();
+    return import('./commands/start.js');
+  },
   ready: () => import('./commands/ready.js'),
   config: () => import('./commands/config.js'),
   init: () => import('./commands/init.js'),

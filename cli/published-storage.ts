@@ -1,8 +1,8 @@
 /** Opens storage for the commands that publish: it must be able to, and still be there afterwards. */
-import { loadConfig } from '../core/app/load-config.js';
 import { type OpenedStorage, openStorage } from '../core/app/open-stores.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
+import { loadConfig, loadModules } from '../product.js';
 import { commandLogger } from './output.js';
 
 type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
@@ -23,7 +23,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   task: (able: NonNullable<StorageAdapter[C]>, storage: OpenedStorage) => Promise<T>,
 ): Promise<T> => {
   const loaded = await loadConfig({ path: config });
-  const storage = await openStorage(loaded, commandLogger());
+  const storage = await openStorage({ config: loaded, modules: await loadModules(loaded) }, commandLogger());
   try {
     const { adapter, module } = storage;
     const able = adapter[capability];

@@ -1,11 +1,11 @@
 /** Publishes the sample again and again, each time with other figures, as another process than the server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { loadConfig } from '../../core/app/load-config.js';
 import { type OpenedStorage, openStorage } from '../../core/app/open-stores.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
+import { loadConfig, loadModules } from '../../product.js';
 
 /** Earlier versions that stay, for requests as of an earlier time. */
 const KEPT = 3;
@@ -40,10 +40,10 @@ export class Publisher {
 
   /** @param directory of the dataset that is published, changed */
   static async open(config: string, directory: string): Promise<Publisher> {
-    return new Publisher(
-      await openStorage(await loadConfig({ path: config, env: process.env }), pino({ level: 'silent' })),
-      await openDirectory(directory),
-    );
+    const loaded = await loadConfig({ path: config, env: process.env });
+    const modules = await loadModules(loaded);
+    const storage = await openStorage({ config: loaded, modules }, pino({ level: 'silent' }));
+    return new Publisher(storage, await openDirectory(directory));
   }
 
   get published(): number {

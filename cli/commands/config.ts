@@ -1,10 +1,9 @@
 /** `metro-forecast config`: shows the configuration in force. */
 import type { Command } from 'commander';
-import { loadConfig, namedVariables } from '../../core/app/load-config.js';
-import { loadModules } from '../../core/app/load-modules.js';
 import { configSchema } from '../../core/config/schema.js';
 import { maskSecrets } from '../../core/config/secrets.js';
 import { formatPath } from '../../core/validation/path.js';
+import { loadConfig, loadModules, namedVariables } from '../../product.js';
 import { note, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 

@@ -10,7 +10,7 @@ import { quickCheck } from '../../core/data/row-check.js';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageName, packageRoot } from '../../core/util/package.js';
-import { plugins as builtins } from '../builtins.js';
+import { plugins as builtins } from '../../product.js';
 import { commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';

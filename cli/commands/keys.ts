@@ -2,13 +2,13 @@
  * `metro-forecast keys`: creates, lists, changes, rotates and revokes API keys, and shows their usage and their audit.
  */
 import type { Command } from 'commander';
-import { loadConfig } from '../../core/app/load-config.js';
 import { type OpenedKeyStore, openKeyStore } from '../../core/app/open-stores.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { tierNames } from '../../core/config/tiers.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
 import { KeyStoreError, LimiterUnavailable, OperatorError } from '../../core/errors.js';
 import { missingPeppers, Peppers } from '../../core/keys/key.js';
+import { loadConfig, loadModules } from '../../product.js';
 import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
 import {
   auditOf,
@@ -58,7 +58,7 @@ const withStore = async <T>(
   const { auth } = loaded.config;
   let opened: OpenedKeyStore | undefined;
   try {
-    opened = await openKeyStore(loaded, commandLogger());
+    opened = await openKeyStore({ config: loaded, modules: await loadModules(loaded) }, commandLogger());
     const rules = { prefix: opened.service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(auth.peppers) };
     return await task(opened.store, rules, options, opened.usage);
   } catch (error) {

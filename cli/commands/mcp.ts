@@ -1,8 +1,7 @@
 /** `metro-forecast mcp`: the endpoints as tools for an assistant that starts this command by itself. */
 import type { Command } from 'commander';
-import { createApp } from '../../core/app/create-app.js';
-import { loadConfig } from '../../core/app/load-config.js';
 import { OperatorError } from '../../core/errors.js';
+import { createApp, loadConfig } from '../../product.js';
 
 /** The SDK behind it need not be installed, and no other command needs it. */
 const loadPlugin = () =>

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageRoot, packageVersion } from '../../core/util/package.js';
-import { adapters, plugins } from '../builtins.js';
+import { adapters, plugins } from '../../product.js';
 import { UsageError } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';

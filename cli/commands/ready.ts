@@ -1,8 +1,8 @@
 /** `metro-forecast ready`: asks the running service of a configuration whether it may get requests. */
 import type { Command } from 'commander';
-import { loadConfig } from '../../core/app/load-config.js';
 import { originOf } from '../../core/edge/listen.js';
 import { OperatorError } from '../../core/errors.js';
+import { loadConfig } from '../../product.js';
 import { print } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 

@@ -1,9 +1,8 @@
 /** `metro-forecast types`: prints the TypeScript types of the API that a configuration makes. */
 import type { Command } from 'commander';
-import { loadConfig } from '../../core/app/load-config.js';
-import { loadModules } from '../../core/app/load-modules.js';
 import { openApiDocument } from '../../core/openapi/document.js';
 import { type TypedDocument, typescriptOf } from '../../core/openapi/typescript.js';
+import { loadConfig, loadModules } from '../../product.js';
 import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 

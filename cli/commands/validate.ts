@@ -1,9 +1,8 @@
 /** `metro-forecast validate`: checks a dataset directory by every rule of the format. */
 import type { Command } from 'commander';
-import { loadConfig } from '../../core/app/load-config.js';
-import { loadModules } from '../../core/app/load-modules.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
+import { loadConfig, loadModules } from '../../product.js';
 import { type CommonOptions, parseCount } from '../options.js';
 import { count, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';

@@ -1,11 +1,10 @@
 /** What `doctor` looks at, in the order in which one thing needs another. */
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
-import { loadConfig } from '../../core/app/load-config.js';
-import { loadModules } from '../../core/app/load-modules.js';
 import { looseFiles } from '../../core/app/loose-files.js';
 import type { Environment } from '../../core/config/overrides.js';
 import { engines } from '../../core/util/package.js';
+import { loadConfig, loadModules } from '../../product.js';
 import { commandLine } from '../options.js';
 import { type CheckContext, type Finding, failed, failure, type OnRows, ok, warning } from './finding.js';
 import { checkKeys } from './keys.js';

@@ -1,7 +1,7 @@
 /** Whether the service could listen on its ports, or listens there already. */
 import { createServer } from 'node:net';
 import { listen, originOf } from '../../core/edge/listen.js';
-import { type ListenError, listenFault } from '../listen-fault.js';
+import { type ListenError, listenError } from '../listen-error.js';
 import { type CheckContext, type Finding, failure, ok } from './finding.js';
 
 const ANSWER_MS = 2000;
@@ -28,7 +28,7 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
     if (code === 'EADDRINUSE' && (await isOurs(origin).catch(() => false))) {
       return ok(check, `${host}:${port} is taken by this service, which answers`);
     }
-    return failure(check, listenFault(error as ListenError, loaded.config));
+    return failure(check, listenError(error as ListenError, loaded.config));
   } finally {
     server.close();
   }

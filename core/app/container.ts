@@ -1,128 +1,152 @@
 /**
- * How the services of one application are made, replaced, opened and closed: each is registered once in a tsyringe
- * container, made from those that it needs when it is first resolved, and closed in the reverse order of making.
+ * The container of an application's services (services.ts). Each service is made once, when it is first resolved. They
+ * are opened after the services they need, and closed in the reverse order of their making.
  */
 import 'reflect-metadata';
-import { container, type DependencyContainer } from 'tsyringe';
+import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
 import { OperatorError } from '../errors.js';
+import { type Members, memberErrors } from '../registry/check-members.js';
+import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
-import { type ServiceName, type Services, services } from './services.js';
-
-/** One service: what it needs, how it is made of that, and what it wants done before its users and after them. */
-export interface Registration<Value> {
-  readonly needs: readonly ServiceName[];
-  make(dependencies: Services): Value;
-  open?(value: Value): Promise<unknown>;
-  close?(value: Value): unknown;
-}
+import { type Definition, type ServiceName, type Services, services } from './services.js';
 
 /** The token of each service in the container. */
 export const tokens = Object.fromEntries(Object.keys(services).map((name) => [name, Symbol(name)])) as {
   readonly [Name in ServiceName]: symbol;
 };
 
-/** Resolves a service by its name, typed. */
+/** Resolves a service by its name, with its type. */
 export const resolve = <Name extends ServiceName>(from: DependencyContainer, name: Name): Services[Name] =>
-  from.resolve<Services[Name]>(tokens[name] as never);
+  from.resolve<Services[Name]>(tokens[name]);
 
-/** Services given here are used as they are instead of being made; they are opened and closed all the same. */
+/**
+ * Services to use instead of those that the configuration asks for. They are opened and closed as the others are. Null
+ * switches off a service that may be absent.
+ */
 export type Overrides = Partial<Omit<Services, 'config' | 'modules'>>;
 
 const LIFECYCLE = Symbol('lifecycle');
 
 /**
- * A container of its own for each application: two in one process share nothing.
- * @throws OperatorError for the name of an override that is no service's
+ * Creates the container of one application. Two applications in one process share no service.
+ * @throws OperatorError if an override has an unknown name or lacks a member
  */
 export const createContainer = (
   given: Pick<Services, 'config' | 'modules'>,
   overrides: Overrides = {},
 ): DependencyContainer => {
-  checkNames(overrides);
+  checkOverrides(overrides);
   const own = container.createChildContainer();
   const lifecycle = new Lifecycle();
   const values: Partial<Services> = { ...overrides, ...given };
   for (const name of Object.keys(services) as ServiceName[]) {
-    const registration = services[name] as Registration<unknown>;
-    const make = () => values[name] ?? registration.make(dependenciesOf(own, registration));
-    own.register(tokens[name], { useFactory: () => lifecycle.made(name, registration, make) });
+    const definition = services[name] as Definition<unknown>;
+    const make = (from: DependencyContainer): unknown => {
+      const value = values[name] === undefined ? definition.make(dependencies(from, definition)) : values[name];
+      lifecycle.add(name, definition, value);
+      return value;
+    };
+    own.register(tokens[name], { useFactory: instanceCachingFactory(make) });
   }
   own.register(LIFECYCLE, { useValue: lifecycle });
   return own;
 };
 
-const checkNames = (overrides: Overrides): void => {
-  const faults = Object.keys(overrides)
-    .filter((name) => !(name in services) || name === 'config' || name === 'modules')
-    .map((name) => {
-      const guess = nearest(name, Object.keys(services));
-      return `overrides.${name}: no service has this name${guess ? `; did you mean "${guess}"?` : ''}`;
-    });
-  if (faults.length > 0) throw new OperatorError('The application cannot be put together:', faults);
-};
-
-/** What a registration says that it needs, and nothing else: so the graph of needs is the graph of uses. */
-const dependenciesOf = (from: DependencyContainer, { needs }: Registration<unknown>): Services =>
+/** Only the services that a definition declares, so that the declared graph is the real one. */
+const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Services =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Services;
 
-/**
- * Opens every service that was made, after the services that it needs. Rejects with the first failure; the caller
- * closes.
- */
+const MAY_BE_NULL: readonly string[] = ['redis', 'admission', 'metrics', 'observers'] satisfies ServiceName[];
+
+/** What replacements of the contracts must have. */
+const MEMBERS: { readonly [Name in ServiceName]?: Members } = {
+  clock: { now: 'function', monotonic: 'function' },
+  logger: {
+    debug: 'function',
+    info: 'function',
+    warn: 'function',
+    error: 'function',
+    fatal: 'function',
+    child: 'function',
+    infoJson: 'function?',
+    setLevel: 'function?',
+  },
+  adapter: { open: 'function', close: 'function', ping: 'function', snapshot: 'function', publish: 'function?' },
+  keyStore: {
+    open: 'function',
+    close: 'function',
+    lookup: 'function',
+    onChange: 'function',
+    health: 'function',
+    list: 'function',
+  },
+  limiter: { take: 'function', health: 'function', close: 'function', usage: 'function?' },
+  cache: { getOrBuild: 'function', health: 'function', close: 'function' },
+};
+
+const checkOverrides = (overrides: Overrides): void => {
+  const errors = Object.entries(overrides).flatMap(([name, value]) =>
+    overrideErrors(name, value).map((error) => `overrides.${name}: ${error}`),
+  );
+  if (errors.length > 0) throw new OperatorError('The overrides of the application cannot be used:', errors);
+};
+
+const overrideErrors = (name: string, value: unknown): readonly string[] => {
+  if (!Object.hasOwn(services, name) || name === 'config' || name === 'modules') {
+    const guess = nearest(name, Object.keys(services));
+    return [`no service has this name${guess ? `; did you mean "${guess}"?` : ''}`];
+  }
+  if (value === undefined || (value === null && MAY_BE_NULL.includes(name))) return [];
+  if (value === null) return [`it must not be null; only ${MAY_BE_NULL.join(', ')} can be switched off`];
+  if (!isObject(value) && typeof value !== 'function') return ['it must be an object'];
+  return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as ServiceName] ?? {});
+};
+
+/** Opens the services that were made. Rejects with the first failure; the caller closes. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes what has been made, the last first, also where one of them fails; rejects with the first failure then. */
+/** Closes the services that were made, even if one of them fails. Rejects with the first failure. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {
-  readonly registration: Registration<unknown>;
-  readonly value: unknown;
+  readonly definition: Definition<unknown>;
+  readonly value: object;
   opened?: Promise<unknown>;
 }
 
 class Lifecycle {
-  /** In the order of making. */
+  /** In the order of making. Services that are null are left out: there is nothing to open or close. */
   readonly #made = new Map<ServiceName, Made>();
-  #closing: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
 
-  /**
-   * The service, made at the first call: tsyringe calls a factory at each resolve, which would open more connections.
-   */
-  made(name: ServiceName, registration: Registration<unknown>, make: () => unknown): unknown {
-    const known = this.#made.get(name);
-    if (known) return known.value;
-    const value = make();
-    this.#made.set(name, { registration, value });
-    return value;
+  add(name: ServiceName, definition: Definition<unknown>, value: unknown): void {
+    if (value !== null) this.#made.set(name, { definition, value: value as object });
   }
 
   async open(): Promise<void> {
-    const opened = await Promise.allSettled([...this.#made.keys()].map((name) => this.#open(name)));
-    const failure = opened.find(({ status }) => status === 'rejected');
-    if (failure) throw (failure as PromiseRejectedResult).reason;
+    const results = await Promise.allSettled([...this.#made.keys()].map((name) => this.#open(name)));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  #open(name: ServiceName): Promise<unknown> {
+  /** Independent services are opened at the same time. */
+  async #open(name: ServiceName): Promise<void> {
     const made = this.#made.get(name);
-    // What a replaced service would have needed may never have been made.
-    if (!made) return Promise.resolve();
-    const { registration, value } = made;
-    made.opened ??= Promise.all(registration.needs.map((need) => this.#open(need))).then(() =>
-      value === null ? undefined : registration.open?.(value),
-    );
-    return made.opened;
+    if (!made) return;
+    const { definition, value } = made;
+    made.opened ??= Promise.all(definition.needs.map((need) => this.#open(need))).then(() => definition.open?.(value));
+    await made.opened;
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    this.#closed ??= this.#close();
+    return this.#closed;
   }
 
   async #close(): Promise<void> {
     const failures: unknown[] = [];
-    for (const { registration, value } of [...this.#made.values()].reverse()) {
+    for (const { definition, value } of [...this.#made.values()].reverse()) {
       try {
-        if (value !== null) await registration.close?.(value);
+        await definition.close?.(value);
       } catch (error) {
         failures.push(error);
       }

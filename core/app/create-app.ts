@@ -1,20 +1,28 @@
-/** An application from a configuration: resolves its services, opens them, listens, and closes them. */
+/**
+ * The start of an application, in four steps: read the configuration, load the modules that it names, make the services
+ * (container.ts, services.ts) and open them. `listen` then opens the ports.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { Response as InjectedResponse, InjectOptions } from 'light-my-request';
 import type { DependencyContainer } from 'tsyringe';
-import type { LoadedConfig } from '../config/load.js';
+import { type ConfigNames, configLoader, type LoadedConfig, type LoadOptions } from '../config/load.js';
 import type { GivenConfig } from '../config/schema.js';
 import type { MountContext, Plugin } from '../contracts/plugin.js';
 import { originOf } from '../edge/listen.js';
 import { OperatorError } from '../errors.js';
 import type { LoadedPlugin } from '../registry/register-plugins.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
-import { loadConfig } from './load-config.js';
-import { loadModules } from './load-modules.js';
+import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './load-modules.js';
+
+/** What a product adds to the framework. */
+export interface Product extends BuiltinModules {
+  /** How its configuration file and environment variables are named. */
+  readonly configuration: ConfigNames;
+}
 
 export interface AppOverrides extends Overrides {
-  /** Plugins of the embedding program, registered after those of the config. */
+  /** Plugins of the embedding program, registered after those of the configuration. */
   readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
 }
 
@@ -23,70 +31,91 @@ export interface App {
   readonly container: DependencyContainer;
   /** The Koa application. Call `use` before the first request to add middleware around the whole service. */
   readonly koa: Koa;
-  /** The request listener, for any HTTP server of Node's. */
+  /** The request listener, for any HTTP server of Node. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Lists the routes, and lets code of this process call them without a key and without limits. */
   readonly local: MountContext;
   /** Calls the service without a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
   /**
-   * Listens as the config says, for metrics too if it wants them; rejects when a port is taken.
+   * Listens on the ports of the API and of the metrics. Rejects when one is taken.
    * @param options.metrics false: another process serves the metrics of all workers
    */
   listen(options?: {
     readonly metrics?: boolean;
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
-  /**
-   * Applies what a running service can change of a configuration; the log names what changed, and what needs a restart.
-   */
+  /** Applies the settings that can change at runtime. The log lists what changed and what needs a restart. */
   reload(config: LoadedConfig): void;
-  /** From now on `/ready` and `/health` fail and connections close after their response. */
+  /** From now on `/ready` and `/health` fail, and connections close after their response. */
   drain(): void;
-  /** Ends running requests, then the stores. Safe to call twice. */
+  /** Completes running requests, then closes the stores. Can be called again. */
   close(): Promise<void>;
 }
 
-/**
- * Makes and opens a service, also while MongoDB or Redis cannot be reached, since it reconnects to them.
- * @param config a configuration as a file would have it, a loaded one, or the path of a file. Environment variables
- *   override values of a file only; relative paths of a configuration in code start at the working directory
- * @param overrides services that replace those which the config would make
- * @throws OperatorError with every fault of the configuration and its modules
- */
-export const createApp = async (
-  config: GivenConfig | LoadedConfig | string,
-  overrides: AppOverrides = {},
-): Promise<App> => {
-  const { plugins = [], ...replaced } = overrides;
-  const extra = plugins.map(({ plugin, options = {} }, index) => ({
-    plugin,
-    options,
-    at: `overrides.plugins[${index}]`,
-  }));
-  const loaded = await load(config, extra);
-  const modules = await loadModules(loaded, extra);
-  const container = createContainer({ config: loaded, modules }, replaced);
+type ConfigInput = GivenConfig | LoadedConfig | string;
+
+/** Binds the steps of the start to a product's modules and names. */
+export const createFramework = (product: Product) => {
+  const load = configLoader(product.configuration);
+
+  /**
+   * @param extra plugins of an embedding program
+   * @throws OperatorError with all errors of the configuration and, if there are any, those of its modules
+   */
+  const loadConfig = (
+    options: Omit<LoadOptions, 'moduleErrors'>,
+    extra: readonly LoadedPlugin[] = [],
+  ): Promise<LoadedConfig> =>
+    load({
+      ...options,
+      moduleErrors: (draft, folder, overrides) => moduleErrors(product, { draft, folder, overrides }, extra),
+    });
+
+  const toLoaded = async (config: ConfigInput, extra: readonly LoadedPlugin[]): Promise<LoadedConfig> => {
+    if (typeof config === 'string') return loadConfig({ path: config }, extra);
+    return isLoaded(config) ? config : loadConfig({ given: config, env: {} }, extra);
+  };
+
+  return {
+    loadConfig,
+
+    loadModules: (loaded: LoadedConfig) => loadModules(product, loaded),
+
+    /**
+     * Makes and opens a service. MongoDB and Redis may be unreachable: the service reconnects to them.
+     * @param config a configuration as in a file, a loaded one, or the path of a file. Environment variables override
+     *   the values of a file only. Relative paths of a configuration in code start at the working directory
+     * @param overrides services that replace those of the configuration; null switches off one that may be absent
+     * @throws OperatorError with all errors of the configuration, its modules and the overrides
+     */
+    createApp: async (config: ConfigInput, { plugins = [], ...overrides }: AppOverrides = {}): Promise<App> => {
+      const extra = plugins.map(({ plugin, options = {} }, index) => {
+        return { plugin, options, at: `overrides.plugins[${index}]` };
+      });
+      const loaded = await toLoaded(config, extra);
+      return startApp(loaded, await loadModules(product, loaded, extra), overrides);
+    },
+  };
+};
+
+/** A loaded configuration has two keys that no other one has. */
+const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
+  'config' in config && 'folder' in config;
+
+/** Makes and opens the services. If one fails, those that were made are closed. */
+export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
+  const container = createContainer({ config, modules }, overrides);
   try {
-    return await openApp(container, loaded.config.server.basePath);
+    const app = makeApp(container, config.config.server.basePath);
+    await open(container);
+    return app;
   } catch (error) {
     await close(container).catch(() => undefined);
     throw error;
   }
 };
 
-const load = async (
-  config: GivenConfig | LoadedConfig | string,
-  extra: readonly LoadedPlugin[],
-): Promise<LoadedConfig> => {
-  if (typeof config === 'string') return loadConfig({ path: config }, extra);
-  return isLoaded(config) ? config : loadConfig({ given: config, env: {} }, extra);
-};
-
-/** Tells a loaded configuration from a given one by two keys that no given one has. */
-const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
-  'config' in config && 'folder' in config;
-
-const openApp = async (container: DependencyContainer, basePath: string): Promise<App> => {
+const makeApp = (container: DependencyContainer, basePath: string): App => {
   const koa = resolve(container, 'koa') as unknown as Koa;
   const local = resolve(container, 'local');
   const server = resolve(container, 'server');
@@ -94,8 +123,7 @@ const openApp = async (container: DependencyContainer, basePath: string): Promis
   const state = resolve(container, 'state');
   const metrics = resolve(container, 'metrics');
   const settings = resolve(container, 'settings');
-  await open(container);
-  let closing = false;
+  let isClosing = false;
   return {
     container,
     koa,
@@ -106,7 +134,7 @@ const openApp = async (container: DependencyContainer, basePath: string): Promis
       return inject(handle as Parameters<typeof inject>[0], request as InjectOptions);
     },
     listen: async (options = {}) => {
-      if (closing) throw new OperatorError('The application has been closed. Make another one to listen again.');
+      if (isClosing) throw new OperatorError('The application is closed. Create another one to listen again.');
       const metricsUrl = metrics && options.metrics !== false ? await metrics.listen() : null;
       const { host, port } = await server.listen();
       return { host, port, url: `${originOf(host, port)}${basePath}`, metricsUrl };
@@ -117,7 +145,7 @@ const openApp = async (container: DependencyContainer, basePath: string): Promis
       server.drain();
     },
     close() {
-      closing = true;
+      isClosing = true;
       state.drain();
       return close(container);
     },

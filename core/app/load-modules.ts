@@ -1,9 +1,5 @@
-/** From a configuration to the modules that it names, all their faults at once. */
+/** Loads the adapter, the key store and the plugins that a configuration names, and reports all their errors together. */
 import { resolve } from 'node:path';
-// biome-ignore lint/style/noRestrictedImports: moves to the entry point next.
-import { adapters, keyStores, plugins } from '../../cli/builtins.js';
-// biome-ignore lint/style/noRestrictedImports: moves to the entry point next.
-import frontPage from '../../plugins/pages/front-page.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
 import { type ModuleConfig, serviceSchema } from '../config/schema.js';
@@ -23,33 +19,22 @@ import { compileSchema } from '../validation/compile-schema.js';
 import { checkOptions, type Override, placeOf } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 
+/** The modules that come with a product. */
+export interface BuiltinModules {
+  readonly adapters: Builtins<AdapterModule>;
+  readonly keyStores: Builtins<KeyStoreModule>;
+  readonly plugins: Builtins<Plugin>;
+  /** Plugins of every service, which no configuration names. */
+  readonly always: readonly Plugin[];
+}
+
 export interface Modules {
   readonly adapter: AdapterModule;
   readonly keyStore: KeyStoreModule;
   readonly registry: Registry;
 }
 
-const NO_OPTIONS = { type: 'object', additionalProperties: false };
-
-interface HasOptions {
-  readonly options?: object;
-  check?(options: never): Readonly<Record<string, string>>;
-}
-
-const optionFaults = (
-  module: HasOptions,
-  at: string,
-  options: unknown,
-  overrides: readonly Override[] = [],
-): string[] => {
-  const faults = checkOptions(at, { ...NO_OPTIONS, ...module.options }, options, overrides);
-  if (faults.length > 0) return faults;
-  return Object.entries(module.check?.(options as never) ?? {}).map(
-    ([name, problem]) => `${placeOf(`${at}.${name}`, overrides)}: ${problem}`,
-  );
-};
-
-/** A configuration, which may have faults. */
+/** The parts of a configuration that name modules. Its other sections may be invalid. */
 interface ModuleNames {
   readonly draft: Draft;
   readonly folder: string;
@@ -57,90 +42,100 @@ interface ModuleNames {
 }
 
 /**
- * Loads what a config names, fills in the defaults of its options, and fits the plugins together.
- * @param extra plugins of an embedding program, registered after those of the config and the framework
- * @throws OperatorError with every fault of every module
+ * Loads the modules of a configuration and fills in the defaults of their options.
+ * @param extra plugins of an embedding program, registered after all others
+ * @throws OperatorError with the errors of all modules
  */
 export const loadModules = async (
+  builtins: BuiltinModules,
   { config, folder, path, overrides }: LoadedConfig,
   extra: readonly LoadedPlugin[] = [],
 ): Promise<Modules> => {
   const { auth, limits, server } = config;
   const document = () => openApiDocument(modules.registry, server.basePath, new Tiers(auth, limits.requestsPerMinute));
   const draft = config as unknown as Draft;
-  const { faults, ...modules } = await examine({ draft, folder, overrides }, [
-    ...ofFramework(auth, document),
-    ...extra,
-  ]);
-  if (faults.length > 0) {
-    throw new OperatorError(`The configuration ${path} names modules that cannot be used:`, faults);
+  const unnamed = [...frameworkPlugins(builtins, auth, document), ...extra];
+  const { errors, ...modules } = await examine(builtins, { draft, folder, overrides }, unnamed);
+  if (config.plugins.length + extra.length === 0)
+    errors.push('plugins: an empty list is not allowed; name at least one plugin');
+  if (errors.length > 0) {
+    throw new OperatorError(`The configuration ${path} names modules that cannot be used:`, errors);
   }
   return modules as Modules;
 };
 
-/** The faults of the modules that a draft with other faults names. What is no module at all is told with those. */
-export const moduleFaults = async (
+/** The errors of the modules of a configuration that is invalid in other sections too. */
+export const moduleErrors = async (
+  builtins: BuiltinModules,
   { draft, ...where }: ModuleNames,
   extra: readonly LoadedPlugin[],
 ): Promise<readonly string[]> => {
   const service = compileSchema(serviceSchema)(draft['service']) ? draft['service'] : {};
-  const plugins = [...ofFramework(draft['auth'], () => ({})), ...extra];
-  return (await examine({ draft: { ...draft, service }, ...where }, plugins)).faults;
+  const unnamed = [...frameworkPlugins(builtins, draft['auth'], () => ({})), ...extra];
+  return (await examine(builtins, { draft: { ...draft, service }, ...where }, unnamed)).errors;
 };
 
-/** The plugins of the framework itself. @param document makes the OpenAPI document, once all plugins are registered */
-const ofFramework = (auth: unknown, document: () => object): readonly LoadedPlugin[] =>
-  [openApiPlugin(document), ...(countsUsage(auth) ? [usagePlugin] : []), frontPage].map((plugin) => ({
+/** @param document makes the OpenAPI document, once all plugins are registered */
+const frameworkPlugins = ({ always }: BuiltinModules, auth: unknown, document: () => object): readonly LoadedPlugin[] =>
+  [openApiPlugin(document), ...(countsUsage(auth) ? [usagePlugin] : []), ...always].map((plugin) => ({
     plugin,
     options: {},
     at: 'the framework',
     isDefault: true,
   }));
 
+interface Examined extends Partial<Modules> {
+  readonly registry: Registry;
+  readonly errors: string[];
+}
+
 /**
- * Loads all modules that can be loaded, and finds every fault that can be found without the others.
- * @param names `service` is valid; all else may have faults
+ * Loads every module that can be loaded, and finds the errors that do not depend on those that cannot.
+ * @param names its `service` is valid
+ * @param unnamed plugins that the configuration does not name
  */
 const examine = async (
-  { draft: { adapter, auth, plugins: named, service }, folder, overrides }: ModuleNames,
-  extra: readonly LoadedPlugin[],
-): Promise<Partial<Modules> & { registry: Registry; faults: string[] }> => {
-  const faults: string[] = [];
-  const load = moduleLoader(folder, overrides, faults);
-  const keys = isObject(auth) ? auth['keys'] : undefined;
-  const loadedAdapter = await load('adapter', adapter, 'adapter', adapters);
-  const keyStore = await load('key-store', keys, 'auth.keys', keyStores);
+  builtins: BuiltinModules,
+  { draft: { adapter: namedAdapter, auth, plugins: named, service }, folder, overrides }: ModuleNames,
+  unnamed: readonly LoadedPlugin[],
+): Promise<Examined> => {
+  const errors: string[] = [];
+  const load = moduleLoader(folder, overrides, errors);
+  const adapter = await load('adapter', namedAdapter, 'adapter', builtins.adapters);
+  const keyStore = await load('key-store', isObject(auth) ? auth['keys'] : undefined, 'auth.keys', builtins.keyStores);
   const loaded: LoadedPlugin[] = [];
   const missing: string[] = [];
   for (const [index, entry] of (Array.isArray(named) ? named : []).entries()) {
     const at = `plugins[${index}]`;
-    const plugin = await load<Plugin>('plugin', entry, at, plugins);
+    const plugin = await load<Plugin>('plugin', entry, at, builtins.plugins);
     if (plugin) loaded.push({ plugin, options: entry.options ?? {}, at });
     else missing.push(isModule(entry) ? entry.use : at);
   }
-  for (const entry of extra) {
-    const { plugin, options, at } = entry;
+  for (const each of unnamed) {
     try {
-      checkModule('plugin', plugin?.name ?? at, plugin);
-      const own = copied(options);
-      faults.push(...optionFaults(plugin, `${at}.options`, own));
-      loaded.push({ ...entry, options: own });
+      const checked = checkedPlugin(each);
+      errors.push(...checked.errors);
+      loaded.push(checked.plugin);
     } catch (error) {
-      faults.push(`${at}: ${(error as Error).message}`);
-      missing.push(plugin?.name ?? at);
+      errors.push(`${each.at}: ${(error as Error).message}`);
+      missing.push(each.plugin?.name ?? each.at);
     }
   }
-  const { registry, isComplete, ...fitted } = fitPlugins(
-    loaded,
-    service as Partial<ServiceInfo>,
-    pathResolver(folder),
-    missing,
-  );
-  faults.push(...fitted.faults, ...tierFaults(auth, namesWithKey(registry), isComplete));
-  return { ...(loadedAdapter && { adapter: loadedAdapter }), ...(keyStore && { keyStore }), registry, faults };
+  const fitted = fitPlugins(loaded, service as Partial<ServiceInfo>, pathResolver(folder), missing);
+  const { registry, isComplete } = fitted;
+  errors.push(...fitted.faults, ...tierFaults(auth, namesWithKey(registry), isComplete));
+  return { ...(adapter && { adapter }), ...(keyStore && { keyStore }), registry, errors };
 };
 
-/** By which tiers name what needs a key: plugins, and paths of routes and mounts. */
+/** @throws Error if it is no plugin */
+const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: string[] } => {
+  const { plugin, at } = loaded;
+  checkModule('plugin', plugin?.name ?? at, plugin);
+  const options = copy(loaded.options);
+  return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options) };
+};
+
+/** The names by which a tier includes endpoints that need a key: plugins, and paths of routes and mounts. */
 const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ...new Set([
     ...routes.filter(({ route }) => needsKey(route)).flatMap(({ route, plugin }) => [plugin.name, route.path]),
@@ -148,19 +143,24 @@ const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ]),
 ];
 
-/** Plain objects and lists anew, so that filled-in defaults leave the embedding program's own as they are. */
-const copied = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(copied);
+/** Copies plain objects and lists, so that defaults are not filled into objects of the embedding program. */
+const copy = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copied(each)]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, copy(each)]));
 };
 
 const isModule = (part: unknown): part is ModuleConfig =>
   isObject(part) && typeof part['use'] === 'string' && part['use'] !== '' && isObject(part['options'] ?? {});
 
-/** Loads one module after the other, and adds what is wrong with each to `faults`; not of what the schema refuses. */
+interface HasOptions {
+  readonly options?: object;
+  check?(options: never): Readonly<Record<string, string>>;
+}
+
+/** The loader appends to `errors`, except for entries that the configuration's schema has reported already. */
 const moduleLoader =
-  (folder: string, overrides: readonly Override[], faults: string[]) =>
+  (folder: string, overrides: readonly Override[], errors: string[]) =>
   async <T extends HasOptions>(
     kind: ModuleKind,
     named: unknown,
@@ -170,15 +170,30 @@ const moduleLoader =
     if (!isModule(named)) return undefined;
     try {
       const module = await loadModule(kind, named.use, folder, builtins);
-      faults.push(...optionFaults(module, `${at}.options`, named.options ?? {}, overrides));
+      errors.push(...optionErrors(module, `${at}.options`, named.options ?? {}, overrides));
       return module;
     } catch (error) {
-      faults.push(`${at}: ${(error as Error).message}`);
+      errors.push(`${at}: ${(error as Error).message}`);
       return undefined;
     }
   };
 
-/** Makes paths of options absolute: relative ones start at the config's folder. */
+const NO_OPTIONS = { type: 'object', additionalProperties: false };
+
+const optionErrors = (
+  module: HasOptions,
+  at: string,
+  options: unknown,
+  overrides: readonly Override[] = [],
+): string[] => {
+  const errors = checkOptions(at, { ...NO_OPTIONS, ...module.options }, options, overrides);
+  if (errors.length > 0) return errors;
+  return Object.entries(module.check?.(options as never) ?? {}).map(
+    ([name, problem]) => `${placeOf(`${at}.${name}`, overrides)}: ${problem}`,
+  );
+};
+
+/** Makes paths of options absolute: relative ones start at the configuration's folder. */
 export const pathResolver =
   (folder: string) =>
   (path: string): string =>

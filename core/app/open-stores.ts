@@ -1,6 +1,4 @@
-/** Opens the storage or the key store that a config names, for tools that do not serve. */
-
-import type { LoadedConfig } from '../config/load.js';
+/** Opens the storage or the key store of a configuration, for commands that do not serve. */
 import { countsUsage } from '../config/tiers.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -10,35 +8,37 @@ import type { ServiceInfo } from '../contracts/service.js';
 import type { AdapterModule, StorageAdapter } from '../contracts/storage.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { createContainer, resolve } from './container.js';
-import { loadModules, pathResolver } from './load-modules.js';
+import { pathResolver } from './load-modules.js';
 import { looseFiles } from './loose-files.js';
+import type { Services } from './services.js';
+
+type Loaded = Pick<Services, 'config' | 'modules'>;
 
 export interface OpenedKeyStore {
   /** The caller closes it. */
   readonly store: KeyStore;
   readonly service: ServiceInfo;
-  /** What a caller has used, as Redis has it. @throws OperatorError where services do not share it */
+  /** The usage of a caller, from Redis. @throws OperatorError if usage is not counted, or not in Redis */
   usage(subject: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
 }
 
-const NOT_COUNTED = ['Usage is counted where auth.tiers says what each tier may send: { "enterprise": {} } is enough.'];
-const NOT_SHARED = ['Without Redis each service has it in memory: ask GET /usage of it, with the key.'];
+const NOT_COUNTED = ['To count usage, set auth.tiers to an object; { "enterprise": {} } is enough.'];
+const NOT_SHARED = ['Without Redis each service counts on its own: call GET /usage of the service with the key.'];
 
-export const openKeyStore = async (loaded: LoadedConfig, logger: Logger): Promise<OpenedKeyStore> => {
-  const modules = await loadModules(loaded);
-  for (const sentence of await looseFiles(loaded, modules)) logger.warn(sentence);
-  const container = createContainer({ config: loaded, modules }, { logger });
+export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<OpenedKeyStore> => {
+  for (const sentence of await looseFiles(loaded.config, loaded.modules)) logger.warn(sentence);
+  const container = createContainer(loaded, { logger });
   const store = resolve(container, 'keyStore');
   await store.open();
-  const { auth, redis } = loaded.config;
+  const { auth, redis } = loaded.config.config;
   let limiter: Limiter | undefined;
   return {
     store,
-    service: modules.registry.service,
+    service: loaded.modules.registry.service,
     async usage(subject) {
       if (!countsUsage(auth)) throw new OperatorError('This configuration counts no usage.', NOT_COUNTED);
-      if (!redis) throw new OperatorError('The usage of this configuration is not at hand.', NOT_SHARED);
+      if (!redis) throw new OperatorError('This configuration keeps no usage in Redis.', NOT_SHARED);
       await resolve(container, 'redis')?.opened;
       limiter ??= resolve(container, 'limiter');
       return (await limiter.usage?.(subject)) ?? [];
@@ -61,11 +61,11 @@ export interface OpenedStorage {
   close(): Promise<void>;
 }
 
-export const openStorage = async (loaded: LoadedConfig, logger: Logger): Promise<OpenedStorage> => {
-  const { use, options } = loaded.config.adapter;
-  const modules = await loadModules(loaded);
-  const adapter = resolve(createContainer({ config: loaded, modules }, { logger }), 'adapter');
-  // A dataset that cannot be served can be replaced, and its audit read.
+export const openStorage = async (loaded: Loaded, logger: Logger): Promise<OpenedStorage> => {
+  const { config, folder } = loaded.config;
+  const { use, options } = config.adapter;
+  const adapter = resolve(createContainer(loaded, { logger }), 'adapter');
+  // A dataset that cannot be served can still be replaced, and its audit can be read.
   try {
     await adapter.open();
   } catch (error) {
@@ -73,9 +73,9 @@ export const openStorage = async (loaded: LoadedConfig, logger: Logger): Promise
   }
   return {
     adapter,
-    module: modules.adapter,
-    collections: modules.registry.collections,
-    directory: use === 'json' ? pathResolver(loaded.folder)(String((options as { path: unknown }).path)) : undefined,
+    module: loaded.modules.adapter,
+    collections: loaded.modules.registry.collections,
+    directory: use === 'json' ? pathResolver(folder)(String((options as { path: unknown }).path)) : undefined,
     close: () => adapter.close(),
   };
 };

@@ -1,4 +1,4 @@
-/** What an application is made of: every service once, by name, with what it needs and how it is made of that. */
+/** The services of an application: how each is made, the services it needs for that, how it is opened and closed. */
 import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import { countsUsage } from '../config/tiers.js';
@@ -31,44 +31,42 @@ import { CurrentSnapshot } from '../routes/served-snapshot.js';
 import { createVintages, type Vintages } from '../routes/vintages.js';
 import { WorkQueue } from '../routes/work-queue.js';
 import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
-import type { Registration } from './container.js';
 import { type Modules, pathResolver } from './load-modules.js';
 import { createLogger } from './logger.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 
-/** The header has the realm in quotes, as ASCII (RFC 9110, section 11.5). */
+/** The realm of WWW-Authenticate is a quoted string of ASCII (RFC 9110, section 11.5). */
 const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
-/** Events of the adapter for the other services. */
+/** What the adapter reports to the other services. */
 class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
 
-/** Every service, by the name of its token. Null: the configuration wants none. */
+/** The type of each service by its name. Null: the configuration switches it off. */
 export interface Services {
-  /** The configuration that was read. */
   readonly config: LoadedConfig;
-  /** The modules that it names: adapter, key store, plugins with their routes. */
+  /** The adapter, the key store and the plugins with their routes. */
   readonly modules: Modules;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What the configuration may change while the service runs. */
+  /** The settings that can change while the service runs. */
   readonly settings: RunningSettings;
   readonly storageEvents: StorageEvents;
   readonly adapter: StorageAdapter;
   readonly keyStore: KeyStore;
   readonly redis: RedisConnection | null;
   readonly limiter: Limiter;
-  /** What all replicas share for a time, such as `/status`. */
+  /** Responses that all replicas share, such as `/status`. */
   readonly cache: SharedCache;
-  /** The snapshot that requests read, with its cached representations. */
+  /** The current snapshot, with its cached representations. */
   readonly snapshots: CurrentSnapshot;
-  /** Snapshots of earlier times. */
+  /** Earlier snapshots, for `as_of`. */
   readonly vintages: Vintages;
-  /** Tells whose key a request has. */
+  /** Finds the caller of a request. */
   readonly authenticator: OpenAuthenticator;
-  /** What routes about the service itself are told. */
+  /** What routes about the service itself read. */
   readonly state: RunningState;
-  /** Refuses requests past the service's capacity. */
+  /** Refuses requests beyond the capacity of the service. */
   readonly admission: Admission | null;
   readonly metrics: Metrics | null;
   /** Plugins that observe requests. */
@@ -79,29 +77,33 @@ export interface Services {
   /** Finds or makes the representation that a route responds with. */
   readonly represent: Represent;
   readonly routes: RouteTable;
-  /** The middleware of every request, in order. */
+  /** The middleware, in order. */
   readonly koa: ServiceKoa;
-  /** What a request meets first: admission, then Koa. */
+  /** The request listener: admission, then Koa. */
   readonly handle: Handle;
   readonly server: HttpServer;
-  /** Requests that this process asks of its own service. */
+  /** Requests of this process to its own service. */
   readonly local: MountContext;
 }
 
 export type ServiceName = keyof Services;
 
+export interface Definition<Value> {
+  readonly needs: readonly ServiceName[];
+  make(dependencies: Services): Value;
+  open?(value: NonNullable<Value>): Promise<unknown>;
+  close?(value: NonNullable<Value>): unknown;
+}
+
 /** @param needs the services that `make` gets */
 const service = <const Needs extends readonly ServiceName[], Value>(
   needs: Needs,
   make: (dependencies: Pick<Services, Needs[number]>) => Value,
-  lifecycle: {
-    readonly open?: (value: NonNullable<NoInfer<Value>>) => Promise<unknown>;
-    readonly close?: (value: NonNullable<NoInfer<Value>>) => unknown;
-  } = {},
-): Registration<Value> => ({ needs, make, ...lifecycle }) as Registration<Value>;
+  lifecycle: Pick<Definition<NoInfer<Value>>, 'open' | 'close'> = {},
+): Definition<Value> => ({ needs, make, ...lifecycle }) as Definition<Value>;
 
 const given = (): never => {
-  throw new Error('config and modules are given to every container');
+  throw new Error('every container is created with "config" and "modules"');
 };
 
 const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modules'>) => ({
@@ -112,7 +114,7 @@ const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modul
   compression: config.config.http.compression,
 });
 
-export const services: { readonly [Name in ServiceName]: Registration<Services[Name]> } = {
+export const services: { readonly [Name in ServiceName]: Definition<Services[Name]> } = {
   config: service([], given),
   modules: service([], given),
   clock: service([], () => systemClock),

@@ -8,7 +8,8 @@ import { OperatorError } from '../errors.js';
 import { MemoryLimiter } from '../limiter/in-memory.js';
 import { grantAll } from '../limiter/worker-limiter.js';
 import { mergePages } from '../observe/metric.js';
-import { type Assignment, type Listening, type ToPrimary, type ToWorker, WORKER_VARIABLE } from './worker-link.js';
+import { WORKER_VARIABLE } from './is-worker.js';
+import type { Assignment, Listening, ToPrimary, ToWorker } from './worker-link.js';
 
 /** A worker that ends sooner lengthens the pause before the next one, which may fail in the same way. */
 const STEADY_MS = 10_000;

@@ -24,7 +24,7 @@ import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
 /** What a product built on the framework calls things. */
-interface ConfigNames {
+export interface ConfigNames {
   /** Begins its environment variables: `PREFIX_CONFIG` names the file, `PREFIX__SECTION__NAME` a setting. */
   readonly prefix: string;
   /** The configuration used when no other is named: an absolute path. */
@@ -51,8 +51,8 @@ export interface LoadOptions {
   readonly given?: GivenConfig | undefined;
   /** Default: that of this process. */
   readonly env?: Environment;
-  /** Finds the faults of the modules that a draft with other faults names, so that all are told at once. */
-  readonly moduleFaults?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
+  /** Finds the errors of the modules, so that they are reported with those of an invalid configuration. */
+  readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
 const MAX_CONFIG_BYTES = 16 * 2 ** 20;
@@ -138,7 +138,7 @@ export const configLoader =
    * The file of `path`, else of `PREFIX_CONFIG`, else the embedded one, with the environment's values over it.
    * @throws OperatorError with all faults, each with its path, what is allowed and the nearest right name
    */
-  async ({ path: option, given, env = process.env, moduleFaults }: LoadOptions): Promise<LoadedConfig> => {
+  async ({ path: option, given, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
     const variable = `${prefix}_CONFIG`;
     const path = given ? IN_CODE : resolve(option ?? (env[variable] || embedded));
     const folder = given ? process.cwd() : dirname(path);
@@ -157,7 +157,7 @@ export const configLoader =
     faults.push(...contradictions(draft, overrides, isValid));
     if (faults.length > 0) {
       // A configuration without faults of its own gets those of its modules when they are loaded.
-      faults.push(...((await moduleFaults?.(draft, folder, overrides)) ?? []));
+      faults.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`,
         faults,

@@ -280,7 +280,6 @@ export const configSchema = {
     plugins: {
       type: 'array',
       description: 'The plugins: groups of endpoints.',
-      minItems: 1,
       items: module('A group of endpoints.'),
     },
     auth: section('Who may call.', {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { DEFAULT_DATABASE } from '../../adapters/mongo/connection.js';
 import { createProgram } from '../../cli/main.js';
-import { namedVariables } from '../../core/app/load-config.js';
 import { RELOADED } from '../../core/app/running-settings.js';
 import { serviceSchema } from '../../core/config/schema.js';
 import { packageRoot } from '../../core/util/package.js';
+import { namedVariables } from '../../product.js';
 
 const text = readFileSync(join(packageRoot, 'docs/operating.md'), 'utf8');
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
-import { loadConfig } from '../../core/app/load-config.js';
+import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, CLOSING_MS, type Parsed, read } from '../support/shipped-files.js';
 

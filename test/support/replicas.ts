@@ -2,10 +2,9 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createContainer, resolve } from '../../core/app/container.js';
-import { loadConfig } from '../../core/app/load-config.js';
-import { loadModules } from '../../core/app/load-modules.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { packageRoot } from '../../core/util/package.js';
+import { loadConfig, loadModules } from '../../product.js';
 import { commandArgs, runProcess } from './command-process.js';
 import { request } from './http-client.js';
 import { newKey } from './key-record.js';

@@ -2,12 +2,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type App, type AppOverrides, createApp } from '../../core/app/create-app.js';
-import { loadConfig } from '../../core/app/load-config.js';
+import type { App, AppOverrides } from '../../core/app/create-app.js';
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { KeyRecord } from '../../core/contracts/keys.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
+import { createApp, loadConfig } from '../../product.js';
 import * as fixture from './fixture.js';
 import { request, type TestRequest, type TestResponse } from './http-client.js';
 import { newKey } from './key-record.js';

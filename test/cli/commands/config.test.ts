@@ -6,11 +6,11 @@ import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { register as registerConfig } from '../../../cli/commands/config.js';
 import { register as registerInit } from '../../../cli/commands/init.js';
-import { loadConfig } from '../../../core/app/load-config.js';
 import { configSchema } from '../../../core/config/schema.js';
 import { writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
 import { packageRoot } from '../../../core/util/package.js';
+import { loadConfig } from '../../../product.js';
 import * as fixture from '../../support/fixture.js';
 import { runCommand } from '../../support/run-command.js';
 

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
-import { createApp } from '../../../core/app/create-app.js';
-import { loadConfig } from '../../../core/app/load-config.js';
-import { loadModules } from '../../../core/app/load-modules.js';
 import { type ServiceName, type Services, services } from '../../../core/app/services.js';
+import { definePlugin, type Plugin } from '../../../core/contracts/plugin.js';
 import { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { packageRoot } from '../../../core/util/package.js';
+import { createApp, loadConfig, loadModules } from '../../../product.js';
 import { graphOf } from '../../support/graph.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
@@ -91,12 +90,11 @@ describe('the graph of services', () => {
       const quiet = name === 'logger' ? {} : { logger: silent };
       const first = createContainer({ config, modules }, quiet);
       const made = resolve(first, name);
-      // Null where the configuration wants none of it: nothing stands in for it then, which is a replacement too.
-      const replacement = made === null ? undefined : standIn(made);
-      // What the replacement stands on has to be open; stores are opened once.
+      const replacement = made === null ? null : standIn(made);
+      // The services that the replacement uses must be open; stores are opened once.
       if (!['adapter', 'keyStore', 'redis'].includes(name)) await open(first);
       const second = createContainer({ config, modules }, { ...quiet, [name]: replacement } as Overrides);
-      expect(resolve(second, name)).to.equal(replacement ?? null);
+      expect(resolve(second, name)).to.equal(replacement);
       resolve(second, 'server');
       const handle = resolve(second, 'handle') as Parameters<typeof inject>[0];
       await open(second);
@@ -109,6 +107,50 @@ describe('the graph of services', () => {
       }
     });
   }
+
+  for (const name of ['redis', 'admission', 'metrics', 'observers'] as const) {
+    it(`null switches off the service "${name}" that the configuration asks for`, async () => {
+      const observing = definePlugin({
+        name: 'observing',
+        version: '1.0.0',
+        description: 'Observes.',
+        routes: () => [],
+        observer: () => ({ onRequest: () => undefined }),
+      }) as Plugin;
+      const given = {
+        server: { port: 0 },
+        adapter: 'memory',
+        plugins: ['status'],
+        auth: { keys: 'memory' },
+        redis: { url: (await redisForTests()).url, keyPrefix: uniqueName('null') },
+        metrics: { port: 0 },
+        log: { level: 'silent' },
+      } as const;
+      const plugins = [{ plugin: observing }];
+      const on = await createApp(given, { plugins });
+      const off = await createApp(given, { plugins, [name]: null });
+      try {
+        expect(resolve(on.container, name)).to.not.equal(null);
+        expect(resolve(off.container, name)).to.equal(null);
+        const { metricsUrl } = await off.listen();
+        expect(metricsUrl === null).to.equal(name === 'metrics');
+        expect((await off.inject('/api/v1/status')).statusCode).to.equal(200);
+      } finally {
+        await Promise.all([on.close(), off.close()]);
+      }
+    });
+  }
+
+  it('an override that is null, no object or lacks a member is an error that names it', async () => {
+    const limiter = { take: () => undefined, health: () => ({ ok: true, message: null }) };
+    const overrides = { keyStore: null, cache: 7, limiter, clock: undefined } as never;
+    const failure = await createApp(await embedded(), overrides).catch((error: unknown) => error);
+    expect((failure as OperatorError).faults).to.deep.equal([
+      'overrides.keyStore: it must not be null; only redis, admission, metrics, observers can be switched off',
+      'overrides.cache: it must be an object',
+      'overrides.limiter: "close" is missing',
+    ]);
+  });
 
   it('createApp uses what it is given, for a request', async () => {
     const taken: string[] = [];

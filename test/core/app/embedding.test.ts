@@ -1,12 +1,13 @@
 /** An application in somebody else's program: configured in code, with plugins of its own, opened and closed at will. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
-import { type App, createApp } from '../../../core/app/create-app.js';
+import type { App } from '../../../core/app/create-app.js';
 import type { Config } from '../../../core/config/schema.js';
 import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { callerOf } from '../../../core/pipeline/request-state.js';
+import { createApp } from '../../../product.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { addKey } from '../../support/test-app.js';
 
@@ -74,6 +75,25 @@ describe('an embedded application', () => {
     expect(JSON.stringify(config)).to.equal(before);
   });
 
+  it('needs no plugin of the configuration if it has plugins of its own', async () => {
+    const app = await embed({ ...config, plugins: [] }, { plugins: [{ plugin: answering({ a: 1 }) }] });
+    expect((await app.inject('/api/v1/answer')).statusCode).to.equal(401);
+    const failure = await createApp({ ...config, plugins: [] }).catch((error: OperatorError) => error);
+    expect((failure as OperatorError).faults).to.deep.equal([
+      'plugins: an empty list is not allowed; name at least one plugin',
+    ]);
+  });
+
+  it('calls the functions of a plugin once', async () => {
+    let calls = 0;
+    const routes = () => {
+      calls++;
+      return [];
+    };
+    await embed(config, { plugins: [{ plugin: { ...answering({ a: 1 }), routes } }] });
+    expect(calls).to.equal(1);
+  });
+
   it('is told every fault of a configuration in code, with its path', async () => {
     const wrong = { ...config, server: { port: '8080' }, limit: {} } as object;
     await createApp(wrong as never).then(
@@ -131,7 +151,7 @@ describe('an embedded application', () => {
       const listening = app.listen();
       await listening.then(
         () => expect.fail('It listens.'),
-        (error: Error) => expect(error.message).to.contain('has been closed'),
+        (error: Error) => expect(error.message).to.contain('is closed'),
       );
       await app.close();
     }

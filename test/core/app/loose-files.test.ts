@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { register as registerDoctor } from '../../../cli/commands/doctor.js';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
-import { loadConfig } from '../../../core/app/load-config.js';
-import { loadModules } from '../../../core/app/load-modules.js';
 import { looseFiles } from '../../../core/app/loose-files.js';
+import { loadConfig, loadModules } from '../../../product.js';
 import { startProcess } from '../../support/command-process.js';
 import { runCommand } from '../../support/run-command.js';
 

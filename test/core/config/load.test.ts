@@ -132,11 +132,6 @@ describe('loadConfig', () => {
         'adapter: is missing; it must be a string that is not empty or an object with "use"',
       ],
       [
-        'no plugins',
-        { plugins: [] },
-        'plugins: a list is not allowed; it must be a list of at least 1, each a string that is not empty or an object with "use"',
-      ],
-      [
         'a plugin without a name',
         { plugins: ['one', { options: {} }] },
         'plugins[1].use: is missing; it must be a string that is not empty',

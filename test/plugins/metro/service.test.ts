@@ -1,9 +1,8 @@
 /** With its plugins, and where the configuration does not say otherwise, a service is the Metro Forecast API. */
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { createApp } from '../../../core/app/create-app.js';
-import { loadConfig } from '../../../core/app/load-config.js';
 import { metroService } from '../../../plugins/metro/service.js';
+import { createApp, loadConfig } from '../../../product.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp } from '../../support/test-app.js';
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type App, createApp } from '../../../../core/app/create-app.js';
-import { loadConfig } from '../../../../core/app/load-config.js';
+import type { App } from '../../../../core/app/create-app.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import { MemoryKeyStore } from '../../../../core/keys/memory-key-store.js';
 import type { Market } from '../../../../plugins/metro/collections.js';
 import { FHFA_ATTRIBUTION } from '../../../../plugins/metro/import/documents.js';
+import { createApp, loadConfig } from '../../../../product.js';
 import {
   accessibilityFaults,
   addressOf,

@@ -1,4 +1,4 @@
-/** Says why a service could not listen, and what to set. */
+/** Explains why a service could not listen, and which setting to change. */
 import type { Config } from '../core/config/schema.js';
 import { OperatorError } from '../core/errors.js';
 
@@ -6,8 +6,8 @@ export interface ListenError extends NodeJS.ErrnoException {
   readonly port?: number;
 }
 
-/** The error of listening as a sentence that says what to set; any other error is returned unchanged. */
-export const listenFault = (error: ListenError, { server, metrics }: Pick<Config, 'server' | 'metrics'>): Error => {
+/** Returns an OperatorError for the errors that a setting can fix, and any other error unchanged. */
+export const listenError = (error: ListenError, { server, metrics }: Pick<Config, 'server' | 'metrics'>): Error => {
   const isMetricsPort = metrics !== null && metrics.port !== server.port && error.port === metrics.port;
   const { host, port } = isMetricsPort ? metrics : server;
   const [setHost, setPort] = isMetricsPort
@@ -17,7 +17,7 @@ export const listenFault = (error: ListenError, { server, metrics }: Pick<Config
     EADDRINUSE: `port ${port} is taken; set ${setPort} to another one, or to 0 for any free one`,
     EACCES: `this user may not listen on port ${port}; set ${setPort} to one above 1023`,
     EADDRNOTAVAIL: `this machine has no address ${host}; set ${setHost} to one that it has`,
-    ENOTFOUND: `"${host}" is no address of this machine; set ${setHost} to one that it has`,
+    ENOTFOUND: `"${host}" is not an address of this machine; set ${setHost} to one that it has`,
   };
   const reason = reasons[error.code ?? ''];
   return reason ? new OperatorError(`Cannot listen on ${host}:${port}: ${reason}.`, [], { cause: error }) : error;
