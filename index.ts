@@ -62,7 +62,8 @@ export type {
   Versions,
 } from './core/contracts/storage.js';
 export { contentOf, dataAuditEntry, withPublished } from './core/data/data-audit.js';
-export { IndexedCollection, indexedSnapshot } from './core/data/indexed-collection.js';
+export { IndexedCollection } from './core/data/indexed-collection.js';
+export { indexedSnapshot } from './core/data/indexed-snapshot.js';
 export { frozenCopy, publicationTime } from './core/data/publishing.js';
 export { compareBy, compareScalars } from './core/data/scalars.js';
 export {

@@ -10,7 +10,8 @@ import type {
   Versions,
 } from '../core/contracts/storage.js';
 import { openDirectory } from '../core/data/directory.js';
-import { IndexedCollection, type IndexedDataset, indexedSnapshot } from '../core/data/indexed-collection.js';
+import { IndexedCollection } from '../core/data/indexed-collection.js';
+import { type IndexedDataset, indexedSnapshot } from '../core/data/indexed-snapshot.js';
 import { frozenCopy, momentAfter, publicationTime, readable } from '../core/data/publishing.js';
 import { checkDataset } from '../core/data/validate.js';
 import { StorageError } from '../core/errors.js';

@@ -1,4 +1,4 @@
-/** The `json` adapter: serves a dataset directory from memory, and polls it for each new version. */
+/** The `json` adapter: serves a dataset directory from memory and polls it for new versions. */
 import { readdir } from 'node:fs/promises';
 import type { DataAudit } from '../../core/contracts/audit.js';
 import type {
@@ -9,13 +9,13 @@ import type {
   Snapshot,
   StorageAdapter,
 } from '../../core/contracts/storage.js';
-import { type IndexedDataset, indexedSnapshot } from '../../core/data/indexed-collection.js';
+import { type IndexedDataset, indexedSnapshot } from '../../core/data/indexed-snapshot.js';
 import { publicationTime } from '../../core/data/publishing.js';
 import { StorageError } from '../../core/errors.js';
 import { LruMap } from '../../core/util/lru-map.js';
 import { packageVersion } from '../../core/util/package.js';
 import { directoryAudit } from './data-audit.js';
-import { type Loaded, load, stampOf } from './load.js';
+import { contentOf, type Loaded, load, stampOf } from './load.js';
 import { hasDataset, publishInto } from './publish.js';
 
 const KNOWN_VERSIONS = 1000;
@@ -43,15 +43,17 @@ class JsonAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** A digest of the rows of each version that was served recently. */
+  /** `content` of each version that was served recently. */
   readonly #digests = new LruMap<string, string>(KNOWN_VERSIONS);
-  /** The names of the files that the last load read; `#stamp` is what their metadata was then. */
+  /** The files of the last load, and the state that they had. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
-  /** The poll that is under way; resolved if there is none. */
+  /** `content` of the rows that this adapter published last. */
+  #checkedContent: string | undefined;
+  /** The current poll; resolved if there is none. */
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
-  /** Why the newest content of the directory is not served. */
+  /** The reason why the content of the directory is not served. */
   #refusalMessage: string | undefined;
   #publishing = false;
 
@@ -88,7 +90,7 @@ class JsonAdapter implements StorageAdapter {
     return indexedSnapshot(this.#current, this.#assertOpen);
   }
 
-  /** Writes the dataset into the directory, where every process that serves it notices. */
+  /** Writes the dataset into the directory. Every process that serves it detects the change. */
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
     if (this.#publishing) throw new StorageError('conflict', 'Another publication is under way.');
@@ -96,7 +98,9 @@ class JsonAdapter implements StorageAdapter {
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
       const damage = (await hasDataset(this.#path)) ? this.#refusalMessage : undefined;
-      await publishInto(this.#path, dataset, this.#context, { ...options, signal });
+      const { collections } = await publishInto(this.#path, dataset, this.#context, { ...options, signal });
+      const sums = new Map(Object.entries(collections).map(([name, { sha256 }]) => [name, sha256]));
+      this.#checkedContent = contentOf(this.#context.collections, sums);
       await this.#poll();
       if (damage !== undefined && this.#refusalMessage === undefined) options.onRepair?.(damage);
     } catch (error) {
@@ -132,8 +136,8 @@ class JsonAdapter implements StorageAdapter {
   }
 
   /**
-   * Loads the directory again if it has changed. One poll runs at a time: the next waits for it. Never rejects, since a
-   * dataset that is refused is reported.
+   * Loads the directory again if it has changed. Polls run one after the other. Never rejects: a dataset that cannot be
+   * served is reported.
    */
   #poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
@@ -146,11 +150,16 @@ class JsonAdapter implements StorageAdapter {
     return this.#polling;
   }
 
-  /** Returns the reason if the content of the directory is refused. */
+  /** Resolves with the reason if the content of the directory cannot be served. */
   async #load(): Promise<StorageError | undefined> {
     const heldBytes = this.#current?.fileBytes ?? 0;
     const { collections } = this.#context;
-    const result = await load(this.#path, { collections, heldBytes, signal: this.#closing.signal });
+    const result = await load(this.#path, {
+      collections,
+      heldBytes,
+      checkedContent: this.#checkedContent,
+      signal: this.#closing.signal,
+    });
     this.#files = result.files;
     this.#stamp = result.stamp;
     if (!result.loaded || this.#closing.signal.aborted) return result.refused;
@@ -163,7 +172,7 @@ class JsonAdapter implements StorageAdapter {
   #accept({ manifest, collections, content, fileBytes }: Loaded): void {
     this.#refusalMessage = undefined;
     this.#context.problem();
-    // This version is served already: a file was only touched, or the operator put the served version back.
+    // The version is already served: a file was only touched, or the operator restored the version.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, fileBytes };
@@ -180,12 +189,12 @@ class JsonAdapter implements StorageAdapter {
     this.#context.problem(
       version === undefined
         ? 'The dataset could not be loaded.'
-        : `A change of the dataset was refused, since it is not valid or not whole; version ${version} is still served.`,
+        : `A change of the dataset was refused, since it is not valid or not complete; version ${version} is still served.`,
     );
   }
 }
 
-/** Whether the directory exists and is empty. With other files in it the path is probably wrong. */
+/** Whether the directory exists and is empty. If it contains other files, the path is probably wrong. */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),
@@ -195,8 +204,8 @@ const isEmpty = async (path: string): Promise<boolean> =>
 const versionReused = (path: string, { manifest }: Loaded): StorageError =>
   new StorageError(
     'conflict',
-    `${path} has other rows under version "${manifest.version}" than were served under it: a version names its ` +
-      'content, so that the new one needs another version in the manifest.',
+    `${path} has version "${manifest.version}" with other rows than the version "${manifest.version}" that is served. ` +
+      'Change "version" in the manifest.',
   );
 
 const json: AdapterModule<JsonOptions> = {
@@ -214,7 +223,7 @@ const json: AdapterModule<JsonOptions> = {
         type: 'integer',
         minimum: 10,
         default: POLL_MS,
-        description: 'How often to look for another version. In milliseconds.',
+        description: 'Interval between two checks for a new version, in milliseconds.',
       },
     },
   },

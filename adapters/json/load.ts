@@ -1,12 +1,14 @@
-/** Loads a dataset directory into memory, if it is valid and fits; and tells whether it has changed since. */
+/** Loads a dataset directory into memory, and detects changes of its files. */
 import { realpath, stat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { Collection, Manifest } from '../../core/contracts/dataset.js';
 import { type DirectoryDataset, openDirectory } from '../../core/data/directory.js';
-import { IndexedCollection, PackedDocuments } from '../../core/data/indexed-collection.js';
+import { IndexedCollection } from '../../core/data/indexed-collection.js';
 import { descriptionOf, MANIFEST_FILE } from '../../core/data/manifest.js';
+import { PackedDocuments } from '../../core/data/packed-documents.js';
+import { OrderSorter } from '../../core/data/sorted-positions.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { StorageError } from '../../core/errors.js';
 import { BackgroundPacing } from '../../core/util/event-loop.js';
@@ -14,29 +16,31 @@ import { BackgroundPacing } from '../../core/util/event-loop.js';
 export interface Loaded {
   readonly manifest: Manifest;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
-  /** A digest of the rows. */
+  /** Identifies the rows: see `contentOf`. */
   readonly content: string;
   readonly fileBytes: number;
 }
 
 interface LoadResult {
-  /** The files that were read, with their stamp: another attempt is due only when it changes. */
+  /** The files of the dataset. */
   readonly files: readonly string[];
-  /** Undefined if another attempt is due in any case. */
+  /** Their state when they were read. Undefined: load again at the next poll. */
   readonly stamp: string | undefined;
-  /** At most one of the two is set; none if files changed while they were read, which may have mixed two versions. */
+  /** At most one of the two is set. Neither is if files changed during the load, which may have mixed two versions. */
   readonly loaded?: Loaded;
   readonly refused?: StorageError;
 }
 
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** Size of the files of the dataset that stays in memory meanwhile. */
+  /** File size of the dataset that is served during the load, in bytes. */
   readonly heldBytes: number;
+  /** `content` of rows that this process has checked. The rows are not checked again if the manifest names them. */
+  readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Never rejects. While another dataset is served, each step takes less than a millisecond, with background pacing. */
+/** Never rejects. While a dataset is served, each step takes less than a millisecond, and requests run in between. */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
   const manifestStamp = await stampOf(path, []);
   let files: readonly string[] = [];
@@ -61,7 +65,7 @@ const named = (cause: unknown, path: string): StorageError => {
 };
 
 const sizeOf = async (path: string, files: readonly string[]): Promise<number> => {
-  // Reading a missing file reports it.
+  // A missing file is reported when it is read.
   const sizes = files.map((file) => stat(join(path, file)).catch(() => ({ size: 0 })));
   return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
 };
@@ -70,58 +74,79 @@ const read = async (
   path: string,
   dataset: DirectoryDataset,
   files: readonly string[],
-  { collections, heldBytes, signal }: LoadOptions,
+  { collections, heldBytes, checkedContent, signal }: LoadOptions,
 ): Promise<Loaded> => {
   const fileBytes = await sizeOf(path, files);
   assertFits(fileBytes, heldBytes, memoryLimit());
 
-  const documents = new Map([...collections.keys()].map((name) => [name, new PackedDocuments()]));
+  const parts = [...collections.values()].map((collection) => {
+    const { name, key, orders = [] } = collection;
+    const sorters = orders.map((order: readonly string[]) => new OrderSorter(key, order));
+    return [name, { collection, documents: new PackedDocuments(), sorters }] as const;
+  });
+  const loading = new Map(parts);
   const pacing = new BackgroundPacing();
   const pause = () => (heldBytes > 0 ? pacing.pause(signal) : setImmediate(undefined, { signal }));
-  const faults = await checkDataset(dataset, collections, {
+  const sums = new Map(Object.entries(dataset.manifest.collections).map(([name, { sha256 }]) => [name, sha256]));
+  const errors = await checkDataset(dataset, collections, {
+    // `checkDataset` compares each file with its SHA-256.
+    checked: checkedContent !== undefined && checkedContent === contentOf(collections, sums),
     // Without a served dataset there are no requests to delay.
     ...(heldBytes > 0 && { pause }),
     onProgress: () => signal.throwIfAborted(),
-    onRows: ({ name }, _documents, lines) => documents.get(name)!.add(lines!),
+    onRows({ name }, rows, lines) {
+      const { documents, sorters } = loading.get(name)!;
+      documents.add(lines!);
+      for (const sorter of sorters) sorter.add(rows);
+    },
   });
-  if (faults.total > 0) {
+  if (errors.total > 0) {
     const heading = `${path} is not valid, version ${dataset.manifest.version}:`;
-    throw new StorageError('invalid_dataset', [heading, ...faults.lines()].join('\n  - '));
+    throw new StorageError('invalid_dataset', [heading, ...errors.lines()].join('\n  - '));
   }
 
   const indexed = new Map<string, IndexedCollection>();
-  for (const collection of collections.values()) {
-    const index = new IndexedCollection(collection, documents.get(collection.name)!);
-    await index.prepare(pause);
-    indexed.set(collection.name, index);
+  for (const [name, { collection, documents, sorters }] of loading) {
+    const index = new IndexedCollection(collection, documents);
+    await index.prepare(pause, sorters);
+    indexed.set(name, index);
   }
-  const content = [...dataset.digests].sort().join('\n');
+  const content = contentOf(collections, dataset.digests);
   return { manifest: descriptionOf(dataset.manifest), collections: indexed, content, fileBytes };
 };
 
-/** Memory for each byte of the files: the documents' JSON as it is, and where each of them ends. Measured: 1.1. */
+/** The SHA-256 of each declared collection, as one text. */
+export const contentOf = (
+  collections: ReadonlyMap<string, Collection>,
+  sums: ReadonlyMap<string, string | undefined>,
+): string =>
+  [...collections.keys()]
+    .sort()
+    .map((name) => `${name} ${sums.get(name)}`)
+    .join('\n');
+
+/** Memory per byte of the files: the JSON of the documents and their offsets. Measured: 1.1. */
 const PER_BYTE = 1.2;
-/** What the process needs beside the dataset. */
-const BESIDE = 128 * 1024 * 1024;
+/** Memory of the process without a dataset. */
+const PROCESS = 128 * 1024 * 1024;
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024).toLocaleString('en-US')} MiB`;
 
-/** What the machine has, or the container may use of it, in bytes. The documents are not in the heap. */
+/** Memory of the machine or the container, in bytes. Documents are outside the heap, so its limit does not count. */
 const memoryLimit = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 
 /**
- * @param fileBytes size of the dataset's files
- * @param heldBytes size of the files of the dataset that is served meanwhile
- * @param limit the most that the process may use, in bytes
- * @throws StorageError `invalid_dataset`, saying what is needed and what to do
+ * All sizes are in bytes.
+ * @param heldBytes file size of the dataset that is served during the load
+ * @throws StorageError `invalid_dataset` if the process needs more memory than `limit`
  */
 export const assertFits = (fileBytes: number, heldBytes: number, limit: number): void => {
-  const needed = (fileBytes + heldBytes) * PER_BYTE + BESIDE;
+  const needed = (fileBytes + heldBytes) * PER_BYTE + PROCESS;
   if (needed <= limit) return;
-  const beside = heldBytes > 0 ? `, beside the ${mebibytes(heldBytes * PER_BYTE)} of the version that is served` : '';
+  const served = heldBytes > 0 ? `, in addition to ${mebibytes(heldBytes * PER_BYTE)} for the served version` : '';
   throw new StorageError(
     'invalid_dataset',
-    `The dataset's files have ${mebibytes(fileBytes)} and need about ${mebibytes(fileBytes * PER_BYTE)} of memory${beside}; ` +
+    `The dataset's files have ${mebibytes(fileBytes)} and need about ${mebibytes(fileBytes * PER_BYTE)} of memory${served}; ` +
       `this machine or container has ${mebibytes(limit)}. Give it ${mebibytes(needed)}, ` +
       'or serve the dataset from MongoDB (adapter "mongo").',
   );
@@ -140,8 +165,8 @@ const stampOfFile = async (path: string): Promise<string> => {
 };
 
 /**
- * The state of the manifest and of these files. It differs after a change in place, a rename, a swap of a
- * symbolic link anywhere in the path, and on bind mounts and network file systems, which send no notifications.
+ * The state of the manifest and of these files. It changes with an edit in place, a rename, and a swap of a symbolic
+ * link anywhere in the path. It also works on bind mounts and network file systems, which send no notifications.
  */
 export const stampOf = async (directory: string, files: readonly string[]): Promise<string> => {
   const stamps = await Promise.all([MANIFEST_FILE, ...files].map((file) => stampOfFile(join(directory, file))));

@@ -1,59 +1,78 @@
 /** Publishes a dataset into a directory. */
 import { readdir } from 'node:fs/promises';
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Collection, Document } from '../../core/contracts/dataset.js';
 import type { AdapterContext, Dataset, PublishOptions } from '../../core/contracts/storage.js';
-import { MANIFEST_FILE } from '../../core/data/manifest.js';
+import { DirectoryDataset } from '../../core/data/directory.js';
+import { type DirectoryManifest, MANIFEST_FILE } from '../../core/data/manifest.js';
 import { readable } from '../../core/data/publishing.js';
 import { DatasetCheck } from '../../core/data/validate.js';
-import { writeDirectory } from '../../core/data/write-directory.js';
+import { type Batches, writeDirectory } from '../../core/data/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { recordPublication } from './data-audit.js';
 
 /**
- * Whether a directory has a dataset, whole or damaged; false where there is none, or no directory.
- * @throws StorageError `conflict` for a directory of other files, since its path is probably wrong
+ * Whether a directory contains a dataset, complete or damaged.
+ * @throws StorageError `conflict` if it contains other files only, since the path is probably wrong
  */
 export const hasDataset = async (path: string): Promise<boolean> => {
   const names = (await readdir(path).catch(() => [])).filter((name) => !name.startsWith('.'));
   if (names.includes(MANIFEST_FILE) || names.some((name) => name.endsWith('.ndjson'))) return true;
-  // A first publication that was ended leaves a lock and temporary files.
+  // An interrupted first publication leaves a lock and temporary files.
   if (names.every((name) => name.startsWith(MANIFEST_FILE) || name.endsWith('.tmp'))) return false;
-  throw new StorageError(
-    'conflict',
-    `${path} has files, and none of a dataset: name a folder of its own for the dataset.`,
-  );
+  throw new StorageError('conflict', `${path} has files but no dataset: name an empty folder or a new one.`);
 };
 
-/** Hands a collection's rows on, each checked in passing. */
-async function* checked(check: DatasetCheck, name: string, batches: AsyncIterable<readonly Document[]>) {
-  let firstRow = 1;
-  for await (const documents of readable(batches)) {
-    check.add(name, { firstRow, documents });
-    firstRow += documents.length;
-    yield documents;
-  }
-  check.complete(name);
+interface Source {
+  readonly batches: Readonly<Record<string, Batches>>;
+  /** Call it when all batches have been read. @throws StorageError `invalid_dataset` */
+  assertValid(): void;
 }
 
+/** The rows of a directory that was checked before. `read` rejects if a file has changed since. */
+const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
+  batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(dataset.read(name))])),
+  assertValid: () => {},
+});
+
+/** The rows of any other dataset, checked while they are written. */
+const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => {
+  const check = new DatasetCheck(collections, dataset.manifest);
+  const refuse = (): never => {
+    const lines = ['The dataset is not valid:', ...check.errors.lines()];
+    throw new StorageError('invalid_dataset', lines.join('\n  - '));
+  };
+  async function* rowsOf(name: string): AsyncGenerator<readonly Document[]> {
+    let firstRow = 1;
+    for await (const documents of readable(dataset.read(name))) {
+      check.add(name, { firstRow, documents });
+      if (check.errors.isFull) refuse();
+      firstRow += documents.length;
+      yield documents;
+    }
+    check.complete(name);
+  }
+  return {
+    batches: Object.fromEntries(check.order.map(({ name }) => [name, rowsOf(name)])),
+    assertValid() {
+      if (check.finish().total > 0) refuse();
+    },
+  };
+};
+
 /**
- * Writes the dataset, reading it once. Nothing is changed unless the whole dataset is valid.
- * @throws StorageError and nothing else: `invalid_dataset`, `conflict`, `aborted`, or `unavailable`
+ * Writes a dataset that is valid; otherwise nothing changes. Each row is checked once, here or before.
+ * @throws StorageError `invalid_dataset`, `conflict`, `aborted` or `unavailable`
  */
 export const publishInto = async (
   path: string,
   dataset: Dataset,
   { collections, clock }: Pick<AdapterContext, 'collections' | 'clock'>,
   { onProgress, signal }: PublishOptions,
-): Promise<void> => {
-  const check = new DatasetCheck(collections, dataset.manifest);
-  const batches = check.order.map(({ name }) => [name, checked(check, name, dataset.read(name))] as const);
-  const assertValid = (): void => {
-    const faults = check.finish();
-    if (faults.total === 0) return;
-    throw new StorageError('invalid_dataset', ['The dataset is not valid:', ...faults.lines()].join('\n  - '));
-  };
+): Promise<DirectoryManifest> => {
+  const isChecked = dataset instanceof DirectoryDataset && dataset.isValidFor(collections);
+  const { batches, assertValid } = (isChecked ? checkedBefore : checkedNow)(dataset, collections);
   try {
-    await writeDirectory(path, dataset.manifest, Object.fromEntries(batches), {
+    return await writeDirectory(path, dataset.manifest, batches, {
       signal,
       repair: true,
       async beforeCommit(change) {

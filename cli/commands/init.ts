@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 import { MANIFEST_FILE } from '../../core/data/manifest.js';
-import { quickCheck } from '../../core/data/row-check.js';
+import { rowValidator } from '../../core/data/row-check.js';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageName, packageRoot } from '../../core/util/package.js';
@@ -55,7 +55,7 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
   if (!dataset.fileOf(name)) return false;
   for await (const { documents } of dataset.rows(name, () => undefined)) {
     const [first] = documents;
-    return first !== undefined && quickCheck(schema)(first);
+    return first !== undefined && rowValidator(schema)(first);
   }
   return true;
 };

@@ -1,4 +1,4 @@
-/** Faults of a dataset, each with its place; and the faults that a schema finds in a document. */
+/** Errors of a dataset: where each one is, and what a schema finds in a document. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-schema.js';
@@ -6,57 +6,81 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /** Relative to the dataset directory; the collection's name where it is not in files. */
+  /** Relative to the dataset directory; the collection's name if the rows are not from files. */
   readonly file: string;
-  /** Line of the file, from 1; null where the file as a whole is meant. */
+  /** Line of the file, from 1. Null: the error is about the whole file. */
   readonly row: number | null;
-  /** Null where the row as a whole is meant. */
+  /** Null: the error is about the whole row. */
   readonly field: string | null;
-  /** What must hold, or what is wrong. */
+  /** What must be true, or what is wrong. */
   readonly rule: string;
 }
 
-/** `hpi.ndjson:12: value: must be number` */
+/** `hpi.ndjson:12: value: must be a number` */
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** Keeps the first faults and counts all. */
+/** A check stops here: more errors say nothing new about a file of the wrong kind. */
+const MAX_COUNTED = 1000;
+
+/** Keeps the first errors and counts up to MAX_COUNTED. */
 export class ErrorList {
   readonly kept: DataError[] = [];
   total = 0;
+  #isFull = false;
 
   constructor(readonly most: number) {}
 
-  add(fault: DataError): void {
-    this.total++;
-    if (this.kept.length < this.most) this.kept.push(fault);
+  /** Whether there are more errors than are counted, so that the check should stop. */
+  get isFull(): boolean {
+    return this.#isFull;
   }
 
-  /** The kept faults, one a line, and how many more there are. */
+  add(error: DataError): void {
+    this.#isFull ||= this.total === MAX_COUNTED;
+    if (this.#isFull) return;
+    this.total++;
+    if (this.kept.length < this.most) this.kept.push(error);
+  }
+
+  /** The kept errors, one per line, and the number of other errors. */
   lines(): string[] {
     const more = this.total - this.kept.length;
-    return [...this.kept.map(formatDataError), ...(more > 0 ? [`and ${more} more`] : [])];
+    return [
+      ...this.kept.map(formatDataError),
+      ...(more > 0 ? [`and ${more} more`] : []),
+      ...(this.isFull ? [`the check stopped after ${MAX_COUNTED} errors`] : []),
+    ];
   }
 }
 
-const LONGEST_SHOWN = 60;
+const MAX_SHOWN = 60;
+/** Errors of one document that are described. */
+const MAX_DESCRIBED = 100;
+/** With more names than this, looking for the nearest one takes too long. */
+const MAX_SUGGESTIONS = 1000;
 
 const show = (value: unknown): string => {
   if (typeof value === 'number') return String(value);
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'an object';
   const text = JSON.stringify(value) ?? String(value);
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 };
 
-const sentence = (error: ErrorObject): { path: Path; rule: string } => {
+const suggestionFor = (name: string, { properties }: JsonSchema): string => {
+  const names = Object.keys((properties as object | undefined) ?? {});
+  const near = names.length > MAX_SUGGESTIONS ? undefined : nearest(name, names);
+  return near === undefined ? '' : `; did you mean "${near}"?`;
+};
+
+const describe = (error: ErrorObject): { path: Path; rule: string } => {
   const { keyword, params, data } = error;
   const schema = error.parentSchema as JsonSchema;
   if (keyword === 'required') return { path: [params['missingProperty'] as string], rule: 'is missing' };
   if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
     const name: string = params['additionalProperty'] ?? params['unevaluatedProperty'];
-    const near = nearest(name, Object.keys((schema['properties'] as object | undefined) ?? {}));
-    return { path: [name], rule: `is not a known field${near === undefined ? '' : `; did you mean "${near}"?`}` };
+    return { path: [name], rule: `is not a known field${suggestionFor(name, schema)}` };
   }
   if (typeof data === 'number' && !Number.isFinite(data)) return { path: [], rule: 'must be a finite number' };
   if (keyword === 'format' && params['format'] === 'date') {
@@ -66,16 +90,16 @@ const sentence = (error: ErrorObject): { path: Path; rule: string } => {
   return { path: [], rule: allowed === 'another value' ? `${error.message}` : `must be ${allowed}, not ${show(data)}` };
 };
 
-/** One fault for each field and rule. The errors must have been collected with `verbose`. */
+/** One error for each field and rule. The validator must have been compiled with `verbose`. */
 export const schemaErrors = (
   errors: readonly ErrorObject[] | null | undefined,
   document: unknown,
 ): readonly Pick<DataError, 'field' | 'rule'>[] => {
-  const faults = new Map<string, Pick<DataError, 'field' | 'rule'>>();
-  for (const error of errors ?? []) {
-    const { path, rule } = sentence(error);
+  const found = new Map<string, Pick<DataError, 'field' | 'rule'>>();
+  for (const error of errors?.slice(0, MAX_DESCRIBED) ?? []) {
+    const { path, rule } = describe(error);
     const field = formatPath([...pointerPath(error.instancePath, document), ...path]) || null;
-    faults.set(`${field}: ${rule}`, { field, rule });
+    found.set(`${field}: ${rule}`, { field, rule });
   }
-  return [...faults.values()];
+  return [...found.values()];
 };

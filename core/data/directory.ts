@@ -1,16 +1,17 @@
-/** A dataset directory: a manifest, and the NDJSON files that it names. */
+/** A dataset directory: a manifest and the NDJSON files that it names. */
 import { join } from 'node:path';
-import type { Document } from '../contracts/dataset.js';
+import type { Collection, Document } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { type DataError, formatDataError } from './data-errors.js';
 import { type CollectionFile, type DirectoryManifest, readManifest } from './manifest.js';
 import { type Rows, readRows } from './ndjson.js';
 
-/** The dataset of a directory, whose rows also say where they stand. */
 export class DirectoryDataset implements Dataset {
-  /** SHA-256 by collection, of the files that have been read to their ends. */
+  /** SHA-256 of each collection whose file has been read to its end. */
   readonly digests = new Map<string, string>();
+  /** The collections for which a check found no errors. */
+  #validFor: ReadonlyMap<string, Collection> = new Map();
 
   constructor(
     readonly path: string,
@@ -21,22 +22,40 @@ export class DirectoryDataset implements Dataset {
     return Object.hasOwn(this.manifest.collections, collection) ? this.manifest.collections[collection] : undefined;
   }
 
-  /** Every row, faulty ones undefined and reported. A collection that the manifest does not name has none. */
-  async *rows(collection: string, onError: (fault: DataError) => void): AsyncGenerator<Rows> {
+  /** Records that `checkDataset` found no errors. */
+  markValid(collections: ReadonlyMap<string, Collection>): void {
+    this.#validFor = collections;
+  }
+
+  /** Whether the rows need no further check: `rows` reports a file that has changed since. */
+  isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
+    return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
+  }
+
+  /**
+   * Yields every row. Rows with errors are undefined, and reported. A collection that is not in the manifest has no
+   * rows. A file that has changed since an earlier read is an error.
+   */
+  async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
     if (!described) return;
     const { file, ...expected } = described;
+    const report = (row: number | null, rule: string) => onError({ file, row, field: null, rule });
     yield* readRows(join(this.path, file), {
       expected,
-      onError: (row, rule) => onError({ file, row, field: null, rule }),
-      onDigest: (sha256) => this.digests.set(collection, sha256),
+      onError: report,
+      onDigest: (sha256) => {
+        const before = this.digests.get(collection) ?? sha256;
+        this.digests.set(collection, sha256);
+        if (before !== sha256) report(null, 'was changed while it was in use');
+      },
     });
   }
 
-  /** Throws `invalid_dataset` at the first row that cannot be read. */
+  /** @throws StorageError `invalid_dataset` at the first row that cannot be read */
   async *read(collection: string): AsyncGenerator<readonly Document[]> {
-    const refuse = (fault: DataError): never => {
-      throw new StorageError('invalid_dataset', formatDataError(fault));
+    const refuse = (error: DataError): never => {
+      throw new StorageError('invalid_dataset', formatDataError(error));
     };
     for await (const { documents } of this.rows(collection, refuse)) yield documents as readonly Document[];
   }
@@ -48,7 +67,10 @@ export interface OpenedDirectory {
   readonly dataset: DirectoryDataset;
 }
 
-/** Throws `invalid_dataset`, with every fault of the manifest. The files are read later. */
+/**
+ * Reads the manifest. The files are read later.
+ * @throws StorageError `invalid_dataset` with every error of the manifest
+ */
 export const openDirectory = async (path: string): Promise<OpenedDirectory> => {
   const manifest = await readManifest(path);
   return { path, manifest, dataset: new DirectoryDataset(path, manifest) };

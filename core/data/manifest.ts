@@ -1,22 +1,23 @@
-/** The manifest of a dataset directory, which describes the dataset and names the file of each collection. */
+/** The manifest of a dataset directory: it describes the dataset and names the file of each collection. */
 
+import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
 import { CADENCES, type Manifest } from '../contracts/dataset.js';
 import { date, dateTime, type JsonSchema, nullable } from '../contracts/json-schema.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
-import { readRegular } from '../util/regular.js';
+import { readRegularBytes } from '../util/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
-import { findJsonError, withoutMark } from '../validation/json.js';
+import { findJsonError, measureJson, withoutMark } from '../validation/json.js';
 import { type DataError, formatDataError, schemaErrors } from './data-errors.js';
 
 export const MANIFEST_FILE = 'manifest.json';
 
-/** One collection's file: one JSON document a line (NDJSON, UTF-8, LF), in key order. */
+/** The file of a collection: one JSON document per line (NDJSON, UTF-8), in key order. */
 export interface CollectionFile {
   /** Relative to the directory. */
   readonly file: string;
-  /** Checked where given; files written by the tools always have both. */
+  /** Checked if present. The commands write both. */
   readonly rows?: number;
   readonly sha256?: string;
 }
@@ -37,10 +38,10 @@ export const manifestSchema = {
     version: {
       type: 'string',
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
-      description: 'Names the content; another content needs another version.',
+      description: 'Identifies the content: different rows need another version.',
     },
-    created: { ...dateTime, description: 'When this version was made; the publication time of its snapshot.' },
-    vintage: { ...date, description: 'The date up to which the data was known.' },
+    created: { ...dateTime, description: 'When this version was made. Its snapshot has this publication time.' },
+    vintage: { ...date, description: 'Last day whose data is included.' },
     synthetic: { type: 'boolean', description: 'Whether the numbers are made up.' },
     sources: {
       type: 'array',
@@ -65,7 +66,7 @@ export const manifestSchema = {
           late_after_seconds: {
             type: 'integer',
             minimum: 0,
-            description: 'Age at which the source is late, counted from the end of its newest period.',
+            description: 'Age at which the source is late, from the end of its newest period.',
           },
           stale_after_seconds: { type: 'integer', minimum: 0 },
           attribution: { type: ['string', 'null'] },
@@ -90,41 +91,46 @@ export const manifestSchema = {
 
 const isManifest = compileSchema<DirectoryManifest>(manifestSchema);
 
-const fault = (rule: string, field: string | null = null, row: number | null = null): DataError => ({
+/** Limits of a manifest. They bound how long reading one blocks the event loop. */
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_NAMES = 100_000;
+
+const errorOf = (rule: string, field: string | null = null, row: number | null = null): DataError => ({
   file: MANIFEST_FILE,
   row,
   field,
   rule,
 });
 
-/** What is wrong with a manifest; nothing when it is one. */
+/** Errors of a parsed manifest; none if it is valid. */
 export const manifestErrors = (manifest: unknown): DataError[] => {
   if (!isManifest(manifest)) {
-    return schemaErrors(isManifest.errors, manifest).map(({ field, rule }) => fault(rule, field));
+    return schemaErrors(isManifest.errors, manifest).map(({ field, rule }) => errorOf(rule, field));
   }
-  // RFC 3339 knows leap seconds, JavaScript does not.
+  // RFC 3339 allows leap seconds, JavaScript does not.
   const isTime = !Number.isNaN(Date.parse(manifest.created));
-  return isTime ? [] : [fault('must be a time without a leap second', 'created')];
+  return isTime ? [] : [errorOf('must be a time without a leap second', 'created')];
 };
 
-/** The manifest, or what is wrong with it. */
-const parseManifest = (text: string): DirectoryManifest | DataError[] => {
-  const json = withoutMark(text);
+const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {
+  if (!isUtf8(bytes)) return [errorOf('is not UTF-8')];
+  if (measureJson(bytes).names > MAX_NAMES) return [errorOf(`has more than ${MAX_NAMES} names`)];
+  const json = withoutMark(bytes.toString('utf8'));
   const broken = findJsonError(json);
-  if (broken) return [fault(`is not JSON, column ${broken.column}: ${broken.problem}`, null, broken.line)];
+  if (broken) return [errorOf(`is not JSON, column ${broken.column}: ${broken.problem}`, null, broken.line)];
   const manifest: unknown = JSON.parse(json);
-  const faults = manifestErrors(manifest);
-  return faults.length > 0 ? faults : (manifest as DirectoryManifest);
+  const errors = manifestErrors(manifest);
+  return errors.length > 0 ? errors : (manifest as DirectoryManifest);
 };
 
-/** Throws `invalid_dataset`, with every fault; `unavailable` when reading failed for a reason that may pass. */
+/** @throws StorageError `invalid_dataset` with every error; `unavailable` if reading failed for a reason that may pass */
 export const readManifest = async (directory: string): Promise<DirectoryManifest> => {
   const file = join(directory, MANIFEST_FILE);
-  const text = await readRegular(file).catch((cause: unknown): never => {
+  const bytes = await readRegularBytes(file, MAX_BYTES).catch((cause: unknown): never => {
     const code = fileErrorMayPass(cause) ? 'unavailable' : 'invalid_dataset';
     throw new StorageError(code, `${file} cannot be read: ${fileErrorReason(cause)}.`, { cause });
   });
-  const manifest = parseManifest(text);
+  const manifest = parseManifest(bytes);
   if (!Array.isArray(manifest)) return manifest;
   throw new StorageError(
     'invalid_dataset',
@@ -132,11 +138,11 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
-/** Whether `readManifest` has read the file and found no manifest in it, so that replacing it loses nothing. */
+/** Whether `readManifest` found a file that is not a manifest. Replacing such a file loses nothing. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 
-/** The description of a dataset alone, without where its rows are. */
+/** The manifest without its files. */
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({
   format,
   version,

@@ -1,4 +1,4 @@
-/** Whether a dataset keeps every rule: schemas, keys, order, references, and what collections check themselves. */
+/** Checks a dataset: schemas, keys, order, references, and the rules of its collections. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
@@ -9,23 +9,26 @@ import type { Rows } from './ndjson.js';
 import { type RowCheck, rowCheck, type Target } from './row-check.js';
 
 interface CheckOptions {
-  /** How many faults to keep; all are counted. Default 100. */
+  /** Number of errors to keep. Default: 100. */
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Gets each valid batch, in key order, so that it need not be read again. `lines`: as in `Rows`. */
+  /** Called with each valid batch, in key order. `lines`: see `Rows`. */
   readonly onRows?: (collection: Collection, documents: readonly Document[], lines: Rows['lines']) => void;
+  /** Whether these rows were checked before, so that parsing them is enough. Default: false. */
+  readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
 }
 
 /**
- * Reads all declared collections once, and never stops at a fault.
- * @throws StorageError `unavailable` when reading failed for a reason that may pass; what `dataset.read` throws
+ * Reads all declared collections once. It stops when the list of errors is full. A directory without errors is marked
+ * as valid.
+ * @throws StorageError `unavailable` if reading failed for a reason that may pass; errors of `dataset.read`
  */
 export const checkDataset = async (
   dataset: Dataset,
   collections: ReadonlyMap<string, Collection>,
-  { maxErrors = 100, onProgress, onRows, pause }: CheckOptions = {},
+  { maxErrors = 100, checked = false, onProgress, onRows, pause }: CheckOptions = {},
 ): Promise<ErrorList> => {
   const directory = dataset instanceof DirectoryDataset ? dataset : undefined;
   const check = new DatasetCheck(
@@ -34,7 +37,7 @@ export const checkDataset = async (
     maxErrors,
     (name) => directory?.fileOf(name)?.file ?? name,
   );
-  const report = (fault: DataError): void => check.report(fault);
+  const report = (error: DataError): void => check.errors.add(error);
   if (directory) checkNames(directory, collections, report);
 
   for (const collection of check.order) {
@@ -42,18 +45,21 @@ export const checkDataset = async (
     const total = directory?.fileOf(name)?.rows;
     let rows = 0;
     for await (const batch of rowsOf(dataset, name, report)) {
-      check.add(name, batch);
+      if (!checked) check.add(name, batch);
       rows += batch.documents.length;
       onProgress?.({ collection: name, rows, total });
-      if (check.faults.total === 0) onRows?.(collection, batch.documents as readonly Document[], batch.lines);
+      if (check.errors.isFull) return check.errors;
+      if (check.errors.total === 0) onRows?.(collection, batch.documents as readonly Document[], batch.lines);
       await pause?.();
     }
     check.complete(name);
   }
-  return check.finish();
+  const errors = check.finish();
+  if (errors.total === 0) directory?.markValid(collections);
+  return errors;
 };
 
-async function* rowsOf(dataset: Dataset, collection: string, report: (fault: DataError) => void): AsyncGenerator<Rows> {
+async function* rowsOf(dataset: Dataset, collection: string, report: (error: DataError) => void): AsyncGenerator<Rows> {
   if (dataset instanceof DirectoryDataset) {
     yield* dataset.rows(collection, report);
     return;
@@ -65,33 +71,32 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (fault: Dat
   }
 }
 
-/** Reports declared collections that the manifest lacks, with the undeclared one that looks like a misspelling. */
+/** Reports declared collections that the manifest lacks, and suggests an undeclared one with a similar name. */
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
-  report: (fault: DataError) => void,
+  report: (error: DataError) => void,
 ): void => {
   const present = Object.keys(manifest.collections);
-  const strangers = present.filter((name) => !collections.has(name));
+  const undeclared = present.filter((name) => !collections.has(name));
   for (const name of collections.keys()) {
     if (present.includes(name)) continue;
-    const guess = nearest(name, strangers);
+    const guess = nearest(name, undeclared);
     const rule = `is missing${guess ? `; there is "${guess}"` : ': add it, with an empty file if it has no rows'}`;
     report({ file: MANIFEST_FILE, row: null, field: `collections.${name}`, rule });
   }
 };
 
 export class DatasetCheck {
-  /** Collections in the order to read them: so that keys are known before they are referred to, where possible. */
+  /** Collections in reading order: referenced collections come first where possible. */
   readonly order: readonly Collection[];
-  readonly faults: ErrorList;
+  readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;
   readonly #checks: ReadonlyMap<string, RowCheck>;
 
   /**
-   * @param manifest of the dataset
-   * @param maxErrors how many faults to keep; all are counted
-   * @param fileOf the name that faults call a collection by
+   * @param maxErrors number of errors to keep
+   * @param fileOf the file name of a collection, for errors
    */
   constructor(
     collections: ReadonlyMap<string, Collection>,
@@ -99,38 +104,34 @@ export class DatasetCheck {
     maxErrors = 100,
     fileOf: (collection: string) => string = (name) => name,
   ) {
-    this.faults = new ErrorList(maxErrors);
+    this.errors = new ErrorList(maxErrors);
     this.order = referencedFirst(collections);
     const targets = targetsOf(collections);
     const check = (collection: Collection) =>
-      rowCheck(collection, manifest, fileOf(collection.name), targets, (fault) => this.report(fault));
+      rowCheck(collection, manifest, fileOf(collection.name), targets, (error) => this.errors.add(error));
     this.#targets = targets;
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }
 
-  report(fault: DataError): void {
-    this.faults.add(fault);
-  }
-
-  /** Checks the next rows of a declared collection. Undefined rows are faults that their reader has reported. */
+  /** Checks the next rows of a declared collection. Their reader has reported the undefined ones. */
   add(collection: string, { firstRow, documents }: Rows): void {
     const check = this.#checks.get(collection) as RowCheck;
-    for (let i = 0; i < documents.length; i++) {
+    for (let i = 0; i < documents.length && !this.errors.isFull; i++) {
       const document = documents[i];
       if (document) check.add(document, firstRow + i);
     }
   }
 
-  /** To be called after the last row of a collection. */
+  /** Call it after the last row of a collection. */
   complete(collection: string): void {
     const target = this.#targets.get(collection);
     if (target) target.complete = true;
   }
 
-  /** To be called after the last collection. */
+  /** Call it after the last collection. */
   finish(): ErrorList {
     for (const check of this.#checks.values()) check.finish();
-    return this.faults;
+    return this.errors;
   }
 }
 

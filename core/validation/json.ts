@@ -1,22 +1,32 @@
 /**
- * JSON: what kind of value it is, and where a text goes wrong. `JSON.parse` gives the place in some versions of Node
- * only, and quotes the text, secrets included.
+ * JSON: kinds of values, the size of a text, and the place of a syntax error. `JSON.parse` reports the place in some
+ * versions of Node only, and it quotes the text, which may contain secrets.
  */
 
-/** Whether a value has members: an object or a list, not null. */
+/** Whether a value is an object or an array. */
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** Whether a value is what JSON calls an object: no list. */
+/** Whether a value is an object and not an array. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !Array.isArray(value);
 
+/** Levels of objects and arrays inside each other; MongoDB allows as many. Functions that recurse rely on it. */
+export const MAX_DEPTH = 100;
+
 /**
- * The path of the first NaN or infinite number in a value, or undefined. JSON has neither: they are written as null,
- * and 1e999 is read as infinite.
+ * The path of the first NaN or infinite number in a value. JSON has neither: `JSON.stringify` writes null, and
+ * `JSON.parse` reads 1e999 as infinite.
  */
 export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const found = nonFinitePath(value[i]);
+      if (found !== undefined) return [String(i), ...found];
+    }
+    return undefined;
+  }
   if (!isObject(value)) return undefined;
   for (const name in value) {
     const inner = value[name];
@@ -27,93 +37,202 @@ export const nonFinitePath = (value: unknown): readonly string[] | undefined => 
   return undefined;
 };
 
+/** The names in a parsed value, in all its objects. */
+export const countNames = (value: object): number => {
+  let names = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object' && item !== null) names += countNames(item);
+    return names;
+  }
+  for (const name in value) {
+    names++;
+    const inner = (value as Record<string, unknown>)[name];
+    if (typeof inner === 'object' && inner !== null) names += countNames(inner);
+  }
+  return names;
+};
+
+export interface JsonSize {
+  /** Whether the text is one object: it starts with a brace, and its last brace closes the first. */
+  isObject: boolean;
+  depth: number;
+  /** Names of all objects, repeated ones included. */
+  names: number;
+  /** Commas between members and items. */
+  commas: number;
+}
+
+const QUOTE = 1;
+const OPEN = 2;
+const CLOSE = 3;
+const COLON = 4;
+const COMMA = 5;
+const WHITESPACE = 6;
+const BACKSLASH = 0x5c;
+const DOUBLE_QUOTE = 0x22;
+const OPENING_BRACE = 0x7b;
+
+const KINDS = new Uint8Array(256);
+for (const [characters, kind] of [
+  ['"', QUOTE],
+  ['{[', OPEN],
+  ['}]', CLOSE],
+  [':', COLON],
+  [',', COMMA],
+  [' \t\r\n', WHITESPACE],
+] as const) {
+  for (const character of characters) KINDS[character.charCodeAt(0)] = kind;
+}
+
+const skipWhitespace = (bytes: Uint8Array, from: number, end: number): number => {
+  let at = from;
+  while (at < end && KINDS[bytes[at]!] === WHITESPACE) at++;
+  return at;
+};
+
+/** Measures a JSON text in UTF-8 without parsing it. The counts are exact for valid JSON only. */
+export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): JsonSize => {
+  const first = skipWhitespace(bytes, start, end);
+  const size = { isObject: false, depth: 0, names: 0, commas: 0 };
+  let depth = 0;
+  for (let at = first; at < end; at++) {
+    const kind = KINDS[bytes[at]!];
+    if (kind === 0) continue;
+    if (kind === QUOTE) {
+      for (at++; at < end && bytes[at] !== DOUBLE_QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
+    } else if (kind === COLON) size.names++;
+    else if (kind === COMMA) size.commas++;
+    else if (kind === OPEN) {
+      if (++depth > size.depth) size.depth = depth;
+    } else if (kind === CLOSE && --depth <= 0) {
+      size.isObject = depth === 0 && bytes[first] === OPENING_BRACE && skipWhitespace(bytes, at + 1, end) === end;
+      break;
+    }
+  }
+  return size;
+};
+
 interface JsonError {
-  /** Both counted from 1; columns in UTF-16 code units. */
+  /** Both start at 1. Columns are UTF-16 code units. */
   readonly line: number;
   readonly column: number;
   readonly problem: string;
 }
 
 const SPACE = /[ \t\n\r]*/y;
-const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const PLAIN = /[ !#-[\]-\uffff]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /(?:true|false|null)(?![\w$])/y;
 
-/** Thrown inside the scan alone. */
-class Fault {
+class SyntaxProblem {
   constructor(
     readonly offset: number,
     readonly problem: string,
   ) {}
 }
 
-/** RFC 8259, and each name at most once in an object: of two, `JSON.parse` would silently drop the first. */
-const scan = (text: string): void => {
-  let at = 0;
-  const read = (token: RegExp): string | undefined => {
-    token.lastIndex = at;
-    const found = token.exec(text)?.[0];
-    at += found?.length ?? 0;
+/**
+ * Checks a text against RFC 8259. It also rejects a name that an object repeats, since `JSON.parse` silently drops the
+ * first value, and more than MAX_DEPTH levels.
+ */
+class SyntaxCheck {
+  #at = 0;
+  #depth = 0;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** @throws SyntaxProblem */
+  run(): void {
+    this.#value();
+    this.#skip();
+    if (this.#at < this.#text.length) throw new SyntaxProblem(this.#at, 'expected nothing more');
+  }
+
+  #read(token: RegExp): boolean {
+    token.lastIndex = this.#at;
+    const found = token.test(this.#text);
+    if (found) this.#at = token.lastIndex;
     return found;
-  };
-  const skip = () => {
-    read(SPACE);
-  };
-  const expected = (what: string): Fault =>
-    new Fault(at, at < text.length ? `expected ${what}` : `the text ends where ${what} is expected`);
-  const take = (character: string): boolean => {
-    skip();
-    if (text[at] !== character) return false;
-    at++;
+  }
+
+  #skip(): void {
+    this.#read(SPACE);
+  }
+
+  #take(character: string): boolean {
+    this.#skip();
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
     return true;
-  };
+  }
 
-  const members = (close: string, member: () => void): void => {
-    if (take(close)) return;
-    do {
-      skip();
-      if (text[at] === close) throw new Fault(at, `a comma stands before the closing "${close}"`);
-      member();
-      if (take(close)) return;
-    } while (take(','));
-    throw expected(`"," or "${close}"`);
-  };
+  #expected(what: string): SyntaxProblem {
+    const isInside = this.#at < this.#text.length;
+    return new SyntaxProblem(this.#at, isInside ? `expected ${what}` : `the text ends where ${what} is expected`);
+  }
 
-  const object = (): void => {
+  /** A string in two loops, since one regular expression for it overflows the stack at some megabytes. */
+  #string(): void {
+    const start = this.#at++;
+    do this.#read(PLAIN);
+    while (this.#read(ESCAPE));
+    if (this.#text[this.#at] !== '"') {
+      throw new SyntaxProblem(start, 'a string is not closed, or contains a character that must be escaped');
+    }
+    this.#at++;
+  }
+
+  #members(close: string, member: () => void): void {
+    if (++this.#depth > MAX_DEPTH) {
+      throw new SyntaxProblem(this.#at - 1, `there are more than ${MAX_DEPTH} levels of objects and arrays`);
+    }
+    if (!this.#take(close)) {
+      do {
+        this.#skip();
+        if (this.#text[this.#at] === close) throw new SyntaxProblem(this.#at, `there is a comma before "${close}"`);
+        member();
+      } while (this.#take(','));
+      if (!this.#take(close)) throw this.#expected(`"," or "${close}"`);
+    }
+    this.#depth--;
+  }
+
+  #object(): void {
     const names = new Set<string>();
-    members('}', () => {
-      const start = at;
-      const name = read(STRING);
-      if (name === undefined) throw expected('a name in double quotes');
-      if (names.has(name)) throw new Fault(start, `the name ${name} is there twice in one object`);
+    this.#members('}', () => {
+      const start = this.#at;
+      if (this.#text[start] !== '"') throw this.#expected('a name in double quotes');
+      this.#string();
+      const written = this.#text.slice(start, this.#at);
+      const name = JSON.parse(written) as string;
+      if (names.has(name)) throw new SyntaxProblem(start, `the name ${written} is repeated in this object`);
       names.add(name);
-      if (!take(':')) throw expected('":"');
-      value();
+      if (!this.#take(':')) throw this.#expected('":"');
+      this.#value();
     });
-  };
+  }
 
-  const value = (): void => {
-    if (take('{')) object();
-    else if (take('[')) members(']', value);
-    else if (text[at] === '"') {
-      if (read(STRING) === undefined) throw new Fault(at, 'a string is not closed, or has a character to be escaped');
-    } else if ((read(WORD) ?? read(NUMBER)) === undefined) throw expected('a value');
-  };
+  #value(): void {
+    if (this.#take('{')) this.#object();
+    else if (this.#take('[')) this.#members(']', () => this.#value());
+    else if (this.#text[this.#at] === '"') this.#string();
+    else if (!this.#read(WORD) && !this.#read(NUMBER)) throw this.#expected('a value');
+  }
+}
 
-  value();
-  skip();
-  if (at < text.length) throw new Fault(at, 'expected nothing more');
-};
-
-/** The first fault of a JSON text, or undefined. */
+/** The first syntax error of a JSON text. */
 export const findJsonError = (text: string): JsonError | undefined => {
   try {
-    scan(text);
+    new SyntaxCheck(text).run();
     return undefined;
-  } catch (fault) {
-    if (!(fault instanceof Fault)) throw fault;
-    const before = text.slice(0, fault.offset).split('\n');
-    return { line: before.length, column: before.at(-1)!.length + 1, problem: fault.problem };
+  } catch (error) {
+    if (!(error instanceof SyntaxProblem)) throw error;
+    const lines = text.slice(0, error.offset).split('\n');
+    return { line: lines.length, column: lines.at(-1)!.length + 1, problem: error.problem };
   }
 };
 
@@ -121,5 +240,5 @@ export const findJsonError = (text: string): JsonError | undefined => {
 export const formatJsonError = ({ line, column, problem }: JsonError): string =>
   `line ${line}, column ${column}: ${problem}`;
 
-/** The text of a file without a byte order mark, which editors of Windows write. */
+/** Removes the byte order mark that Windows editors write. */
 export const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import json from '../../adapters/json/index.js';
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Collection, Document } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
-import type { Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
+import type { AdapterContext, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
 
@@ -23,6 +23,16 @@ export interface JsonInstance {
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
 
+/** The context of an adapter that nothing observes. */
+export const contextOf = (folder: string, declared: ReadonlyMap<string, Collection>): AdapterContext => ({
+  collections: declared,
+  logger: pino({ level: 'silent' }),
+  clock: systemClock,
+  resolvePath: (path) => join(folder, path),
+  changed: () => {},
+  problem: () => {},
+});
+
 /** Gives each test of the enclosing `describe` an instance that is not open. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
@@ -36,10 +46,8 @@ export const eachInstance = (): JsonInstance => {
     instance.adapter = json.create(
       { path: 'data', pollMs: 10 },
       {
-        collections,
+        ...contextOf(folder, collections),
         logger: pino({}, { write: (line) => void log.push(JSON.parse(line)) }),
-        clock: systemClock,
-        resolvePath: (path) => join(folder, path),
         changed: () => changes.push(versionOf(instance)),
         problem: (sentence) => problems.push(sentence),
       },

@@ -148,7 +148,7 @@ describe('assertFits(fileBytes, heldBytes, limit)', () => {
     expect(() => assertFits(500 * MIB, 0, 1000 * MIB)).to.not.throw();
     expect(() => assertFits(500 * MIB, 500 * MIB, 1000 * MIB)).to.throw(
       StorageError,
-      /need about 600 MiB of memory, beside the 600 MiB of the version that is served; this machine or container has 1,000 MiB/,
+      /need about 600 MiB of memory, in addition to 600 MiB for the served version; this machine or container has 1,000 MiB/,
     );
   });
 });

@@ -1,11 +1,15 @@
 /** Publishing into the JSON adapter's directory: what is refused leaves it as it is. */
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import json from '../../adapters/json/index.js';
 import type { Document } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
+import { openDirectory } from '../../core/data/directory.js';
+import { checkDataset } from '../../core/data/validate.js';
 import { StorageError } from '../../core/errors.js';
-import { manifestOf, rows } from '../core/data/weather.js';
-import { eachInstance, expectServed, writeVersion } from './json-instance.js';
+import { collections, lines, manifestOf, rows, writeByHand } from '../core/data/weather.js';
+import { contextOf, eachInstance, expectServed, writeVersion } from './json-instance.js';
 
 const datasetOf = (version: string, content: Readonly<Record<string, readonly Document[]>>): Dataset => ({
   manifest: manifestOf(version, '2026-01-09T00:00:00Z'),
@@ -56,6 +60,44 @@ describe('json.publish()', () => {
     expect(message).to.include(instance.path);
     expect(cause).to.have.property('name', 'OperatorError');
     expect(instance.adapter.snapshot().version).to.equal('v1');
+  });
+
+  it('checks each row once, before or during the publication, and again in no later step', async () => {
+    const source = join(instance.folder, 'source');
+    await writeVersion(source, 2);
+    let checks = 0;
+    const counting = new Map(collections).set('readings', {
+      ...collections.get('readings')!,
+      check: () => {
+        checks++;
+        return undefined;
+      },
+    });
+    const target = json.create({ path: 'other' }, contextOf(instance.folder, counting));
+    await mkdir(join(instance.folder, 'other'));
+    await target.open();
+    try {
+      const { dataset } = await openDirectory(source);
+      await checkDataset(dataset, counting);
+      await target.publish!(dataset);
+      expect(checks).to.equal(rows.readings.length);
+      await target.publish!(datasetOf('v3', rows));
+      expect(checks).to.equal(2 * rows.readings.length);
+      expect(target.snapshot().version).to.equal('v3');
+    } finally {
+      await target.close();
+    }
+  });
+
+  it('rejects with invalid_dataset for a directory that has changed since it was checked, and changes nothing', async () => {
+    const source = join(instance.folder, 'source');
+    await writeByHand(source);
+    const { dataset } = await openDirectory(source);
+    expect((await checkDataset(dataset, collections)).total).to.equal(0);
+    await writeFile(join(source, 'readings.ndjson'), lines([{ ...rows.readings[0], low: 1e6 }]));
+    const { code, message } = await refusal(dataset);
+    expect([code, message]).to.deep.equal(['invalid_dataset', 'readings.ndjson: was changed while it was in use']);
+    await expectServed(instance, 1);
   });
 
   it('rejects with conflict while another publication is under way', async () => {

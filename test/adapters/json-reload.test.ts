@@ -250,7 +250,7 @@ describe('the json adapter refuses, and goes on with what it has,', () => {
     const { collections } = await readManifestFile(instance.path);
     await byHand(instance.path, 2);
     await writeFile(manifestPath(), JSON.stringify({ ...(await readManifestFile(instance.path)), version: 'v1' }));
-    await refusedWith(/has other rows under version "v1" than were served under it.*needs another version/);
+    await refusedWith(/has version "v1" with other rows than the version "v1" that is served. Change "version"/);
     expect(collections).to.have.all.keys('stations', 'readings');
     await recovers(2);
   });

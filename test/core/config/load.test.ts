@@ -302,12 +302,12 @@ describe('loadConfig', () => {
     });
 
     const broken: [name: string, text: string, fault: string][] = [
-      ['a comma too many', '{\n  "plugins": ["a"],\n}', 'line 3, column 1: a comma stands before the closing "}"'],
+      ['a comma too many', '{\n  "plugins": ["a"],\n}', 'line 3, column 1: there is a comma before "}"'],
       ['a comma too few', '{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected "," or "}"'],
       ['a comment', '{ // why\n}', 'line 1, column 3: expected a name in double quotes'],
       ['an end too early', '{"plugins": [', 'line 1, column 14: the text ends where a value is expected'],
       ['an empty file', '', 'line 1, column 1: the text ends where a value is expected'],
-      ['a name twice', '{"log": {},\n "log": {}}', 'line 2, column 2: the name "log" is there twice in one object'],
+      ['a name twice', '{"log": {},\n "log": {}}', 'line 2, column 2: the name "log" is repeated in this object'],
     ];
     for (const [name, text, fault] of broken) {
       it(`${name}, with line and column`, async () => expect(await faultsOf(text)).to.deep.equal([fault]));

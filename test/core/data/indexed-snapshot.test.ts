@@ -1,6 +1,7 @@
 /** Snapshots in memory: what the conformance suite cannot see. */
 import { expect } from 'chai';
-import { IndexedCollection, indexedSnapshot } from '../../../core/data/indexed-collection.js';
+import { IndexedCollection } from '../../../core/data/indexed-collection.js';
+import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';
 import { markets } from '../../../plugins/metro/collections.js';
 import { documents, manifest } from '../../support/fixture.js';
 

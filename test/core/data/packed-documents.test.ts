@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from '../../../core/contracts/dataset.js';
-import { PackedDocuments } from '../../../core/data/indexed-collection.js';
+import { PackedDocuments } from '../../../core/data/packed-documents.js';
 import { collectGarbage } from '../../support/collect-garbage.js';
 
 /** As the reader of NDJSON hands them over. */

@@ -7,7 +7,7 @@ import { memoryDataset } from '../../support/memory-dataset.js';
 import { collections, manifestOf, rows } from './weather.js';
 
 const manifest = manifestOf();
-const faultsOf = async (content: Record<string, readonly Document[]>, declared = collections) =>
+const errorsOf = async (content: Record<string, readonly Document[]>, declared = collections) =>
   (await checkDataset(memoryDataset(manifest, content), declared)).kept.map(formatDataError);
 
 const open = (properties: Record<string, object>) => ({
@@ -19,13 +19,13 @@ const declare = (...list: Collection[]) => new Map(list.map((collection) => [col
 
 describe('checkDataset(dataset, collections)', () => {
   it('finds nothing in a sound dataset, whichever collection is declared first', async () => {
-    expect(await faultsOf({ ...rows })).to.deep.equal([]);
-    expect(await faultsOf({ ...rows }, new Map([...collections].reverse()))).to.deep.equal([]);
+    expect(await errorsOf({ ...rows })).to.deep.equal([]);
+    expect(await errorsOf({ ...rows }, new Map([...collections].reverse()))).to.deep.equal([]);
   });
 
   it('names collections where there are no files', async () => {
     const readings = [{ ...rows.readings[0], low: 5 }];
-    expect(await faultsOf({ ...rows, readings })).to.deep.equal(['readings:1: low: must not be above high']);
+    expect(await errorsOf({ ...rows, readings })).to.deep.equal(['readings:1: low: must not be above high']);
   });
 
   it('finds NaN and infinities also where the schema says nothing', async () => {
@@ -35,7 +35,7 @@ describe('checkDataset(dataset, collections)', () => {
       { id: 'b', plain: Number.POSITIVE_INFINITY },
       { id: 'c', fine: [1e308, -0, null] },
     ];
-    expect(await faultsOf({ anything: documents }, anything)).to.deep.equal([
+    expect(await errorsOf({ anything: documents }, anything)).to.deep.equal([
       'anything:1: deep.list.1.x: must be a finite number',
       'anything:2: plain: must be a finite number',
     ]);
@@ -49,7 +49,7 @@ describe('checkDataset(dataset, collections)', () => {
       { id: 2, other: 9 },
       { id: 3, other: 1 },
     ];
-    expect(await faultsOf({ selves: content }, selves)).to.deep.equal([
+    expect(await errorsOf({ selves: content }, selves)).to.deep.equal([
       'selves:2: other: refers to 9, which is not in "selves"',
     ]);
     const circle = declare(
@@ -58,8 +58,8 @@ describe('checkDataset(dataset, collections)', () => {
     );
     const left = [{ id: 1, other: 5 }];
     const right = [{ id: 5, other: 1 }];
-    expect(await faultsOf({ left, right }, circle)).to.deep.equal([]);
-    expect(await faultsOf({ left, right: [{ id: 5, other: 2 }] }, circle)).to.deep.equal([
+    expect(await errorsOf({ left, right }, circle)).to.deep.equal([]);
+    expect(await errorsOf({ left, right: [{ id: 5, other: 2 }] }, circle)).to.deep.equal([
       'right:1: other: refers to 2, which is not in "left"',
     ]);
   });
@@ -77,20 +77,20 @@ describe('checkDataset(dataset, collections)', () => {
         { a: 'x,y', b: '' },
       ],
     };
-    expect(await faultsOf(content, pairs)).to.deep.equal([
+    expect(await errorsOf(content, pairs)).to.deep.equal([
       'users:2: a+b: refers to ["x,y",""], which is not in "pairs"',
     ]);
   });
 
   it('orders keys by code point, so that U+1F600 comes after U+FFFD', async () => {
     const stations = ['\uFFFD', '😀'].map((id) => ({ id, name: 'x' }));
-    expect(await faultsOf({ stations, readings: [] })).to.deep.equal([]);
-    expect(await faultsOf({ stations: stations.toReversed(), readings: [] })).to.have.length(1);
+    expect(await errorsOf({ stations, readings: [] })).to.deep.equal([]);
+    expect(await errorsOf({ stations: stations.toReversed(), readings: [] })).to.have.length(1);
   });
 
   it('knows the calendar, leap years of centuries included', async () => {
     const faulty = async (day: string) =>
-      (await faultsOf({ ...rows, readings: [{ ...rows.readings[0], day }] })).length > 0;
+      (await errorsOf({ ...rows, readings: [{ ...rows.readings[0], day }] })).length > 0;
     for (const day of ['2024-02-29', '2000-02-29', '2025-12-31']) expect(await faulty(day), day).to.equal(false);
     const wrong = ['2025-02-29', '1900-02-29', '2025-04-31', '2025-13-01', '2025-00-10', '2025-1-1', '20250101', ''];
     for (const day of wrong) expect(await faulty(day), day).to.equal(true);
@@ -100,10 +100,45 @@ describe('checkDataset(dataset, collections)', () => {
 describe('checkDataset(dataset, collections, options)', () => {
   it('keeps the first faults and counts all', async () => {
     const stations = Array.from({ length: 500 }, (_, i) => ({ id: String(1000 + i), name: '' }));
-    const faults = await checkDataset(memoryDataset(manifest, { stations }), collections, { maxErrors: 3 });
-    expect(faults.total).to.equal(500);
-    expect(faults.kept).to.have.length(3);
-    expect(faults.lines().at(-1)).to.equal('and 497 more');
+    const errors = await checkDataset(memoryDataset(manifest, { stations }), collections, { maxErrors: 3 });
+    expect(errors.total).to.equal(500);
+    expect(errors.kept).to.have.length(3);
+    expect(errors.lines().at(-1)).to.equal('and 497 more');
+  });
+
+  it('stops after 1,000 errors', async () => {
+    const stations = Array.from({ length: 5000 }, (_, i) => ({ id: String(1000 + i), name: '' }));
+    let read = 0;
+    const errors = await checkDataset(memoryDataset(manifest, { stations, readings: [] }), collections, {
+      onProgress: ({ rows }) => {
+        read = rows;
+      },
+    });
+    expect(errors.total).to.equal(1000);
+    expect(errors.lines().slice(-2)).to.deep.equal(['and 900 more', 'the check stopped after 1000 errors']);
+    expect(read).to.equal(5000);
+  });
+
+  it('checks rows of 5,000 columns', async () => {
+    const names = Array.from({ length: 5000 }, (_, i) => `c${i}`);
+    const schema = {
+      ...open(Object.fromEntries(names.map((name) => [name, { type: 'integer' }]))),
+      additionalProperties: false,
+    };
+    const wide = declare({ name: 'wide', key: ['c0'], schema });
+    const row = (id: number) => Object.fromEntries(names.map((name) => [name, id]));
+    expect(await errorsOf({ wide: [row(1), row(2)] }, wide)).to.deep.equal([]);
+    expect(
+      await errorsOf(
+        {
+          wide: [
+            { ...row(1), c4999: 'x' },
+            { ...row(2), c5000: 1 },
+          ],
+        },
+        wide,
+      ),
+    ).to.deep.equal(['wide:1: c4999: must be a whole number, not "x"', 'wide:2: c5000: is not a known field']);
   });
 
   it('hands over the rows of each collection in order, and tells its progress', async () => {

@@ -11,54 +11,54 @@ import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from 
 const [north, second, south] = rows.readings as [object, object, object];
 
 /** What is in the place of the readings' file. */
-const wrongReadings: Record<string, { content: string | Buffer; faults: string[] }> = {
+const wrongReadings: Record<string, { content: string | Buffer; errors: string[] }> = {
   'a value of another type': {
     content: lines([{ ...north, low: '-3' }, second]),
-    faults: ['readings.ndjson:1: low: must be a number, not "-3"'],
+    errors: ['readings.ndjson:1: low: must be a number, not "-3"'],
   },
   'a field that is missing, and one that is mistyped': {
     content: '{"station":"north","day":"2025-01-01","lo":1,"high":2}\n',
-    faults: ['readings.ndjson:1: low: is missing', 'readings.ndjson:1: lo: is not a known field; did you mean "low"?'],
+    errors: ['readings.ndjson:1: low: is missing', 'readings.ndjson:1: lo: is not a known field; did you mean "low"?'],
   },
   'the same key twice': {
     content: lines([north, north, second]),
-    faults: ['readings.ndjson:2: station+day: has the same key as the row before: ["north","2025-01-01"]'],
+    errors: ['readings.ndjson:2: station+day: has the same key as the row before: ["north","2025-01-01"]'],
   },
   'rows out of order': {
     content: lines([second, north, south]),
-    faults: ['readings.ndjson:2: station+day: must come after ["north","2025-01-02"]: rows are in key order'],
+    errors: ['readings.ndjson:2: station+day: must come after ["north","2025-01-02"]: rows are in key order'],
   },
   'a reference to nothing': {
     content: lines([north, { ...south, station: 'west' }]),
-    faults: ['readings.ndjson:2: station: refers to west, which is not in "stations"'],
+    errors: ['readings.ndjson:2: station: refers to west, which is not in "stations"'],
   },
   'a number beyond doubles': {
     content: '{"station":"north","day":"2025-01-01","low":1,"high":1e999}\n',
-    faults: ['readings.ndjson:1: high: must be a finite number'],
+    errors: ['readings.ndjson:1: high: must be a finite number'],
   },
   'the word NaN': {
     content: `${lines([north])}{"station":"north","day":"2025-01-02","low":NaN,"high":1}\n`,
-    faults: [
+    errors: [
       'readings.ndjson:2: is not JSON, column 45: expected a value; JSON has no NaN and no infinities: use null, or leave the row out',
     ],
   },
   'a day that the calendar does not have': {
     content: lines([{ ...north, day: '2025-02-29' }, second, south]),
-    faults: ['readings.ndjson:1: day: must be a date of the calendar, YYYY-MM-DD, not "2025-02-29"'],
+    errors: ['readings.ndjson:1: day: must be a date of the calendar, YYYY-MM-DD, not "2025-02-29"'],
   },
   'a rule of the collection broken': {
     content: lines([{ ...north, low: 7 }]),
-    faults: ['readings.ndjson:1: low: must not be above high'],
+    errors: ['readings.ndjson:1: low: must not be above high'],
   },
   'a line that is cut short': {
     content: `${lines([north])}{"station":"north","da`,
-    faults: [
-      'readings.ndjson:2: is not JSON, column 20: expected a name in double quotes (the file ends in this line: it was cut short)',
+    errors: [
+      'readings.ndjson:2: is not JSON, column 20: a string is not closed, or contains a character that must be escaped (the file ends in this line: it was cut short)',
     ],
   },
   'two documents in one line, and one in two': {
     content: `${JSON.stringify(north)}${JSON.stringify(second)}\n{"station":"south",\n"day":"2025-01-01","low":4,"high":9}\n`,
-    faults: [
+    errors: [
       'readings.ndjson:1: is not JSON, column 59: expected nothing more',
       'readings.ndjson:2: is not JSON, column 20: the text ends where a name in double quotes is expected',
       'readings.ndjson:3: is not JSON, column 6: expected nothing more',
@@ -66,37 +66,68 @@ const wrongReadings: Record<string, { content: string | Buffer; faults: string[]
   },
   'two documents in one line with a comma, which make one array': {
     content: `${JSON.stringify(north)},${JSON.stringify(second)}\n`,
-    faults: ['readings.ndjson:1: is not JSON, column 59: expected nothing more'],
+    errors: ['readings.ndjson:1: is not JSON, column 59: expected nothing more'],
+  },
+  'a line broken at a comma inside a string, and the next line after a comma': {
+    content: `{"station":"north\n day","day":"2025-01-01","low":1,"high":2},${JSON.stringify(second)}\n`,
+    errors: [
+      'readings.ndjson:1: is not JSON, column 12: a string is not closed, or contains a character that must be escaped',
+      'readings.ndjson:2: is not JSON, column 2: expected a value',
+    ],
+  },
+  'a line broken in a list, and a line with two documents': {
+    content: `${JSON.stringify(north)},${JSON.stringify(second)}\n{"list":[{"a":1}\n{"b":2}]}\n`,
+    errors: [
+      'readings.ndjson:1: is not JSON, column 59: expected nothing more',
+      'readings.ndjson:2: is not JSON, column 17: the text ends where "," or "]" is expected',
+      'readings.ndjson:3: is not JSON, column 8: expected nothing more',
+    ],
+  },
+  'a name twice in a row, once escaped': {
+    content: '{"station":"north","day":"2025-01-01","low":1,"l\\u006fw":2,"high":2}\n',
+    errors: ['readings.ndjson:1: is not JSON, column 47: the name "l\\u006fw" is repeated in this object'],
+  },
+  'a row of a million names': {
+    content: `{"station":"north"${Array.from({ length: 1_000_000 }, (_, i) => `,"k${i}":1`).join('')}}\n`,
+    errors: ['readings.ndjson:1: has more than 20,000 names'],
+  },
+  'a row of a million values': {
+    content: `{"station":[${'1,'.repeat(1_000_000)}1]}\n`,
+    errors: ['readings.ndjson:1: has more than 100,000 values'],
+  },
+  'a row that is cut inside 100,000 brackets': {
+    content: `{"station":${'['.repeat(100_000)}\n`,
+    errors: ['readings.ndjson:1: has more than 100 levels of objects and arrays'],
   },
   'empty lines': {
     content: `${JSON.stringify(north)}\n\n${JSON.stringify(second)}\n \n`,
-    faults: [
-      'readings.ndjson:2: is empty: one JSON document a line is expected',
-      'readings.ndjson:4: is empty: one JSON document a line is expected',
+    errors: [
+      'readings.ndjson:2: is empty: each line is one JSON document',
+      'readings.ndjson:4: is empty: each line is one JSON document',
     ],
   },
   'lines that are no objects': {
     content: '[1]\n5\nnull\n"text"\n',
-    faults: [1, 2, 3, 4].map((line) => `readings.ndjson:${line}: must be a JSON object`),
+    errors: [1, 2, 3, 4].map((line) => `readings.ndjson:${line}: must be a JSON object`),
   },
   'a JSON array over many lines': {
     content: '[\n  {"station":"north","day":"2025-01-01","low":1,"high":2}\n]\n',
-    faults: [
+    errors: [
       'readings.ndjson:1: is not JSON, column 2: the text ends where a value is expected',
       'readings.ndjson:3: is not JSON, column 1: expected a value',
     ],
   },
   'a CSV file': {
     content: 'station,day,low,high\nnorth,2025-01-01,1,2\n',
-    faults: [1, 2].map((line) => `readings.ndjson:${line}: is not JSON, column 1: expected a value`),
+    errors: [1, 2].map((line) => `readings.ndjson:${line}: is not JSON, column 1: expected a value`),
   },
   'another encoding, Latin-1': {
     content: Buffer.from(`${lines([north])}{"station":"Nørre","day":"2025-01-01","low":1,"high":2}\n`, 'latin1'),
-    faults: ['readings.ndjson:2: is not UTF-8'],
+    errors: ['readings.ndjson:2: is not UTF-8'],
   },
   'another encoding, UTF-16': {
     content: Buffer.from(`\uFEFF${lines([north])}`, 'utf16le'),
-    faults: [
+    errors: [
       'readings.ndjson:1: is not UTF-8',
       // The high byte of the line's end.
       'readings.ndjson:2: is not JSON, column 1: expected a value (the file ends in this line: it was cut short)',
@@ -104,21 +135,21 @@ const wrongReadings: Record<string, { content: string | Buffer; faults: string[]
   },
   'a field named __proto__': {
     content: '{"station":"north","day":"2025-01-01","low":1,"high":2,"__proto__":{"low":5}}\n',
-    faults: ['readings.ndjson:1: __proto__: is not a known field'],
+    errors: ['readings.ndjson:1: __proto__: is not a known field'],
   },
   'a line of 17 MiB': {
     content: `${lines([north])}{"station":"${'x'.repeat(17 * 1024 * 1024)}"}\n`,
-    faults: ['readings.ndjson:2: is longer than 16777216 bytes: one JSON document a line is expected'],
+    errors: ['readings.ndjson:2: is longer than 16,777,216 bytes: each line is one JSON document'],
   },
 };
 
 /** What the manifest says instead. */
-const wrongManifests: Record<string, { manifest: object; faults: string[] }> = {
+const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   'another number of rows than there are': {
     manifest: {
       collections: { stations: { file: 'stations.ndjson', rows: 3 }, readings: { file: 'readings.ndjson' } },
     },
-    faults: ['stations.ndjson: has 2 rows where the manifest says 3: it was cut short or changed'],
+    errors: ['stations.ndjson: has 2 rows where the manifest says 3: it was cut short or changed'],
   },
   'another checksum': {
     manifest: {
@@ -127,19 +158,19 @@ const wrongManifests: Record<string, { manifest: object; faults: string[] }> = {
         readings: { file: 'readings.ndjson' },
       },
     },
-    faults: ['stations.ndjson: does not have the sha256 that the manifest says: it was changed, or is being written'],
+    errors: ['stations.ndjson: does not have the sha256 of the manifest: it was changed, or is being written'],
   },
   'a file that is not there': {
     manifest: { collections: { stations: { file: 'stations.ndjson' }, readings: { file: 'gone.ndjson' } } },
-    faults: ['gone.ndjson: cannot be read: it does not exist, or its folder does not'],
+    errors: ['gone.ndjson: cannot be read: it does not exist, or its folder does not'],
   },
   'a folder for a file': {
     manifest: { collections: { stations: { file: 'stations.ndjson' }, readings: { file: 'folder' } } },
-    faults: ['folder: cannot be read: it is a folder; name a file in it'],
+    errors: ['folder: cannot be read: it is a folder; name a file in it'],
   },
   'a collection mistyped': {
     manifest: { collections: { station: { file: 'stations.ndjson' }, readings: { file: 'readings.ndjson' } } },
-    faults: [
+    errors: [
       'manifest.json: collections.stations: is missing; there is "station"',
       ...[1, 2, 3].map(
         (row) =>
@@ -150,32 +181,44 @@ const wrongManifests: Record<string, { manifest: object; faults: string[] }> = {
 };
 
 /** Manifests that are none. */
-const noManifests: Record<string, { text: string; faults: string[] }> = {
+const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
   'a manifest that is not JSON': {
     text: '{\n  "format": 1,\n  "version": one\n}',
-    faults: ['manifest.json:3: is not JSON, column 14: expected a value'],
+    errors: ['manifest.json:3: is not JSON, column 14: expected a value'],
   },
   'a name twice in the manifest': {
     text: '{"format": 1, "format": 1}',
-    faults: ['manifest.json:1: is not JSON, column 15: the name "format" is there twice in one object'],
+    errors: ['manifest.json:1: is not JSON, column 15: the name "format" is repeated in this object'],
+  },
+  'a manifest of 100,000 brackets': {
+    text: '['.repeat(100_000),
+    errors: ['manifest.json:1: is not JSON, column 101: there are more than 100 levels of objects and arrays'],
+  },
+  'a manifest of a million names': {
+    text: `{"sources":[${'{"a":1},'.repeat(120_000)}{}]}`,
+    errors: ['manifest.json: has more than 100000 names'],
+  },
+  'a manifest in another encoding': {
+    text: Buffer.from('{"version":"é"}', 'latin1'),
+    errors: ['manifest.json: is not UTF-8'],
   },
   'a manifest that is empty': {
     text: '',
-    faults: ['manifest.json:1: is not JSON, column 1: the text ends where a value is expected'],
+    errors: ['manifest.json:1: is not JSON, column 1: the text ends where a value is expected'],
   },
   'paths that lead out of the directory': {
     text: JSON.stringify({
       ...manifestOf(),
       collections: { stations: { file: '../stations.ndjson' }, readings: { file: '/etc/passwd' } },
     }),
-    faults: ['"../stations.ndjson"', '"/etc/passwd"'].map(
+    errors: ['"../stations.ndjson"', '"/etc/passwd"'].map(
       (value, i) =>
         `manifest.json: collections.${['stations', 'readings'][i]}.file: must be a string, matching ^[A-Za-z0-9][A-Za-z0-9._-]*$, not ${value}`,
     ),
   },
   'several faults of the manifest': {
     text: JSON.stringify({ ...manifestOf(), version: 'a b', vintage: '2025-02-29', synthetics: true, collections: {} }),
-    faults: [
+    errors: [
       'manifest.json: synthetics: is not a known field; did you mean "synthetic"?',
       'manifest.json: version: must be a string, matching ^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$, not "a b"',
       'manifest.json: vintage: must be a date of the calendar, YYYY-MM-DD, not "2025-02-29"',
@@ -183,41 +226,41 @@ const noManifests: Record<string, { text: string; faults: string[] }> = {
   },
   'a time that JavaScript does not know': {
     text: JSON.stringify({ ...manifestOf('one', '2016-12-31T23:59:60Z'), collections: {} }),
-    faults: ['manifest.json: created: must be a time without a leap second'],
+    errors: ['manifest.json: created: must be a time without a leap second'],
   },
 };
 
 describe('a wrong dataset', () => {
   const folder = eachInFolder();
 
-  const faultsOf = async (): Promise<string[]> => {
+  const errorsOf = async (): Promise<string[]> => {
     const { dataset } = await openDirectory(folder.path);
     return (await checkDataset(dataset, collections)).kept.map(formatDataError);
   };
 
-  for (const [what, { content, faults }] of Object.entries(wrongReadings)) {
+  for (const [what, { content, errors }] of Object.entries(wrongReadings)) {
     it(`has ${what}`, async () => {
       await writeByHand(folder.path, { 'readings.ndjson': content });
-      expect(await faultsOf()).to.deep.equal(faults);
+      expect(await errorsOf()).to.deep.equal(errors);
     });
   }
 
-  for (const [what, { manifest, faults }] of Object.entries(wrongManifests)) {
+  for (const [what, { manifest, errors }] of Object.entries(wrongManifests)) {
     it(`has a manifest that names ${what}`, async () => {
       await writeByHand(folder.path, {}, manifest);
       await mkdir(join(folder.path, 'folder'));
-      expect(await faultsOf()).to.deep.equal(faults);
+      expect(await errorsOf()).to.deep.equal(errors);
     });
   }
 
-  for (const [what, { text, faults }] of Object.entries(noManifests)) {
+  for (const [what, { text, errors }] of Object.entries(noManifests)) {
     it(`has ${what}`, async () => {
       await writeByHand(folder.path);
       await writeFile(join(folder.path, 'manifest.json'), text);
       const error = await openDirectory(folder.path).catch((reason) => reason);
       expect(error).to.be.instanceOf(StorageError);
       expect(error).to.have.property('code', 'invalid_dataset');
-      expect(error.message.split('\n  - ').slice(1)).to.deep.equal(faults);
+      expect(error.message.split('\n  - ').slice(1)).to.deep.equal(errors);
     });
   }
 
@@ -234,7 +277,7 @@ describe('a wrong dataset', () => {
         '{"id":"north","name":""}\nnonsense\n{"id":"south","name":"South"}\n{"id":"east","name":"E"}\n',
       'readings.ndjson': lines([north, { ...second, low: null }, { ...south, high: 1 }]),
     });
-    expect(await faultsOf()).to.deep.equal([
+    expect(await errorsOf()).to.deep.equal([
       'stations.ndjson:2: is not JSON, column 1: expected a value',
       'stations.ndjson:1: name: must be a string that is not empty, not ""',
       'stations.ndjson:4: id: must come after south: rows are in key order',
@@ -249,7 +292,7 @@ describe('a wrong dataset', () => {
       'stations.ndjson':
         '{"id":"north","name":"N","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}\n',
     });
-    expect(await faultsOf()).to.include('stations.ndjson:1: constructor: is not a known field');
+    expect(await errorsOf()).to.include('stations.ndjson:1: constructor: is not a known field');
     expect(({} as { polluted?: boolean }).polluted).to.equal(undefined);
   });
 });

@@ -37,7 +37,7 @@ describe('findJsonError(text)', () => {
     fc.assert(
       fc.property(damaged, (text) => {
         const fault = findJsonError(text);
-        if (fault?.problem.includes('twice')) return;
+        if (fault?.problem.includes('repeated')) return;
         expect(fault === undefined, JSON.stringify(fault)).to.equal(parses(text));
       }),
       { numRuns: 2000 },
@@ -51,13 +51,13 @@ describe('findJsonError(text)', () => {
 
   const problems: [text: string, problem: string][] = [
     ['[1 2]', 'expected "," or "]"'],
-    ['[1,]', 'a comma stands before the closing "]"'],
+    ['[1,]', 'there is a comma before "]"'],
     ['{"a" 1}', 'expected ":"'],
     ['{a: 1}', 'expected a name in double quotes'],
-    ['["a]', 'a string is not closed, or has a character to be escaped'],
-    ['"a\nb"', 'a string is not closed, or has a character to be escaped'],
+    ['["a]', 'a string is not closed, or contains a character that must be escaped'],
+    ['"a\nb"', 'a string is not closed, or contains a character that must be escaped'],
     ['{} {}', 'expected nothing more'],
-    ['{"a": 1, "a": 2}', 'the name "a" is there twice in one object'],
+    ['{"a": 1, "a": 2}', 'the name "a" is repeated in this object'],
     ['[01]', 'expected "," or "]"'],
     ['[nulls]', 'expected a value'],
     ['{"a": ', 'the text ends where a value is expected'],

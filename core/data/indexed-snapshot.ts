@@ -1,0 +1,44 @@
+/** A snapshot of collections in memory. */
+import type { Document, Manifest } from '../contracts/dataset.js';
+import type { Query, Snapshot } from '../contracts/storage.js';
+import { StorageError } from '../errors.js';
+import type { IndexedCollection } from './indexed-collection.js';
+
+export interface IndexedDataset {
+  readonly manifest: Manifest;
+  readonly publishedAt: Date;
+  readonly collections: ReadonlyMap<string, IndexedCollection>;
+}
+
+/**
+ * Declared here and not in each snapshot: the results of each generator function have their own hidden class, so V8
+ * would recompile the code that reads them for every version.
+ */
+async function* batchesOf(readable: () => IndexedCollection, query: Query): AsyncGenerator<readonly Document[]> {
+  for (const batch of readable().batches(query)) {
+    readable();
+    yield batch;
+  }
+}
+
+/** @param assertOpen throws `closed` once the adapter is closed */
+export const indexedSnapshot = (
+  { manifest, publishedAt, collections }: IndexedDataset,
+  assertOpen: () => void,
+): Snapshot => {
+  const readable = (name: string, signal?: AbortSignal): IndexedCollection => {
+    assertOpen();
+    if (signal?.aborted) throw new StorageError('aborted', `The read of "${name}" was aborted.`);
+    const collection = collections.get(name);
+    if (!collection) throw new StorageError('unknown_collection', `There is no collection "${name}".`);
+    return collection;
+  };
+  return {
+    version: manifest.version,
+    publishedAt,
+    manifest,
+    get: async (name, key, signal) => readable(name, signal).get(key),
+    find: (name, query, signal) => batchesOf(() => readable(name, signal), query),
+    release: () => {},
+  };
+};
