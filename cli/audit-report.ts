@@ -1,4 +1,4 @@
-/** What `keys audit` and `snapshots audit` have in common: their options, and what `--verify` shows. */
+/** The options and the verification report of `keys audit` and `snapshots audit`. */
 import type { Command } from 'commander';
 import type { AuditVerification } from '../core/contracts/audit.js';
 import { OperatorError } from '../core/errors.js';
@@ -13,30 +13,26 @@ export interface AuditOptions {
 /** @param what the audit is about: `keys` or `data` */
 export const addAuditOptions = (command: Command, what: string): Command =>
   command
-    .option(
-      '--verify',
-      `check instead that no entry is missing or changed, and that they tell of the ${what} as they are`,
-    )
-    .option('--expect <hash>', 'with --verify: the hash of the newest entry that an earlier check told')
+    .option('--verify', `check that no entry is missing or changed, and that the entries agree with the ${what}`)
+    .option('--expect <hash>', 'with --verify: the hash that an earlier --verify printed; an entry must have it')
     .option(...jsonOption);
 
-/** `--expect` without `--verify` asks for a verification too. */
+/** `--expect` implies `--verify`. */
 export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
 /**
  * @param what the audit is about: `keys` or `data`
- * @throws OperatorError with every fault
+ * @throws OperatorError with every error
  */
 export const reportVerification = (verified: AuditVerification, what: string, json: boolean | undefined): void => {
-  const { chained, unchained, head, notes, faults } = verified;
+  const { chained, head, notes, faults } = verified;
   if (json) {
     printJson(verified);
     if (faults.length > 0) process.exitCode = 1;
     return;
   }
   for (const each of notes) note(each);
-  if (faults.length > 0) throw new OperatorError(`The audit of ${what} is not as it was written:`, faults);
-  const old = unchained === 0 ? '' : ` after ${unchained} of version 1.0, which have no hashes`;
-  const newest = head === null ? '' : ` The newest has the hash ${head}.`;
-  print(`The audit of ${what} is whole: ${chained} chained ${chained === 1 ? 'entry' : 'entries'}${old}.${newest}`);
+  if (faults.length > 0) throw new OperatorError(`The audit of ${what} was changed or is incomplete:`, faults);
+  const newest = head === null ? '' : ` The hash of the newest entry is ${head}.`;
+  print(`The audit of ${what} is complete: ${chained} ${chained === 1 ? 'entry' : 'entries'}.${newest}`);
 };

@@ -19,7 +19,7 @@ import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest 
 import type { ManifestChange } from '../../core/data/write-directory.js';
 import { StorageError } from '../../core/errors.js';
 import { AuditFile } from '../../core/keys/audit-file.js';
-import { madeOnly } from '../../core/keys/chain.js';
+import { endOf, madeOnly } from '../../core/keys/chain.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { openRegular } from '../../core/util/regular.js';
 
@@ -134,7 +134,7 @@ const verify = async (
       : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
     const verified = await file.verify(expected);
     // Somebody has published meanwhile: the manifest may be of another time than the entries.
-    if ((all.at(-1)?.hash ?? null) !== verified.head) continue;
+    if (endOf(all) !== verified.head) continue;
     const found = withPublished(verified, entries, { current });
     return { ...found, notes: [...found.notes, ...(notes ?? [])] };
   }

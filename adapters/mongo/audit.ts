@@ -6,9 +6,9 @@
  * to the next one. No transaction is needed, which a server alone would not have.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db, Collection as MongoCollection, ObjectId, Sort } from 'mongodb';
+import type { Db, Collection as MongoCollection } from 'mongodb';
 import type { AuditEntry, AuditVerification } from '../../core/contracts/audit.js';
-import { chain, type Placed, startOf, undoing, verifyChain } from '../../core/keys/chain.js';
+import { chain, type Placed, undoing, verifyChain } from '../../core/keys/chain.js';
 import type { Connection } from './connection.js';
 import { isDuplicate } from './layout.js';
 
@@ -17,20 +17,16 @@ const RETRY_MS = 40;
 
 interface HeadDocument<E> {
   readonly _id: typeof HEAD;
-  /** Of the newest entry; 0 before the first chained one. */
+  /** Number of the newest entry; 0 before the first one. */
   readonly number: number;
   readonly hash: string | null;
   readonly entry: E | null;
 }
 
 interface AuditDocument {
-  readonly _id: typeof HEAD | number | ObjectId;
+  readonly _id: typeof HEAD | number;
   readonly [field: string]: unknown;
 }
-
-/** Entries of version 1.0 have ids that MongoDB made, and no hashes. */
-const UNCHAINED = { filter: { _id: { $type: 'objectId' } }, sort: { time: 1, _id: 1 } } as const;
-const CHAINED = { filter: { _id: { $gte: 0 } }, sort: { _id: 1 } } as const;
 
 export class MongoAudit<E extends AuditEntry> {
   readonly #connection: Connection;
@@ -95,12 +91,11 @@ export class MongoAudit<E extends AuditEntry> {
     });
   }
 
-  /** Makes the head of a chain that begins after the entries of version 1.0; undefined where somebody else just has. */
+  /** Creates the head; undefined if another writer just did. */
   async #begin(db: Db): Promise<HeadDocument<E> | undefined> {
     const documents = this.#documents(db);
-    const before = await documents.find(UNCHAINED.filter, { projection: { _id: 0 }, sort: UNCHAINED.sort }).toArray();
-    const last = await documents.findOne(CHAINED.filter, { sort: { _id: -1 } });
-    const hash = last ? (last['hash'] as string) : startOf(before as unknown as E[]);
+    const last = await documents.findOne({ _id: { $gte: 0 } }, { sort: { _id: -1 } });
+    const hash = (last?.['hash'] as string | undefined) ?? null;
     const head: HeadDocument<E> = { _id: HEAD, number: Number(last?._id ?? 0), hash, entry: null };
     try {
       await documents.insertOne({ ...head });
@@ -127,7 +122,7 @@ export class MongoAudit<E extends AuditEntry> {
   async #read(): Promise<{ placed: readonly Placed<E>[]; head: HeadDocument<E> | null }> {
     for (;;) {
       const head = await this.#connection.run('read the audit', (db) => this.#head(db));
-      const placed = [...(await this.#entries(UNCHAINED)), ...(await this.#entries(CHAINED))];
+      const placed = await this.#entries();
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
       // Otherwise somebody has appended meanwhile, and entries and head are of two times.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
@@ -138,8 +133,8 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  async #entries({ filter, sort }: { readonly filter: object; readonly sort: Sort }): Promise<Placed<E>[]> {
-    const cursor = this.#documents(this.#connection.db).find(filter, { sort });
+  async #entries(): Promise<Placed<E>[]> {
+    const cursor = this.#documents(this.#connection.db).find({ _id: { $ne: HEAD } }, { sort: { _id: 1 } });
     const placed: Placed<E>[] = [];
     for await (const batch of this.#connection.batches('read the audit', cursor)) {
       for (const { _id, ...entry } of batch) placed.push({ entry: entry as unknown as E, place: `entry ${_id}` });

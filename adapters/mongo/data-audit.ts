@@ -3,7 +3,7 @@
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
 import type { Clock } from '../../core/contracts/runtime.js';
 import { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from '../../core/data/data-audit.js';
-import { madeOnly } from '../../core/keys/chain.js';
+import { endOf, madeOnly } from '../../core/keys/chain.js';
 import { MongoAudit } from './audit.js';
 import { Catalog, type CatalogDocument } from './catalog.js';
 import type { Connection } from './connection.js';
@@ -59,7 +59,7 @@ const verify = async (
     const damage = await damageOf(connection, catalog, made, batchSize);
     const verified = await auditOver(connection).verify(expected);
     // Somebody has made a change meanwhile: the catalog may be of another time than the entries.
-    if ((all.at(-1)?.hash ?? null) !== verified.head) continue;
+    if (endOf(all) !== verified.head) continue;
     const published = { current: current?.version ?? null, versions: versions.map(({ version }) => version) };
     const found = withPublished(verified, made, published);
     return { ...found, notes: [...found.notes, ...damage] };

@@ -19,7 +19,7 @@ import type {
 import type { Health } from '../../core/contracts/runtime.js';
 import { KeyStoreError } from '../../core/errors.js';
 import { auditEntry, withComparison } from '../../core/keys/audit.js';
-import { madeOnly } from '../../core/keys/chain.js';
+import { endOf, madeOnly } from '../../core/keys/chain.js';
 import { MongoAudit } from './audit.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection, checkConnection } from './connection.js';
@@ -152,7 +152,7 @@ export class MongoKeyStore implements KeyStore {
         for await (const record of this.#read({})) records.push(record);
         const entries = await this.#audit.list();
         // Otherwise a change was made meanwhile.
-        if ((entries.at(-1)?.hash ?? null) !== verified.head) continue;
+        if (endOf(entries) !== verified.head) continue;
         return withComparison(verified, records, entries);
       }
     });

@@ -1,6 +1,6 @@
 /**
- * An audit in a file: one entry a line, appended and never rewritten. Beside it, `<file>.head` has the hash of the
- * newest entry, so that the removal of the last line shows too.
+ * An audit in a file: one entry per line, appended and never rewritten. `<file>.head` holds the hash of the newest
+ * entry, which shows the removal of the last line.
  */
 import { constants } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { chain, endOf, type Placed, verifyChain } from './chain.js';
 import { MAX_KEY_FILE_BYTES } from './key-file.js';
 
 const NEWLINE = 0x0a;
-/** For reading too, as `a+`. */
+/** For appending and reading, as `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 
 const appendLines = async (path: string, lines: string, options: NewFile): Promise<void> => {
@@ -22,7 +22,7 @@ const appendLines = async (path: string, lines: string, options: NewFile): Promi
     if (isNew) await ownNewFile(path, file, options);
     const { size } = await file.stat();
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(1), position: Math.max(0, size - 1) });
-    // A crash or a full disk may have cut the last line short: a new line keeps this entry apart from it.
+    // A crash or a full disk may have cut off the last line. A newline separates the next entry from it.
     const start = bytesRead === 0 || buffer[0] === NEWLINE ? '' : '\n';
     await file.appendFile(`${start}${lines}\n`);
     await file.sync();
@@ -49,17 +49,18 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   /**
-   * Resolves with the entries as they were chained when they are on the disk. One process at a time may call it.
-   * @param added one entry at least
+   * Resolves with the chained entries when they are on the disk. The caller holds a lock.
+   * @param added at least one entry
    * @param options owner and permissions of a new file
    */
   async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
     const { placed } = await this.#read();
     const entries = placed.map((each) => each.entry);
     const head = await this.#head();
-    // Where the newest lines were removed, the next one follows the head all the same, which shows the gap.
-    const isStopped = entries.at(-1)?.previous === head;
-    let previous = head === undefined || isStopped ? endOf(entries) : head;
+    // The process may have been stopped between the entry and the head.
+    const isHeadOld = entries.at(-1)?.previous === head;
+    // If the newest lines were removed, the next one still follows the head, which shows the gap.
+    let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     const linked = added.map((entry) => {
       const each = chain(entry, previous);
       previous = each.hash;
@@ -70,22 +71,22 @@ export class AuditFile<E extends AuditEntry> {
     return linked;
   }
 
-  /** All entries, the oldest first. Lines that are no entries are left out, and named in the log. */
+  /** All entries, oldest first. Lines that are not entries are left out and named in the log. */
   async list(logger?: Logger): Promise<readonly E[]> {
     const { placed, unreadable } = await this.#read();
     if (unreadable.length > 0)
-      logger?.warn({ path: this.#path, lines: unreadable }, 'these lines of the audit cannot be read');
+      logger?.warn({ path: this.#path, lines: unreadable }, 'lines of the audit cannot be read');
     return placed.map(({ entry }) => entry);
   }
 
-  /** @param expected the hash of an entry that must be there */
+  /** @param expected the hash of an entry that must be present */
   async verify(expected?: string): Promise<AuditVerification> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // Another process has appended meanwhile, so that lines and head do not belong together: both are read again.
+      // If another process appended in between, lines and head do not belong together.
       if ((await this.#head()) !== head) continue;
-      const notes = unreadable.map((line) => `line ${line} is no entry: a process was stopped while it wrote it`);
+      const notes = unreadable.map((line) => `line ${line} is not an entry: a process was stopped while it wrote it`);
       return { ...verifyChain(placed, head, expected), notes };
     }
   }

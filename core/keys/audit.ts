@@ -1,12 +1,12 @@
-/** The audit of keys: an entry for each change, and what no entry tells of, since somebody has edited keys by hand. */
+/** The audit of keys: an entry for each change, and the changes that have no entry, since keys were edited by hand. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { actor, madeOnly } from './chain.js';
 
-/** Not in the audit's changes: the id, which has a field of its own, and the hash, which is secret. */
-const UNTOLD: ReadonlySet<string> = new Set(['id', 'hash']);
+/** Fields that are not listed as changes: the id has its own field, and the hash is secret. */
+const OMITTED: ReadonlySet<string> = new Set(['id', 'hash']);
 
 const text = { type: 'string' };
 export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
@@ -21,17 +21,17 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** A digest that differs when the hash differs, and reveals nothing of it. */
+/** A digest that shows a change of the hash without revealing it. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
-/** The fields that differ; without a record before, all were null. */
+/** The fields that differ. Without a previous record all were null. */
 const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
   const old = new Map<string, unknown>(Object.entries(before ?? {}));
   return Object.fromEntries(
     Object.entries(after)
       .map(([name, to]) => [name, { from: old.get(name) ?? null, to: to ?? null }] as const)
-      .filter(([name, { from, to }]) => !UNTOLD.has(name) && from !== to),
+      .filter(([name, { from, to }]) => !OMITTED.has(name) && from !== to),
   );
 };
 
@@ -61,54 +61,54 @@ export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now:
   return { time: new Date(now).toISOString(), action, key: after.id, ...actor(), changes, ...fingerprint };
 };
 
-/** What the audit does not tell of a key: as an entry, without when and by whom it was found. */
+/** A change of a key that has no entry. */
 type Unrecorded = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
 
-interface Told {
+/** A key as the entries describe it. */
+interface AuditedKey {
   readonly fields: Record<string, unknown>;
   fingerprint: string | undefined;
 }
 
-/** The keys as the entries left them. Entries of version 1.0 have no fingerprint. */
-const toldBy = (entries: readonly KeyAuditEntry[]): Map<string, Told> => {
-  const keys = new Map<string, Told>();
+const replay = (entries: readonly KeyAuditEntry[]): Map<string, AuditedKey> => {
+  const keys = new Map<string, AuditedKey>();
   for (const { action, key, changes, fingerprint } of entries) {
     if (action === 'remove') {
       keys.delete(key);
       continue;
     }
-    const told = keys.get(key) ?? { fields: Object.create(null), fingerprint: undefined };
-    for (const [name, { to }] of Object.entries(changes)) told.fields[name] = to;
-    told.fingerprint = fingerprint ?? told.fingerprint;
-    keys.set(key, told);
+    const audited = keys.get(key) ?? { fields: Object.create(null), fingerprint: undefined };
+    for (const [name, { to }] of Object.entries(changes)) audited.fields[name] = to;
+    audited.fingerprint = fingerprint ?? audited.fingerprint;
+    keys.set(key, audited);
   }
   return keys;
 };
 
 const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): readonly Unrecorded[] => {
-  const keys = toldBy(entries);
+  const keys = replay(entries);
   const found: Unrecorded[] = [];
   for (const record of records) {
-    const told = keys.get(record.id);
+    const audited = keys.get(record.id);
     keys.delete(record.id);
-    // A field that was taken out of a record counts as null.
-    const empty = Object.fromEntries(Object.keys(told?.fields ?? {}).map((name) => [name, null]));
-    const changes = changesOf(told?.fields, { ...empty, ...record });
+    // A field that was removed from a record counts as null.
+    const empty = Object.fromEntries(Object.keys(audited?.fields ?? {}).map((name) => [name, null]));
+    const changes = changesOf(audited?.fields, { ...empty, ...record });
     const fingerprint = fingerprintOf(record);
-    const isOther = told?.fingerprint !== undefined && told.fingerprint !== fingerprint;
+    const isOther = audited?.fingerprint !== fingerprint;
     if (Object.keys(changes).length === 0 && !isOther) continue;
-    found.push({ action: 'edit', key: record.id, changes, ...(isOther || !told ? { fingerprint } : {}) });
+    found.push({ action: 'edit', key: record.id, changes, ...(isOther && { fingerprint }) });
   }
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
 interface Comparison {
   readonly unrecorded: readonly Unrecorded[];
-  /** The newest entry, where its change has not been made: it is about to be, or the process was stopped before. */
+  /** The newest entry if its change was not made, or not yet: the process may have been stopped before. */
   readonly pending: KeyAuditEntry | undefined;
 }
 
-/** @param entries all of the audit */
+/** @param entries the whole audit */
 export const compareWithAudit = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): Comparison => {
   const made = madeOnly(entries);
   const unrecorded = compare(records, made);
@@ -127,21 +127,21 @@ export const entriesOf = (unrecorded: readonly Unrecorded[], now: number): reado
   return unrecorded.map((each) => ({ ...found, ...each }));
 };
 
-/** In words, without what the fields hold: `key_4fJ8kQ2mXw (limit_per_minute)`. */
+/** Names the key and the fields, but no values: `key_4fJ8kQ2mXw (limit_per_minute)`. */
 export const describeUnrecorded = ({ action, key, changes, fingerprint }: Unrecorded): string => {
   if (action === 'remove') return `${key} (removed)`;
   if (changes['created_at']?.from === null) return `${key} (new)`;
   return `${key} (${[...(fingerprint === undefined ? [] : ['hash']), ...Object.keys(changes)].join(', ')})`;
 };
 
-/** A verification of the chain, and what the entries do not tell of the keys as they are. */
+/** Adds the changes without an entry to a verification of the chain. */
 export const withComparison = (
   verified: AuditVerification,
   records: readonly KeyRecord[],
   entries: readonly KeyAuditEntry[],
 ): AuditVerification => {
   const { unrecorded, pending } = compareWithAudit(records, entries);
-  const byHand = unrecorded.map((each) => `no entry tells of ${describeUnrecorded(each)}: it was edited by hand`);
-  const stopped = pending ? [`the newest change, of ${pending.key}, was not made, or is not yet`] : [];
+  const byHand = unrecorded.map((each) => `${describeUnrecorded(each)} was edited by hand: it has no entry`);
+  const stopped = pending ? [`the newest change, of ${pending.key}, was not made, or is still being made`] : [];
   return { ...verified, faults: [...verified.faults, ...byHand], notes: [...verified.notes, ...stopped] };
 };

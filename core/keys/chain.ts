@@ -1,9 +1,9 @@
-/** Audit entries: who makes them, and their chain of hashes, which shows entries that were changed or removed later. */
+/** Audit entries: who makes them, and the chain of hashes that shows later changes and removals. */
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** The user's name; a user of a container may have none. */
+/** The name of the current user. In a container the user may have no name. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -12,25 +12,26 @@ const userName = (): string => {
   }
 };
 
-/** A variable of the environment: a hint and no proof, since the user may have changed it. */
-const said = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
+/** Reads an environment variable. It is a hint, not proof, since the user can set it. */
+const hint = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
+/** Who runs this process, and from where. */
 export const actor = (): { readonly by: string; readonly host: string } => {
-  const behind = said('SUDO_USER');
-  const login = said('SSH_CONNECTION');
+  const sudoUser = hint('SUDO_USER');
+  const sshConnection = hint('SSH_CONNECTION');
   return {
-    by: behind === undefined ? userName() : `${userName()} (sudo by ${behind})`,
-    host: login === undefined ? hostname() : `${hostname()} (ssh from ${login})`,
+    by: sudoUser === undefined ? userName() : `${userName()} (sudo by ${sudoUser})`,
+    host: sshConnection === undefined ? hostname() : `${hostname()} (ssh from ${sshConnection})`,
   };
 };
 
-/** An entry and where it stands, for messages: `line 7`. */
+/** An entry and its position, which messages name: `line 7`. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;
 }
 
-/** JSON with the names of each object sorted: stores may give them back in another sequence. */
+/** JSON with sorted names, since a store may return the fields of an entry in another order. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -38,78 +39,65 @@ const canonical = (value: unknown): string =>
       : inner,
   );
 
-const digest = (value: unknown): string => createHash('sha256').update(canonical(value)).digest('hex');
+const hashOf = ({ hash: _, ...rest }: AuditEntry): string => createHash('sha256').update(canonical(rest)).digest('hex');
 
-const hashOf = ({ hash: _, ...rest }: AuditEntry): string => digest(rest);
-
-/** @param previous hash of the entry before, or `startOf` */
+/** @param previous hash of the previous entry; null for the first one */
 export const chain = <E extends AuditEntry>(entry: E, previous: string | null): E & { readonly hash: string } => {
   const linked = { ...entry, previous };
   return { ...linked, hash: hashOf(linked) };
 };
 
-/** What the first chained entry has as `previous`: the hash of all entries of version 1.0 before it; null: of none. */
-export const startOf = (unchained: readonly AuditEntry[]): string | null =>
-  unchained.length === 0 ? null : digest(unchained);
-
-/** The hash that the next entry has as `previous`, unless the store keeps a head apart from the entries. */
+/** The hash of the newest entry that has one; null if there is none. */
 export const endOf = (entries: readonly AuditEntry[]): string | null =>
-  entries.findLast(({ hash }) => hash !== undefined)?.hash ?? startOf(entries);
+  entries.findLast(({ hash }) => hash !== undefined)?.hash ?? null;
 
-const firstFault = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: string | null): string | undefined => {
-  if (entry.hash === undefined) return `${place} has no hash: version 1.0 wrote it, or somebody put it in`;
-  if (entry.hash !== hashOf(entry)) return `${place} is not as it was written`;
+const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: string | null): string | undefined => {
+  if (entry.hash === undefined) return `${place} has no hash: it was inserted by hand`;
+  if (entry.hash !== hashOf(entry)) return `${place} was changed after it was written`;
   if (entry.previous === previous) return undefined;
-  return `${place} does not follow the entry before it: entries were removed, put in, moved or written anew there`;
+  return `${place} does not follow the previous entry: entries were removed, inserted, moved or rewritten`;
 };
 
 /**
- * @param placed all entries, the oldest first
- * @param head the hash of the newest entry as the store keeps it apart; undefined: it keeps none
- * @param expected the hash of an entry that must be there, as an earlier verification told it
+ * Checks every entry and the order of all.
+ * @param placed all entries, oldest first
+ * @param head the hash of the newest entry, which the store keeps separately; undefined if it is missing
+ * @param expected the hash of an entry that must be present, as an earlier verification printed it
  */
 export const verifyChain = <E extends AuditEntry>(
   placed: readonly Placed<E>[],
   head: string | null | undefined,
   expected?: string,
 ): AuditVerification => {
-  const first = placed.findIndex(({ entry }) => entry.hash !== undefined);
-  const unchained = first === -1 ? placed : placed.slice(0, first);
-  const chained = first === -1 ? [] : placed.slice(first);
   const faults: string[] = [];
-  let previous = startOf(unchained.map(({ entry }) => entry));
-  for (const each of chained) {
-    const fault = firstFault(each, previous);
-    if (fault !== undefined) faults.push(fault);
+  let previous: string | null = null;
+  for (const each of placed) {
+    const error = findError(each, previous);
+    if (error !== undefined) faults.push(error);
     previous = each.entry.hash ?? previous;
   }
-  const last = chained.at(-1)?.entry;
+  const chained = placed.map(({ entry }) => entry).filter(({ hash }) => hash !== undefined);
+  const last = chained.at(-1);
   if (head === undefined) {
-    if (last) faults.push('the record of the newest entry is missing: newer ones may have been removed with it');
+    if (last) faults.push('the hash of the newest entry is missing: newer entries may have been removed with it');
     // A process may have been stopped after it wrote an entry and before it wrote the head.
   } else if (head !== previous && last?.previous !== head) {
     faults.push(`the newest entry is missing: its hash is ${head}`);
   }
-  if (expected !== undefined && !chained.some(({ entry }) => entry.hash === expected)) {
-    faults.push(`no entry has the hash ${expected}: entries were removed or written anew`);
+  if (expected !== undefined && !chained.some(({ hash }) => hash === expected)) {
+    faults.push(`no entry has the hash ${expected}: entries were removed or rewritten`);
   }
-  return {
-    chained: chained.filter(({ entry }) => entry.hash !== undefined).length,
-    unchained: unchained.length,
-    head: last?.hash ?? null,
-    notes: [],
-    faults,
-  };
+  return { chained: chained.length, head: last?.hash ?? null, notes: [], faults };
 };
 
-/** The entries of changes that were made. */
+/** Leaves out changes that were not made, and the entries that say so. */
 export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly E[] => {
   const undone = new Set(entries.flatMap(({ undoes }) => undoes ?? []));
   if (undone.size === 0) return entries;
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** The entry that says that the change of an earlier entry was not made. */
+/** An entry that says that the change of an earlier entry was not made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

@@ -28,7 +28,7 @@ import {
   withComparison,
 } from './audit.js';
 import { AuditFile } from './audit-file.js';
-import { madeOnly, undoing } from './chain.js';
+import { endOf, madeOnly, undoing } from './chain.js';
 import {
   besideKeyFile,
   formatKeyFile,
@@ -128,7 +128,7 @@ export class FileKeyStore implements KeyStore {
         readonly KeyRecord[],
       ] = [undefined, [], []];
       // Reads again if a change was made in between.
-      while (verified?.head !== (entries.at(-1)?.hash ?? null)) {
+      while (verified?.head !== endOf(entries)) {
         entries = await file.list();
         records = await this.#read();
         verified = await file.verify(expected);

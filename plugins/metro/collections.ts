@@ -141,7 +141,7 @@ export const observations = collection({
 });
 export type Observation = RowOf<typeof observations>;
 
-/** One run of a model over the markets. Only completed runs are served. Runs of version 1.0 lack the optional keys. */
+/** One run of a model over the markets. Only completed runs are served. The optional fields say how it was made. */
 export const forecastRuns = collection({
   name: 'forecast_runs',
   key: ['id'],
@@ -162,7 +162,7 @@ export const forecastRuns = collection({
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** What one run said of one market, and what came true. In percent. Rows of version 1.0 lack the optional keys. */
+/** The forecast of one run for one market, and the realized value. In percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
@@ -198,7 +198,7 @@ export const forecasts = collection({
 });
 export type Forecast = RowOf<typeof forecasts>;
 
-/** A rolling-realized backtest of a model. Datasets of version 1.0 lack the optional keys. */
+/** A rolling-realized backtest of a model. */
 export const backtests = collection({
   name: 'backtests',
   key: ['as_of', 'model_version'],

@@ -136,7 +136,7 @@ const runs: ForecastRun[] = [
     rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
     coefficients: [{ name: 'growth_4q', value: 0.5 }],
   },
-  // As version 1.0 wrote it: of no stated origin.
+  // Without the optional fields.
   run(2, '2025-06-01T00:00:00Z'),
   run(3, '2025-09-01T00:00:00Z', 'failed'),
   run(4, '2025-12-01T00:00:00Z'),

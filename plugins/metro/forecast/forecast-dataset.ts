@@ -36,8 +36,8 @@ export interface ForecastDataset {
 const isRecord = (run: ForecastRun, vintage: string): boolean => run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * The runs that stay, and their forecasts. Runs that did not complete are replaced, and so are runs of version 1.0,
- * which record neither their basis nor their benchmark.
+ * The runs that stay, and their forecasts. Runs that did not complete are replaced, and so are runs without a `basis`,
+ * which may have been made with other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

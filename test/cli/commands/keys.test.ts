@@ -301,7 +301,7 @@ describe('metro-forecast keys', () => {
     await done('limit', id, '5');
     const [, { hash }] = JSON.parse((await done('audit', '--json')).stdout);
     const { stdout } = await done('audit', '--verify');
-    expect(stdout).to.equal(`The audit of keys is whole: 2 chained entries. The newest has the hash ${hash}.\n`);
+    expect(stdout).to.equal(`The audit of keys is complete: 2 entries. The hash of the newest entry is ${hash}.\n`);
     await done('limit', id, '6');
     await done('audit', '--verify', '--expect', hash);
     const other = '0'.repeat(64);
@@ -309,11 +309,13 @@ describe('metro-forecast keys', () => {
     const path = join(folder, 'keys.json.audit.ndjson');
     const content = await readFile(path, 'utf8');
     await writeFile(path, content.replace('"to":5', '"to":4'));
-    expect(await refused('audit', '--verify')).to.include('line 2 is not as it was written');
+    expect(await refused('audit', '--verify')).to.include('line 2 was changed after it was written');
     await writeFile(path, content);
     const keys = join(folder, 'keys.json');
     await writeFile(keys, (await readFile(keys, 'utf8')).replace('"limit_per_minute":6', '"limit_per_minute":60'));
-    expect(await refused('audit', '--verify')).to.include(`no entry tells of ${id} (limit_per_minute)`);
+    expect(await refused('audit', '--verify')).to.include(
+      `${id} (limit_per_minute) was edited by hand: it has no entry`,
+    );
     expect(await refused('audit', id, '--verify')).to.include('leave the id out');
   });
 

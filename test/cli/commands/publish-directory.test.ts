@@ -109,7 +109,7 @@ describe('metro-forecast publish into a directory', () => {
           .to.contain('What was published before could not be served, and is replaced: ')
           .and.to.contain(file);
         expect(await json('publish', next)).to.deep.equal({ version, rows: {}, changed: false });
-        expect((await done('snapshots', 'audit', '--verify')).stdout).to.contain('is whole: 2 chained');
+        expect((await done('snapshots', 'audit', '--verify')).stdout).to.contain('is complete: 2 entries');
       });
     }
   }
@@ -162,7 +162,7 @@ describe('metro-forecast publish into a directory', () => {
     await writeFile(path, (await readFile(path, 'utf8')).replace('"A, TX"', '"B, TX"'));
     const { stdout, stderr } = await verify();
     expect(stderr).to.equal(`version "${version}": ${name} was changed after it was published\n`);
-    expect(stdout).to.contain('is whole: 1 chained entry');
+    expect(stdout).to.contain('is complete: 1 entry');
     expect((await json('snapshots', 'audit', '--verify')).notes).to.have.length(1);
 
     const manifest = await manifestOf(served);

@@ -231,7 +231,7 @@ describe('metro-forecast publish and snapshots', () => {
       'prune',
     ]);
     expect((await done('snapshots', 'audit', '--verify')).stdout).to.equal(
-      `The audit of data is whole: 6 chained entries. The newest has the hash ${entries[5].hash}.\n`,
+      `The audit of data is complete: 6 entries. The hash of the newest entry is ${entries[5].hash}.\n`,
     );
     expect(await refused('snapshots', 'audit', '--expect', 'f'.repeat(64))).to.contain('no entry has the hash ffff');
     const client = new MongoClient(uri);
@@ -244,7 +244,7 @@ describe('metro-forecast publish and snapshots', () => {
     );
     await client.db(database).collection<{ _id: number }>('data_audit').deleteOne({ _id: 2 });
     await client.close();
-    expect(await refused('snapshots', 'audit', '--verify')).to.contain('entry 3 does not follow the entry before it');
+    expect(await refused('snapshots', 'audit', '--verify')).to.contain('entry 3 does not follow the previous entry');
   });
 
   it('snapshots audit is of a directory too, and finds that it was written by other means', async () => {
@@ -253,12 +253,14 @@ describe('metro-forecast publish and snapshots', () => {
     await writeConfig({ use: 'json', options: { path: served } });
     expect((await done('snapshots', 'audit')).stderr).to.contain('No publication has been recorded.\n');
     const { stdout } = await done('snapshots', 'audit', '--verify');
-    expect(stdout).to.equal('The audit of data is whole: 0 chained entries.\n');
+    expect(stdout).to.equal('The audit of data is complete: 0 entries.\n');
     const { version } = await json('publish', data);
     await done('publish', await another('second', '2124-01-01T00:00:00Z'));
     const [, { replaces, action, hash }] = await json('snapshots', 'audit');
     expect({ replaces, action }).to.deep.equal({ replaces: version, action: 'publish' });
-    expect((await done('snapshots', 'audit', '--verify', '--expect', hash)).stdout).to.contain('is whole: 2 chained');
+    expect((await done('snapshots', 'audit', '--verify', '--expect', hash)).stdout).to.contain(
+      'is complete: 2 entries',
+    );
     await cp(await another('third', '2124-02-01T00:00:00Z'), served, { recursive: true });
     expect(await refused('snapshots', 'audit', '--verify')).to.contain('how "third" became the current version');
     expect(await refused('snapshots'))

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { DataAuditEntry } from '../../../core/contracts/audit.js';
 import { type PublishedNow, withPublished } from '../../../core/data/data-audit.js';
 
-const verified = { chained: 0, unchained: 0, head: null, notes: [], faults: [] };
+const verified = { chained: 0, head: null, notes: [], faults: [] };
 
 /** `+b<a` publishes b in place of a, `>b<a` goes back to it, `-b` deletes it; nothing after `<` is no version. */
 const entriesOf = (text: string): readonly DataAuditEntry[] =>

@@ -20,7 +20,7 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 const size = (value) => `${number(value)} pp`;
 
 /**
- * What a hit rate has to be read beside. Datasets of version 1.0 lack it.
+ * Figures that put the hit rate into context. A dataset need not have them.
  * @param {{ base_rate_up?: number, declines?: number, declines_called?: number }} data
  * @returns {[string, string][]}
  */

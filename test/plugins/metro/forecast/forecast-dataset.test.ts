@@ -60,7 +60,7 @@ describe('forecastDataset(dataset, input)', () => {
     expect(kept.made.added).to.deep.equal([20143]);
   });
 
-  it('makes runs of version 1.0 anew, which do not say where they come from', async () => {
+  it('replaces runs without a basis', async () => {
     const made = await forecastDataset(memoryDataset(manifest, rowsOfPanel()), input);
     const old = made.made.runs.map(({ basis: _, vintage: __, published_at: ___, rules: ____, ...run }) => run);
     const rows = { ...rowsOfPanel(), ...made.replaced, forecast_runs: old } as unknown as Record<string, Document[]>;
