@@ -2,7 +2,7 @@
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
 import { isInForce, type Peppers } from '../core/keys/key.js';
-import { usedOf } from '../core/limiter/usage.js';
+import { usedNow } from '../core/limiter/quotas.js';
 import type { KeyUsage, ListedKey, ShownKey } from './key-actions.js';
 import { table } from './output.js';
 
@@ -34,8 +34,8 @@ export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
   table([
     ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH', 'REFUSED TODAY', 'REFUSED THIS MONTH', 'SHARED WITH'],
     ...keys.map(({ id, name, tier, shares_with, data }) => {
-      const passed = usedOf(data, now);
-      const refused = usedOf(data, now, 'refused');
+      const passed = usedNow(data, now);
+      const refused = usedNow(data, now, 'refused');
       const numbers = [passed.day, passed.month, refused.day, refused.month].map(String);
       return [id, name, tier, ...numbers, shares_with.length === 0 ? '-' : shares_with.join(', ')];
     }),

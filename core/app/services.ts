@@ -12,7 +12,7 @@ import type { StorageAdapter } from '../contracts/storage.js';
 import { Admission, admitting } from '../edge/admission.js';
 import { callerAddress } from '../edge/caller-address.js';
 import { HttpServer } from '../edge/server.js';
-import { MemoryLimiter } from '../limiter/in-memory.js';
+import { MemoryLimiter } from '../limiter/memory-limiter.js';
 import { RedisLimiter } from '../limiter/redis-limiter.js';
 import { createMetrics, type Metrics } from '../observe/metrics.js';
 import { openObservers, type RequestObservers } from '../observe/request-observers.js';
@@ -158,7 +158,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
             redis,
             clock,
             replicas: config.limits.replicas,
-            whenAway: config.limits.whenRedisIsAway,
+            whenUnreachable: config.limits.whenRedisIsAway,
             countsUsage: countsUsage(config.auth),
             logger: logger.child({ part: 'limiter' }),
           })

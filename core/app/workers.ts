@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import type { Logger } from '../contracts/runtime.js';
 import { OperatorError } from '../errors.js';
-import { MemoryLimiter } from '../limiter/in-memory.js';
+import { MemoryLimiter } from '../limiter/memory-limiter.js';
 import { grantAll } from '../limiter/worker-limiter.js';
 import { mergePages } from '../observe/metric.js';
 import { WORKER_VARIABLE } from './is-worker.js';

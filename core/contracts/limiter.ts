@@ -1,61 +1,62 @@
-/** The limiter contract: it decides, middleware owns status codes and headers. */
+/** The limiter contract. A limiter decides; middleware sets status codes and headers. */
 import type { Health } from './runtime.js';
 
-/** The window's length. In no span of this many milliseconds does a subject pass more often than its limit. */
+/** Length of the sliding window. A caller never gets more requests than its limit within this time. */
 export const WINDOW_MS = 60_000;
 
-/** How many requests a caller has in a UTC day and a UTC month, beside its limit; null: any number. */
+/** A caller's quotas: requests per UTC day and per UTC month. null: unlimited. */
 export interface Quotas {
   readonly perDay: number | null;
   readonly perMonth: number | null;
 }
 
-/** One of a caller's quotas, and what is left of it. */
+/** The state of one quota. */
 export interface QuotaState {
   readonly name: 'day' | 'month';
   readonly quota: number;
   readonly remaining: number;
-  /** Milliseconds until the day or month ends, and how long all of it is. */
+  /** Milliseconds until the day or month ends. */
   readonly resetMs: number;
+  /** Length of the day or month in milliseconds. */
   readonly lengthMs: number;
 }
 
-/** What a caller has sent on a UTC day. */
+/** A caller's usage on one UTC day. */
 export interface DayUsage {
   /** `2026-11-23` */
   readonly date: string;
-  /** Those that passed, whatever their status. */
+  /** Allowed requests, whatever their status. */
   readonly requests: number;
-  /** Those refused by the limit or a quota, which neither of them counts. */
+  /** Requests rejected by the limit or a quota. They count against neither. */
   readonly refused: number;
 }
 
 export interface Decision {
   readonly allowed: boolean;
   readonly limit: number;
-  /** How many more requests would pass now. */
+  /** How many more requests are allowed now. */
   readonly remaining: number;
-  /** Milliseconds until another slot becomes free: 0 when nothing is counted. */
+  /** Milliseconds until the next permit is free. 0 when the window is empty. */
   readonly resetMs: number;
-  /** The caller's quotas; absent where it has none. */
+  /** Absent for a caller without quotas. */
   readonly quotas?: readonly QuotaState[];
 }
 
-/** A limiter that cannot decide (policy `closed` while its store is away) rejects with `LimiterUnavailable`. */
+/** Methods reject with `LimiterUnavailable` when the limiter cannot decide. */
 export interface Limiter {
   /**
-   * Counts one request of a subject if it passes; a refused one is not counted.
-   * @param subject `key:<id>` or `ip:<address or /64 prefix>`, followed by `/usage` for what a caller asks of its own usage;
-   *   never a key itself
+   * Decides one request, and counts it if it is allowed.
+   * @param caller `key:<id>` or `ip:<address or /64 prefix>`, never the key itself. `GET /usage` appends `/usage`, so that
+   *   it has its own window.
    * @param limit requests per window
-   * @param quotas given: its usage is counted too, and past a quota it is refused
+   * @param quotas if given, usage is counted and requests beyond a quota are rejected
    */
-  take(subject: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
+  take(caller: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
   /**
-   * What a subject has used, of those days of this month and the one before on which it sent anything, oldest first.
-   * Absent: usage is not counted. Rejects with `LimiterUnavailable` while its store is away.
+   * A caller's usage in this month and the previous one: the days with requests, oldest first.
+   * Absent if the limiter does not count usage.
    */
-  usage?(subject: string): Promise<readonly DayUsage[]>;
+  usage?(caller: string): Promise<readonly DayUsage[]>;
   health(): Health;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { USAGE_PATH } from '../config/tiers.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import { quotaStates, usedOf } from '../limiter/usage.js';
+import { quotaStates, usedNow } from '../limiter/quotas.js';
 import { packageVersion } from '../util/package.js';
 
 const time = { type: ['string', 'null'], format: 'date-time' } as const;
@@ -49,7 +49,7 @@ const schema = {
 } as const;
 
 const limitsOf = ({ limit, quotas }: CallerAccount, days: readonly DayUsage[], now: number) => {
-  const used = usedOf(days, now);
+  const used = usedNow(days, now);
   return [
     { name: 'default' as const, limit, used: null, resets_at: null },
     ...quotaStates(quotas, used, now).map(({ name, quota, resetMs }) => ({

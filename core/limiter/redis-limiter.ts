@@ -1,131 +1,79 @@
-/** The limiter of many replicas: one sliding window for each caller, kept in Redis and on its clock. */
+/** The limiter of several replicas. README.md explains the protocol and proves the bound. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
-import { Breaker } from '../redis/breaker.js';
+import { CircuitBreaker } from '../redis/breaker.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { decideScript, readUsage } from './decide-script.js';
-import { Callers, MOST_ADDRESSES } from './in-memory.js';
-import { Lane, type LaneSubject } from './lane.js';
-import { OwnUsage } from './own-usage.js';
-import { shardKeys, shardOf } from './shard.js';
-import { DAY_MS, dayOf, withQuotas } from './usage.js';
-
-/** What happens to requests while Redis is away. */
-export type AwayPolicy =
-  /** Each replica keeps a window of its own, at the limit divided by the number of replicas. */
-  | 'local'
-  /** They are rejected with `LimiterUnavailable`. */
-  | 'closed'
-  /** They all pass, and are counted nowhere. */
-  | 'open';
+import { Batcher } from './batcher.js';
+import type { Caller } from './caller.js';
+import { Callers, MOST_ADDRESSES } from './callers.js';
+import { LocalLimits, OUTAGE_MESSAGES, type OutagePolicy } from './local.js';
+import { partitionKeys, partitionOf } from './partition.js';
+import { DAY_MS } from './quotas.js';
+import { decideScript, readUsage } from './script.js';
+import { UsageCounter } from './usage.js';
 
 export interface RedisLimiterOptions {
-  /** Keys are those of `shardKeys`. */
   readonly redis: RedisConnection;
-  /** How many replicas share the limits, for the policy `local`. */
+  /** How many replicas share the limits. The policy `local` divides limits by it. */
   readonly replicas: number;
-  readonly whenAway?: AwayPolicy;
+  readonly whenUnreachable?: OutagePolicy;
   readonly windowMs?: number;
-  /** Whether `take` is ever given quotas. Default false. */
+  /** Whether callers have quotas. Default false. */
   readonly countsUsage?: boolean;
   readonly clock?: Clock;
   readonly logger: Logger;
 }
 
 /**
- * How long a replica goes on alone after it has told Redis what it knows, where Redis may have lost its data: after a lost
- * connection, or when it was emptied. Meanwhile the other replicas connect again (`core/redis/connection.ts`), have their
- * probe answered (`breaker.ts`) or find it empty, and tell it too. Otherwise the first replica to ask would be given slots
- * that all of them have used up.
+ * How long a replica keeps deciding locally after a resync with a Redis that may have lost data. In this time the other
+ * replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and resync too.
+ * Otherwise the first replica to ask would get permits that all of them have used.
  */
 const REJOIN_MS = 500;
-/** How often a replica that has counted something within the window asks Redis whether it has lost data. */
+/** How often a replica checks whether Redis lost data, while Redis has counts that it needs. */
 const POLL_MS = REJOIN_MS / 2;
 
-/** How long a caller waits for its usage. */
+/** Timeout of reading usage. */
 const READ_MS = 1000;
 
-/** How long `close` waits for a Redis that is away or late: more than a lost call, a probe and the next call take. */
+/** How long `close` waits for Redis. It is more than a lost call, a probe and the next call take. */
 const CLOSE_MS = 2000;
-const CLOSE_LOOK_MS = 5;
+const CLOSE_POLL_MS = 5;
 
-const randomNumber = (): number => randomBytes(4).readUInt32BE();
+const randomId = (): number => randomBytes(4).readUInt32BE();
 
-const AWAY: Record<AwayPolicy, string> = {
-  local: 'The store of rate limits is away: each replica applies its share of them.',
-  closed: 'The store of rate limits is away: limited requests are refused.',
-  open: 'The store of rate limits is away: no limits are applied.',
-};
-
-/**
- * In no window does more than the limit pass: Redis counts each request before it passes, and drops it only when its
- * bucket has left the window (`decide.lua`), so that a slot comes back at most one bucket late: a second of sixty.
- *
- * What comes in one turn of the event loop is asked for by one call or two, whoever the callers are; who is asked for
- * often gets slots ahead (`lane.ts`). A caller over its limit is refused here until its next slot is due. Nothing depends
- * on the replica's clock being right: only spans of its monotonic one are used.
- */
 export class RedisLimiter implements Limiter {
   readonly #redis: RedisConnection;
-  readonly #replicas: number;
-  readonly #whenAway: AwayPolicy;
-  readonly #windowMs: number;
+  readonly #policy: OutagePolicy;
   readonly #clock: Clock;
-  readonly #startedAt: number;
-  readonly #lanes: readonly Lane[];
-  readonly #subjects: Callers<LaneSubject>;
-  /** Kept for a day after a caller's last request: as long as some of it may have to be told. */
-  readonly #usages: Callers<OwnUsage>;
-  readonly #breaker: Breaker;
-  /** Where a call failed: the probe goes there. */
-  #failed: Lane;
+  readonly #batchers: readonly Batcher[];
+  readonly #callers: Callers<Caller>;
+  readonly #local: LocalLimits;
+  readonly #breaker: CircuitBreaker;
+  /** Where the last call failed. The breaker probes this partition. */
+  #failed: Batcher;
   readonly #polling: NodeJS.Timeout;
   #connectionLost = false;
   #rejoinsAt = Number.NEGATIVE_INFINITY;
 
-  constructor({
-    redis,
-    replicas,
-    whenAway = 'local',
-    windowMs = WINDOW_MS,
-    countsUsage = false,
-    clock = systemClock,
-    logger,
-  }: RedisLimiterOptions) {
+  constructor(options: RedisLimiterOptions) {
+    const { redis, replicas, whenUnreachable = 'local', windowMs = WINDOW_MS, clock = systemClock, logger } = options;
+    const { countsUsage = false } = options;
     this.#redis = redis;
-    this.#replicas = replicas;
-    this.#whenAway = whenAway;
-    this.#windowMs = windowMs;
+    this.#policy = whenUnreachable;
     this.#clock = clock;
-    this.#startedAt = clock.monotonic();
-    const replica = randomNumber();
-    const keys = shardKeys(redis.keyPrefix, redis.client.isCluster);
-    const script = decideScript({ windowMs, countsUsage, mostAddresses: Math.ceil(MOST_ADDRESSES / keys.length) });
-    this.#lanes = keys.map(
-      (key) =>
-        new Lane({
-          target: { redis: redis.client, key, replica, windowMs, countsUsage, script },
-          timeoutMs: redis.timeoutMs,
-          clock,
-          isAway: () => this.#breaker.open,
-          onFailure: (lane, error) => {
-            this.#failed = lane;
-            this.#breaker.trip(error);
-          },
-          onLoss: () => void this.#rejoin(true),
-          decideAlone: (subject) => this.#decideAlone(subject, clock.monotonic()),
-        }),
-    );
-    this.#failed = this.#lanes[0] as Lane;
-    this.#subjects = new Callers(windowMs, (name) => this.#laneOf(name).open(name));
-    this.#usages = new Callers(DAY_MS, (name) => new OwnUsage(name, randomNumber(), this.#laneOf(name).shard.epoch));
-    this.#breaker = new Breaker({
+    this.#local = new LocalLimits({ policy: whenUnreachable, replicas, windowMs, startedAt: clock.monotonic() });
+    this.#batchers = this.#createBatchers(windowMs, countsUsage);
+    this.#failed = this.#batchers[0] as Batcher;
+    // A resync reports usage of yesterday and today, so callers with usage are kept for a day.
+    this.#callers = new Callers(countsUsage ? DAY_MS : windowMs, (name) => this.#batcherOf(name).createCaller(name));
+    this.#breaker = new CircuitBreaker({
       name: 'limiter',
-      // A write, since a replica of Redis that cannot count is of no use.
+      // A write: a read-only Redis cannot count.
       probe: () => redis.client.set(`${this.#failed.key}:probe`, 1, 'PX', 1000),
       timeoutMs: redis.timeoutMs,
       onClose: () => {
@@ -136,136 +84,114 @@ export class RedisLimiter implements Limiter {
     });
     redis.client.on('close', this.#onConnectionLost);
     this.#polling = setInterval(() => {
-      const now = this.#clock.monotonic();
-      if (!this.#isAlone(now)) for (const lane of this.#lanes) lane.pollForLoss(now, POLL_MS);
+      const now = clock.monotonic();
+      if (!this.#isLocal(now)) for (const batcher of this.#batchers) batcher.checkForDataLoss(now, POLL_MS);
     }, POLL_MS).unref();
+  }
+
+  #createBatchers(windowMs: number, countsUsage: boolean): Batcher[] {
+    const { client, keyPrefix, timeoutMs } = this.#redis;
+    const clock = this.#clock;
+    const replica = randomId();
+    const keys = partitionKeys(keyPrefix, client.isCluster);
+    const script = decideScript({ windowMs, countsUsage, mostAddresses: Math.ceil(MOST_ADDRESSES / keys.length) });
+    return keys.map(
+      (key) =>
+        new Batcher({
+          target: { redis: client, key, replica, windowMs, script },
+          countsUsage,
+          timeoutMs,
+          clock,
+          isUnreachable: () => this.#breaker.isOpen,
+          onFailure: (batcher, error) => {
+            this.#failed = batcher;
+            this.#breaker.open(error);
+          },
+          onDataLoss: () => void this.#rejoin(true),
+          decideLocally: (caller) => this.#local.decide(caller, clock.monotonic()),
+        }),
+    );
   }
 
   take(name: string, limit: number, quotas?: Quotas): Decision | Promise<Decision> {
     const now = this.#clock.monotonic();
-    const subject = this.#subjects.get(name, now);
-    const { lane } = subject;
-    if (limit !== subject.limit || quotas !== subject.quotas) lane.changeLimit(subject, limit, quotas);
-    if (quotas) this.#countUsage(subject, now);
-    if (now < subject.refusedUntil && subject.slots === 0) return lane.refuse(subject, now);
-    return this.#isAlone(now) ? this.#decideAlone(subject, now) : lane.take(subject, now);
+    const caller = this.#callers.get(name, now);
+    const { batcher } = caller;
+    if (limit !== caller.limit || quotas !== caller.quotas) batcher.changeLimit(caller, limit, quotas);
+    if (quotas) caller.usage ??= new UsageCounter(randomId());
+    if (now < caller.rejectUntil && !caller.prefetched) return batcher.reject(caller, now);
+    return this.#isLocal(now) ? this.#local.decide(caller, now) : batcher.take(caller, now);
   }
 
   async usage(name: string): Promise<readonly DayUsage[]> {
-    const { key } = this.#laneOf(name);
+    const { key } = this.#batcherOf(name);
     try {
-      return await withTimeout(readUsage({ redis: this.#redis.client, key }, name, this.#clock.now()), READ_MS);
+      return await withTimeout(readUsage(this.#redis.client, key, name, this.#clock.now()), READ_MS);
     } catch (cause) {
-      throw new LimiterUnavailable('The store of usage is away.', { cause });
+      throw new LimiterUnavailable('The store of usage is unreachable.', { cause });
     }
   }
 
-  #countUsage(subject: LaneSubject, now: number): void {
-    const usage = this.#usages.get(subject.name, now);
-    if (usage !== subject.usage) subject.lane.shard.attach(subject, usage);
-  }
-
   health(): Health {
-    const alone = this.#isAlone(this.#clock.monotonic());
-    return alone ? { ok: false, message: AWAY[this.#whenAway] } : { ok: true, message: null };
+    if (!this.#isLocal(this.#clock.monotonic())) return { ok: true, message: null };
+    return { ok: false, message: OUTAGE_MESSAGES[this.#policy] };
   }
 
   /**
-   * Gives back slots that were not used, tells what Redis has not counted, again if a call was lost, for up to `CLOSE_MS`,
-   * and leaves the connection to its owner.
+   * Returns unused permits and reports everything that Redis does not know. Waits for up to `CLOSE_MS`. Leaves the
+   * connection open: its owner closes it.
    */
   async close(): Promise<void> {
     clearInterval(this.#polling);
-    for (
-      const until = this.#clock.monotonic() + CLOSE_MS;
-      this.#clock.monotonic() < until;
-      await delay(CLOSE_LOOK_MS)
-    ) {
-      // Each time anew: a call that was in flight may have brought slots.
-      for (const lane of this.#lanes) lane.giveBackAll();
-      if (!this.#hasNews()) break;
-      this.#tellAll();
+    const until = this.#clock.monotonic() + CLOSE_MS;
+    while (this.#clock.monotonic() < until) {
+      // A reply that arrived in the meantime may have brought more permits.
+      for (const batcher of this.#batchers) batcher.returnAll();
+      if (!this.#hasUnreported()) break;
+      this.#reportAll();
+      await delay(CLOSE_POLL_MS);
     }
     this.#redis.client.off('close', this.#onConnectionLost);
     this.#breaker.dispose();
   }
 
-  #laneOf(name: string): Lane {
-    return this.#lanes[shardOf(name, this.#lanes.length)] as Lane;
+  #batcherOf(name: string): Batcher {
+    return this.#batchers[partitionOf(name, this.#batchers.length)] as Batcher;
   }
 
-  #isAlone(now: number): boolean {
-    return this.#breaker.open || now < this.#rejoinsAt;
+  #isLocal(now: number): boolean {
+    return this.#breaker.isOpen || now < this.#rejoinsAt;
   }
 
   readonly #onConnectionLost = () => {
     this.#connectionLost = true;
-    this.#breaker.trip(new Error('The connection to Redis was lost.'));
+    this.#breaker.open(new Error('The connection to Redis was lost.'));
   };
 
-  #decideAlone(subject: LaneSubject, now: number): Decision | Promise<never> {
-    const { limit, quotas, usage, lane } = subject;
-    if (this.#whenAway === 'closed') return Promise.reject(new LimiterUnavailable(AWAY.closed));
-    const time = lane.redisTime(now);
-    const today = dayOf(time);
-    if (this.#whenAway === 'open') {
-      usage?.passAlone(today);
-      if (usage) lane.shard.doubt(subject);
-      return withQuotas({ allowed: true, limit, remaining: limit, resetMs: 0 }, lane.quotas(subject, time));
-    }
-    const share = this.#shareOf(limit, now);
-    const hasLeft = !usage || !quotas || usage.mayPassAlone(quotas, today, this.#replicas);
-    const { allowed, remaining, resetMs } = subject.log.take(now, share.now, this.#windowMs, hasLeft);
-    if (allowed) {
-      usage?.passAlone(today);
-      lane.shard.doubt(subject);
-    } else usage?.refuse(today, 1);
-    const waits = allowed ? resetMs : Math.max(resetMs, share.growsInMs);
-    return withQuotas({ allowed, limit, remaining, resetMs: waits }, lane.quotas(subject, time));
-  }
-
-  /**
-   * What this replica may let pass by itself. One that has just begun does not know what was counted before: by the
-   * replica in whose place it stands, or in a Redis that was lost with it. So its share grows from nothing, evenly over
-   * the first window: however often a replica is begun anew within a window, the shares there come to one at most.
-   */
-  #shareOf(limit: number, now: number): { readonly now: number; readonly growsInMs: number } {
-    const whole = Math.max(1, Math.floor(limit / this.#replicas));
-    const age = now - this.#startedAt;
-    if (age >= this.#windowMs) return { now: whole, growsInMs: 0 };
-    const grown = Math.floor((whole * age) / this.#windowMs);
-    return { now: grown, growsInMs: ((grown + 1) * this.#windowMs) / whole - age };
-  }
-
-  async #rejoin(mayBeEmpty: boolean): Promise<void> {
-    if (mayBeEmpty) {
+  /** Resyncs with a Redis that is reachable again. */
+  async #rejoin(mayHaveLostData: boolean): Promise<void> {
+    if (mayHaveLostData) {
       this.#rejoinsAt = this.#clock.monotonic() + REJOIN_MS;
-      for (const lane of this.#lanes) {
-        lane.shard.doubtAll();
-        lane.decideWaitingAlone();
+      for (const batcher of this.#batchers) {
+        batcher.sync.requireResyncOfAll();
+        batcher.decideQueuedLocally();
       }
     }
-    this.#tellAll();
-    if (!mayBeEmpty) return;
+    this.#reportAll();
+    if (!mayHaveLostData) return;
     await delay(REJOIN_MS, undefined, { ref: false });
-    this.#tellAll();
+    this.#reportAll();
   }
 
-  /** Whether Redis counts something else than what this replica let pass, or may do so once calls in flight have ended. */
-  #hasNews(): boolean {
+  /** Whether Redis has to learn something, now or after the calls in flight. */
+  #hasUnreported(): boolean {
     return (
-      this.#lanes.some((lane) => lane.isBusy) ||
-      this.#usages.values().some((usage) => !this.#laneOf(usage.name).shard.isCounted(usage)) ||
-      this.#subjects.values().some((subject) => subject.lane.shard.hasNews(subject))
+      this.#batchers.some(({ isBusy }) => isBusy) ||
+      this.#callers.values().some((caller) => caller.batcher.sync.needsCall(caller))
     );
   }
 
-  /** Tells a Redis that has come back what this replica knows, also of subjects that nobody asks for now. */
-  #tellAll(): void {
-    const now = this.#clock.monotonic();
-    for (const usage of this.#usages.values()) {
-      if (!this.#laneOf(usage.name).shard.isCounted(usage)) this.#countUsage(this.#subjects.get(usage.name, now), now);
-    }
-    for (const subject of this.#subjects.values()) subject.lane.tell(subject);
+  #reportAll(): void {
+    for (const caller of this.#callers.values()) caller.batcher.report(caller);
   }
 }

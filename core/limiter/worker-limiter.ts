@@ -1,66 +1,68 @@
-/** The limiter of several workers on one machine: one process decides for all of them, and they ask it in batches. */
+/** The limiter of several workers on one machine. One process decides for all of them; workers ask it in batches. */
 import type { DayUsage, Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import type { Health } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
 import { withTimeout } from '../util/with-timeout.js';
-import type { MemoryLimiter } from './in-memory.js';
+import type { MemoryLimiter } from './memory-limiter.js';
 
-/** Requests of one subject under one limit. */
+/** The requests of one caller that a worker asks permits for. */
 export interface Ask {
-  readonly subject: string;
+  readonly caller: string;
   readonly limit: number;
   readonly quotas?: Quotas | undefined;
   readonly count: number;
 }
 
-/** How many of them pass, and what the last of them was told. */
+/** How many of them are allowed, and the state after the last one. */
 export interface Grant extends Pick<Decision, 'remaining' | 'resetMs' | 'quotas'> {
-  readonly admitted: number;
+  readonly allowed: number;
 }
 
-/** Decides batches, each at once: whatever the order in which workers ask, no subject passes more than its limit. */
+/** Decides a batch. Runs in the process that decides for all workers. */
 export const grantAll = (limiter: MemoryLimiter, asks: readonly Ask[]): Grant[] =>
-  asks.map(({ subject, limit, quotas, count }) => {
+  asks.map(({ caller, limit, quotas, count }) => {
     let admitted = 0;
     for (let asked = 1; ; asked++) {
-      const { allowed, ...told } = limiter.take(subject, limit, quotas);
+      const { allowed, remaining, resetMs, quotas: states } = limiter.take(caller, limit, quotas);
       if (allowed) admitted++;
-      // The usage of a caller counts each refusal.
-      if (asked === count || !(allowed || quotas)) return { ...told, admitted };
+      // Usage counts every rejected request, so only callers without quotas can stop here.
+      if (asked === count || !(allowed || quotas)) {
+        return { allowed: admitted, remaining, resetMs, ...(states && { quotas: states }) };
+      }
     }
   });
 
-interface Batch {
-  readonly subject: string;
+interface Waiting {
+  readonly caller: string;
   readonly limit: number;
   readonly quotas: Quotas | undefined;
-  readonly waiting: ((decision: Decision | Promise<never>) => void)[];
+  readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** Far above any pause of a process that does nothing but this, far below the patience of callers. */
+/** Far longer than a process pauses that only decides, far shorter than callers wait. */
 const TIMEOUT_MS = 1000;
-const LATE = 'The process that keeps the rate limits does not answer: limited requests are refused.';
+const LATE = 'The process that keeps the rate limits does not respond: limited requests are refused.';
 
 /**
- * One question is in flight at a time, with all that waits for a decision: so its cost is shared the more, the more
- * requests there are. While an answer is late, requests are rejected at once; what it admits when it comes is counted
- * though its requests have been refused, since a limit may be used too little but never exceeded.
+ * One batch is in flight at a time, and requests wait for the next one. So batches grow with the load. While a reply is
+ * late, requests are rejected at once. The requests of a late batch were rejected but stay counted: the limit may be
+ * used too little, never too much.
  */
 export class WorkerLimiter implements Limiter {
   readonly #ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>;
-  readonly #askUsage: (subject: string) => Promise<readonly DayUsage[]>;
+  readonly #askUsage: (caller: string) => Promise<readonly DayUsage[]>;
   readonly #timeoutMs: number;
-  #batches = new Map<string, Batch>();
+  #queue = new Map<string, Waiting>();
   #busy = false;
   #late = false;
 
   /**
-   * @param ask puts a question to whoever calls `grantAll`: one grant for each ask, in their order
-   * @param askUsage asks the same process for the usage of a subject
+   * @param ask sends a batch to the process that decides, and resolves with a grant for each ask
+   * @param askUsage reads a caller's usage there
    */
   constructor(
     ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>,
-    askUsage: (subject: string) => Promise<readonly DayUsage[]>,
+    askUsage: (caller: string) => Promise<readonly DayUsage[]>,
     timeoutMs = TIMEOUT_MS,
   ) {
     this.#ask = ask;
@@ -68,22 +70,22 @@ export class WorkerLimiter implements Limiter {
     this.#timeoutMs = timeoutMs;
   }
 
-  take(subject: string, limit: number, quotas?: Quotas): Promise<Decision> {
+  take(caller: string, limit: number, quotas?: Quotas): Promise<Decision> {
     if (this.#late) return Promise.reject(new LimiterUnavailable(LATE));
     return new Promise((settle) => {
-      const key = `${limit} ${quotas?.perDay} ${quotas?.perMonth} ${subject}`;
-      const batch = this.#batches.get(key);
-      if (batch) batch.waiting.push(settle);
-      else this.#batches.set(key, { subject, limit, quotas, waiting: [settle] });
-      if (!this.#busy) void this.#work();
+      const key = `${limit} ${quotas?.perDay} ${quotas?.perMonth} ${caller}`;
+      const waiting = this.#queue.get(key);
+      if (waiting) waiting.settle.push(settle);
+      else this.#queue.set(key, { caller, limit, quotas, settle: [settle] });
+      if (!this.#busy) void this.#sendBatches();
     });
   }
 
-  async usage(subject: string): Promise<readonly DayUsage[]> {
+  async usage(caller: string): Promise<readonly DayUsage[]> {
     try {
-      return await withTimeout(this.#askUsage(subject), this.#timeoutMs);
+      return await withTimeout(this.#askUsage(caller), this.#timeoutMs);
     } catch (cause) {
-      throw new LimiterUnavailable('The process that counts usage does not answer.', { cause });
+      throw new LimiterUnavailable('The process that counts usage does not respond.', { cause });
     }
   }
 
@@ -93,40 +95,35 @@ export class WorkerLimiter implements Limiter {
 
   async close(): Promise<void> {}
 
-  async #work(): Promise<void> {
+  async #sendBatches(): Promise<void> {
     this.#busy = true;
-    while (this.#batches.size > 0) await this.#decide(this.#takeBatches());
+    while (this.#queue.size > 0) await this.#decide(this.#takeQueue());
     this.#busy = false;
   }
 
-  #takeBatches(): Batch[] {
-    const batches = [...this.#batches.values()];
-    this.#batches = new Map();
-    return batches;
+  #takeQueue(): Waiting[] {
+    const queue = [...this.#queue.values()];
+    this.#queue = new Map();
+    return queue;
   }
 
-  async #decide(batches: readonly Batch[]): Promise<void> {
-    const asks = batches.map(({ subject, limit, quotas, waiting }) => ({
-      subject,
-      limit,
-      quotas,
-      count: waiting.length,
-    }));
-    const answer = this.#ask(asks);
+  async #decide(batch: readonly Waiting[]): Promise<void> {
+    const asks = batch.map(({ caller, limit, quotas, settle }) => ({ caller, limit, quotas, count: settle.length }));
+    const reply = this.#ask(asks);
     try {
-      const grants = await withTimeout(answer, this.#timeoutMs);
-      for (const [index, batch] of batches.entries()) settleBatch(batch, grants[index] as Grant);
+      const grants = await withTimeout(reply, this.#timeoutMs);
+      for (const [index, waiting] of batch.entries()) settleAll(waiting, grants[index] as Grant);
     } catch {
       this.#late = true;
-      for (const { waiting } of [...batches, ...this.#takeBatches()]) {
-        for (const settle of waiting) settle(Promise.reject(new LimiterUnavailable(LATE)));
+      for (const { settle } of [...batch, ...this.#takeQueue()]) {
+        for (const each of settle) each(Promise.reject(new LimiterUnavailable(LATE)));
       }
-      await answer;
+      await reply;
       this.#late = false;
     }
   }
 }
 
-const settleBatch = ({ limit, waiting }: Batch, { admitted, ...told }: Grant): void => {
-  for (const [index, settle] of waiting.entries()) settle({ allowed: index < admitted, limit, ...told });
+const settleAll = ({ limit, settle }: Waiting, { allowed, ...state }: Grant): void => {
+  for (const [index, each] of settle.entries()) each({ allowed: index < allowed, limit, ...state });
 };

@@ -1,42 +1,42 @@
-/** A circuit breaker: after one failure no request waits for the store until a probe succeeds in time. */
+/** A circuit breaker: opens after one failed call, and closes when a probe succeeds in time. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../contracts/runtime.js';
 import { withTimeout } from '../util/with-timeout.js';
 
 const PROBE_EVERY_MS = 200;
-/** Timeout of a probe, so that a dead connection cannot stop the probing. */
-const PROBE_LIMIT_MS = 1000;
+/** A dead connection must not stop the probing. */
+const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {
-  /** For the log: what the outage means, and for whom. */
+  /** Starts each log line. */
   readonly name: string;
-  /** Asks the store. It is called again only when the last one has ended. */
+  /** Calls Redis. There is one probe at a time. */
   readonly probe: () => Promise<unknown>;
-  /** The store counts as available when the probe succeeds within this time. */
+  /** A probe that takes longer does not close the breaker. */
   readonly timeoutMs: number;
-  /** Called each time the store is available again. */
   readonly onClose?: () => void;
   readonly logger: Logger;
 }
 
-export class Breaker {
+/** While it is open, its owner sends no calls to Redis, so no request waits for a timeout. */
+export class CircuitBreaker {
   readonly #options: BreakerOptions;
   readonly #stop = new AbortController();
-  #open = false;
+  #isOpen = false;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
   }
 
-  get open(): boolean {
-    return this.#open;
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
-  /** To be called when the store has failed. */
-  trip(error: unknown): void {
-    if (this.#open || this.#stop.signal.aborted) return;
-    this.#open = true;
-    this.#options.logger.warn({ err: error }, `${this.#options.name}: the shared store is away`);
+  /** @param error of the failed call, for the log */
+  open(error: unknown): void {
+    if (this.#isOpen || this.#stop.signal.aborted) return;
+    this.#isOpen = true;
+    this.#options.logger.warn({ err: error }, `${this.#options.name}: Redis is unreachable`);
     void this.#probe();
   }
 
@@ -48,18 +48,18 @@ export class Breaker {
     const since = performance.now();
     while (!this.#stop.signal.aborted) {
       await delay(PROBE_EVERY_MS, undefined, { ref: false });
-      const answer = this.#options.probe();
-      const inTime = await withTimeout(answer, this.#options.timeoutMs).then(
+      const reply = this.#options.probe();
+      const inTime = await withTimeout(reply, this.#options.timeoutMs).then(
         () => true,
         () => false,
       );
       if (inTime) break;
-      await withTimeout(answer, PROBE_LIMIT_MS).catch(() => undefined);
+      await withTimeout(reply, PROBE_TIMEOUT_MS).catch(() => undefined);
     }
     if (this.#stop.signal.aborted) return;
-    this.#open = false;
-    const awayMs = Math.round(performance.now() - since);
-    this.#options.logger.info({ awayMs }, `${this.#options.name}: the shared store is back`);
+    this.#isOpen = false;
+    const outageMs = Math.round(performance.now() - since);
+    this.#options.logger.info({ outageMs }, `${this.#options.name}: Redis is reachable again`);
     this.#options.onClose?.();
   }
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { Breaker } from './breaker.js';
+import { CircuitBreaker } from './breaker.js';
 import { type RedisConnection, RedisScript, readScript } from './connection.js';
 import { type Loaded, MemoryCache } from './memory-cache.js';
 
@@ -72,13 +72,13 @@ const BUILD_LIMIT_MS = 10_000;
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
   readonly #copies: MemoryCache;
-  readonly #breaker: Breaker;
+  readonly #breaker: CircuitBreaker;
 
   constructor(options: { readonly redis: RedisConnection; readonly clock?: Clock; readonly logger: Logger }) {
     const { redis, clock = systemClock, logger } = options;
     this.#redis = redis;
     this.#copies = new MemoryCache({ clock });
-    this.#breaker = new Breaker({
+    this.#breaker = new CircuitBreaker({
       name: 'cache',
       // The probe is a write: a Redis that can only be read is of no use here.
       probe: () => redis.client.set(`${redis.keyPrefix}{cache}:probe`, 1, 'PX', 1000),
@@ -92,7 +92,7 @@ export class RedisCache implements SharedCache {
   }
 
   health(): Health {
-    return this.#breaker.open
+    return this.#breaker.isOpen
       ? { ok: false, message: 'The shared cache is away: each replica keeps its own.' }
       : { ok: true, message: null };
   }
@@ -105,7 +105,7 @@ export class RedisCache implements SharedCache {
   async #load(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Loaded> {
     const key = `${this.#redis.keyPrefix}{cache:${name}}:entry`;
     const lock = new BuildLock(this.#redis, key, ttlSeconds * 1000);
-    for (let waited = 0; waited < WAIT_MS && !this.#breaker.open; waited += POLL_MS) {
+    for (let waited = 0; waited < WAIT_MS && !this.#breaker.isOpen; waited += POLL_MS) {
       const claim = await this.#ask(lock.claim());
       if (!claim) break;
       if (claim.mine) return this.#build(lock, build, claim.found);
@@ -136,7 +136,7 @@ export class RedisCache implements SharedCache {
     try {
       return await answer;
     } catch (error) {
-      this.#breaker.trip(error);
+      this.#breaker.open(error);
       return undefined;
     }
   }

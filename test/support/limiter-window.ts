@@ -1,11 +1,11 @@
-/** What Redis keeps of the shared limiter, read as `core/limiter/decide.lua` writes it. */
+/** Reads and writes windows in Redis in the format of `core/limiter/window.lua`. */
 import type { Cluster, Redis } from 'ioredis';
-import { shardKeys, shardOf } from '../../core/limiter/shard.js';
+import { partitionKeys, partitionOf } from '../../core/limiter/partition.js';
 
 const BUCKET = 9;
 const TAIL = 11;
 const NUMBERS = 256;
-/** How long a bucket of a window of a minute is, in microseconds. */
+/** Length of a bucket of a 60-second window, in microseconds. */
 const LENGTH = 1_000_000;
 
 export interface Bucket {
@@ -15,7 +15,7 @@ export interface Bucket {
   readonly count: number;
 }
 
-/** The buckets of a subject's field, oldest first: those too that have left the window since somebody asked. */
+/** The buckets in a caller's field, oldest first. Includes buckets that have left the window since the last call. */
 export const bucketsOf = (field: Buffer): Bucket[] => {
   const tail = field.length - TAIL;
   const newest = Number(field.readBigUInt64BE(tail) >> 8n) / LENGTH;
@@ -28,7 +28,7 @@ export const bucketsOf = (field: Buffer): Bucket[] => {
   return buckets;
 };
 
-/** The field of a subject with these buckets, oldest first. */
+/** A caller's field with these buckets. @param buckets oldest first */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   const tail = BUCKET * buckets.length;
   const field = Buffer.alloc(tail + TAIL);
@@ -43,18 +43,18 @@ export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   return field;
 };
 
-/** The key that a subject is in. */
-export const keyOf = (keyPrefix: string, subject: string, isCluster: boolean): string => {
-  const keys = shardKeys(keyPrefix, isCluster);
-  return keys[shardOf(subject, keys.length)] as string;
+/** The key of a caller's partition. */
+export const keyOf = (keyPrefix: string, caller: string, isCluster: boolean): string => {
+  const keys = partitionKeys(keyPrefix, isCluster);
+  return keys[partitionOf(caller, keys.length)] as string;
 };
 
-/** The buckets of a subject. */
-export const readWindow = async (redis: Redis | Cluster, prefix: string, subject: string): Promise<Bucket[]> => {
-  const field = await redis.hgetBuffer(keyOf(prefix, subject, redis.isCluster), subject);
+/** The buckets of a caller. */
+export const readWindow = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<Bucket[]> => {
+  const field = await redis.hgetBuffer(keyOf(prefix, caller, redis.isCluster), caller);
   return field ? bucketsOf(field) : [];
 };
 
-/** How many requests of a subject Redis has counted, as of the last call that changed its window. */
-export const countedIn = async (redis: Redis | Cluster, prefix: string, subject: string): Promise<number> =>
-  (await readWindow(redis, prefix, subject)).reduce((sum, { count }) => sum + count, 0);
+/** A caller's permits in Redis, as of the last call that changed its window. */
+export const countedIn = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<number> =>
+  (await readWindow(redis, prefix, caller)).reduce((sum, { count }) => sum + count, 0);

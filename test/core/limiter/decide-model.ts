@@ -1,25 +1,25 @@
-/** `core/limiter/decide.lua` and `usage.lua` in TypeScript, for tests that need a Redis whose clock, memory and network are theirs. */
+/** `decide.lua` in TypeScript, for tests that control the clock, the memory and the network of Redis. */
+import { DAY_MS, quotaLeft, type Used } from '../../../core/limiter/quotas.js';
 import {
-  type Applied,
+  type AppliedReply,
   type Ask,
   BUCKETS,
   type Call,
   type Reply,
-  type Unused,
-  type UsageNews,
-} from '../../../core/limiter/decide-script.js';
-import { DAY_MS, leftOf, type Used } from '../../../core/limiter/usage.js';
+  type Returned,
+  type UsageReport,
+} from '../../../core/limiter/script.js';
 import type { Bucket } from '../../support/limiter-window.js';
 
-/** What is wrong with a version that is broken on purpose. */
-export type RedisFault =
-  | 'applies calls that come late or twice'
-  | 'does not notice that it has lost calls'
-  | 'adds what it is told to what it has counted'
-  | 'counts what it refuses'
-  | 'drops a bucket when its beginning has left the window';
+/** Bugs of the script, for versions that are broken on purpose. */
+export type RedisBug =
+  | 'applies calls that arrive late or twice'
+  | 'does not notice that it lost calls'
+  | 'adds a resync to what it has counted'
+  | 'counts rejected requests'
+  | 'drops a bucket when its start has left the window';
 
-/** Requests and refusals of one stream on one day. */
+/** One counter's requests on one day. */
 interface Counted {
   readonly requests: number;
   readonly refused: number;
@@ -27,26 +27,26 @@ interface Counted {
 
 const DAY = DAY_MS * 1000;
 
-const partOf = (parts: ReadonlyMap<string, Counted>, day: number, stream: number): Counted =>
-  parts.get(`${day} ${stream}`) ?? { requests: 0, refused: 0 };
+const counterOf = (counters: ReadonlyMap<string, Counted>, day: number, id: number): Counted =>
+  counters.get(`${day} ${id}`) ?? { requests: 0, refused: 0 };
 
 export interface ModelOptions {
   readonly windowMs: number;
-  readonly fault?: RedisFault | undefined;
+  readonly bug?: RedisBug | undefined;
 }
 
-/** Times are in microseconds. Nothing is dropped from memory, however old it is. */
+/** Times are in microseconds. The model never deletes anything. */
 export class ModelRedis {
   readonly window: number;
   readonly bucket: number;
 
   constructor(
     readonly options: ModelOptions,
-    /** The buckets of each subject, oldest first. */
+    /** The buckets of each caller, oldest first. */
     readonly windows = new Map<string, readonly Bucket[]>(),
-    /** The last call of each replica that was applied. */
+    /** The last applied call of each replica. */
     readonly calls = new Map<number, { readonly at: number; readonly number: number }>(),
-    /** What each stream has used: by subject, day and stream. */
+    /** Usage by caller, then by day and counter. */
     readonly usage = new Map<string, ReadonlyMap<string, Counted>>(),
   ) {
     this.window = options.windowMs * 1000;
@@ -57,20 +57,20 @@ export class ModelRedis {
     return new ModelRedis(this.options, new Map(this.windows), new Map(this.calls), new Map(this.usage));
   }
 
-  /** What counts of a subject at a moment. */
-  counted(subject: string, now: number): readonly Bucket[] {
-    return (this.windows.get(subject) ?? []).filter(({ end }) => end + this.window > now);
+  /** The buckets in a caller's window at a moment. */
+  counted(caller: string, now: number): readonly Bucket[] {
+    return (this.windows.get(caller) ?? []).filter(({ end }) => end + this.window > now);
   }
 
-  /** Requests of one stream on a day. */
-  usedBy(subject: string, day: number, stream: number): number {
-    return partOf(this.usage.get(subject) ?? new Map(), day, stream).requests;
+  /** Requests of one counter on a day. */
+  usedBy(caller: string, day: number, counter: number): number {
+    return counterOf(this.usage.get(caller) ?? new Map(), day, counter).requests;
   }
 
   decide(now: number, replica: number, { number, previous, asks }: Call): Reply {
     const last = this.calls.get(replica)?.number ?? 0;
-    const isLate = last >= number && this.options.fault !== 'applies calls that come late or twice';
-    const isLost = last < previous && this.options.fault !== 'does not notice that it has lost calls';
+    const isLate = last >= number && this.options.bug !== 'applies calls that arrive late or twice';
+    const isLost = last < previous && this.options.bug !== 'does not notice that it lost calls';
     if (isLate || isLost) return { applied: false, last };
     this.calls.set(replica, { at: now, number });
     const grants = asks.map((ask) => this.#decide(now, replica, ask));
@@ -82,88 +82,101 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  #decide(
+  /** The end by which a bucket leaves the window. */
+  #leavingEnd(moment: number): number {
+    const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
+    return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
+  }
+
+  #decide(now: number, replica: number, ask: Ask): AppliedReply['grants'][number] {
+    const { caller, limit, permits: asked, resync, returned, usage } = ask;
+    const latest = this.#leavingEnd(now) + this.bucket;
+    const stored = this.counted(caller, now);
+    const isSetBack = (stored.at(-1)?.end ?? 0) > latest;
+    let buckets = stored;
+    if (isSetBack || resync) buckets = this.#rewrite(stored, now, replica, resync, isSetBack ? latest : undefined);
+    else if (returned) buckets = withoutReturned(stored, replica, returned);
+    const before = sum(buckets);
+    const counters = new Map(this.usage.get(caller));
+    const today = this.#dayOf(now);
+    const used = usage && this.#report(counters, usage, resync ? [] : (returned ?? []), today);
+    const left = used ? quotaLeft(usage.quotas, used) : asked;
+    const permits = Math.max(0, Math.min(asked, limit - before, left));
+    if (used && permits > 0) {
+      const counter = counterOf(counters, today, usage.counterId);
+      counters.set(`${today} ${usage.counterId}`, { ...counter, requests: counter.requests + permits });
+    }
+    if (used) this.usage.set(caller, counters);
+    const counts = this.options.bug === 'counts rejected requests' ? asked : permits;
+    if (counts > 0) {
+      const end = Math.max(this.#leavingEnd(now), buckets.at(-1)?.end ?? 0);
+      buckets = [...buckets, { end, replica, count: counts }];
+    }
+    if (isSetBack || resync || returned || counts > 0) this.windows.set(caller, buckets);
+    return {
+      permits,
+      remaining: Math.max(0, limit - before - counts),
+      resetMs: this.#resetMs(buckets, limit, now),
+      used: used && { day: used.day + permits, month: used.month + permits },
+    };
+  }
+
+  #rewrite(
+    buckets: readonly Bucket[],
     now: number,
     replica: number,
-    { subject, limit, asked, told, unused, usage }: Ask,
-  ): Applied['grants'][number] {
-    const { fault } = this.options;
-    const endOf = (moment: number): number => {
-      const isEarly = fault === 'drops a bucket when its beginning has left the window';
-      return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
-    };
-    let buckets = this.counted(subject, now);
-    const latest = endOf(now) + this.bucket;
-    const isSetBack = (buckets.at(-1)?.end ?? 0) > latest;
-    if (isSetBack || told) {
-      const others = buckets
-        .filter(
-          (bucket) => !told || bucket.replica !== replica || fault === 'adds what it is told to what it has counted',
-        )
-        .map((bucket) => ({ ...bucket, end: isSetBack ? Math.min(bucket.end, latest) : bucket.end }));
-      const own = (told ?? [])
-        .map(({ ageMs, count }) => ({ end: endOf(now - Math.max(0, Math.floor(ageMs * 1000))), replica, count }))
-        .filter(({ end }) => end + this.window > now);
-      buckets = [...others, ...own].sort((a, b) => a.end - b.end);
-    } else if (unused) {
-      for (const { end, count } of unused) {
-        let left = count;
-        buckets = buckets.map((bucket) => {
-          if (bucket.end !== end || bucket.replica !== replica) return bucket;
-          const taken = Math.min(left, bucket.count);
-          left -= taken;
-          return { ...bucket, count: bucket.count - taken };
-        });
-      }
-    }
-    const before = sum(buckets);
-    const parts = new Map(this.usage.get(subject));
-    const today = this.#dayOf(now);
-    const used = usage && this.#useUp(parts, usage, told ? [] : (unused ?? []), today);
-    const ofQuotas = used && leftOf(usage.quotas, used);
-    const admitted = Math.max(0, Math.min(asked, limit - before, ofQuotas ?? asked));
-    if (used && admitted > 0) {
-      const part = partOf(parts, today, usage.stream);
-      parts.set(`${today} ${usage.stream}`, { ...part, requests: part.requests + admitted });
-    }
-    if (used) this.usage.set(subject, parts);
-    const counts = fault === 'counts what it refuses' ? asked : admitted;
-    if (counts > 0) {
-      buckets = [...buckets, { end: Math.max(endOf(now), buckets.at(-1)?.end ?? 0), replica, count: counts }];
-    }
-    if (isSetBack || told || unused || counts > 0) this.windows.set(subject, buckets);
-    const total = before + counts;
-    let left = total;
-    const slot = buckets.find(({ count }) => {
+    resync: Ask['resync'],
+    latest = Number.POSITIVE_INFINITY,
+  ): readonly Bucket[] {
+    const adds = this.options.bug === 'adds a resync to what it has counted';
+    const kept = buckets
+      .filter((bucket) => !resync || bucket.replica !== replica || adds)
+      .map((bucket) => ({ ...bucket, end: Math.min(bucket.end, latest) }));
+    const own = (resync ?? [])
+      .map(({ ageMs, count }) => ({
+        end: this.#leavingEnd(now - Math.max(0, Math.floor(ageMs * 1000))),
+        replica,
+        count,
+      }))
+      .filter(({ end }) => end + this.window > now);
+    return [...kept, ...own].sort((a, b) => a.end - b.end);
+  }
+
+  #resetMs(buckets: readonly Bucket[], limit: number, now: number): number {
+    let left = sum(buckets);
+    const blocking = buckets.find(({ count }) => {
       left -= count;
       return left < Math.max(limit, 1);
     });
-    return {
-      admitted,
-      remaining: Math.max(0, limit - total),
-      resetMs: slot ? (slot.end + this.window - now) / 1000 : 0,
-      used: used && { day: used.day + admitted, month: used.month + admitted },
-    };
+    return blocking ? (blocking.end + this.window - now) / 1000 : 0;
   }
 
   #dayOf(moment: number): number {
     return Math.floor((this.#bucketEnd(moment) - 1) / DAY);
   }
 
-  /** Changes what streams have used by what one tells and gives back. */
-  #useUp(parts: Map<string, Counted>, { stream, days }: UsageNews, unused: readonly Unused[], today: number): Used {
+  /** Applies reported days and returned permits to the counters. @returns the usage of all counters */
+  #report(
+    counters: Map<string, Counted>,
+    { counterId, days }: UsageReport,
+    returned: readonly Returned[],
+    today: number,
+  ): Used {
     for (const { day, requests, refused } of days) {
-      const part = partOf(parts, day, stream);
-      if (day >= today - 1) parts.set(`${day} ${stream}`, { requests: requests ?? part.requests, refused });
+      const counter = counterOf(counters, day, counterId);
+      if (day >= today - 1) {
+        counters.set(`${day} ${counterId}`, { requests: requests ?? counter.requests, refused });
+      }
     }
-    for (const { end, count } of unused) {
-      const day = this.#dayOf(end);
-      const part = partOf(parts, day, stream);
-      if (day >= today - 1) parts.set(`${day} ${stream}`, { ...part, requests: Math.max(0, part.requests - count) });
+    for (const { bucketEnd, count } of returned) {
+      const day = this.#dayOf(bucketEnd);
+      const counter = counterOf(counters, day, counterId);
+      const requests = Math.max(0, counter.requests - count);
+      if (day >= today - 1) counters.set(`${day} ${counterId}`, { ...counter, requests });
     }
     const month = new Date((today * DAY) / 1000).toISOString().slice(0, 7);
     const used = { day: 0, month: 0 };
-    for (const [name, { requests }] of parts) {
+    for (const [name, { requests }] of counters) {
       const day = Number(name.split(' ')[0]);
       if (day === today) used.day += requests;
       if (new Date((day * DAY) / 1000).toISOString().slice(0, 7) >= month) used.month += requests;
@@ -171,5 +184,23 @@ export class ModelRedis {
     return used;
   }
 }
+
+const withoutReturned = (
+  buckets: readonly Bucket[],
+  replica: number,
+  returned: readonly Returned[],
+): readonly Bucket[] => {
+  let rest = buckets;
+  for (const { bucketEnd, count } of returned) {
+    let left = count;
+    rest = rest.map((bucket) => {
+      if (bucket.end !== bucketEnd || bucket.replica !== replica) return bucket;
+      const taken = Math.min(left, bucket.count);
+      left -= taken;
+      return { ...bucket, count: bucket.count - taken };
+    });
+  }
+  return rest;
+};
 
 export const sum = (buckets: readonly Bucket[]): number => buckets.reduce((total, { count }) => total + count, 0);

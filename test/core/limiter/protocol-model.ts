@@ -1,109 +1,121 @@
-/** Runs of the limiter's protocol: what may happen to two replicas, the network and Redis, and what must hold. */
-import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/decide-script.js';
-import { SlidingLog } from '../../../core/limiter/in-memory.js';
-import { OwnUsage } from '../../../core/limiter/own-usage.js';
-import { type Asking, Shard, Subject } from '../../../core/limiter/shard.js';
-import { ModelRedis, type RedisFault, sum } from './decide-model.js';
+/** The protocol between two replicas and Redis as a model: the possible events, and the invariants. */
+import { SyncedCaller } from '../../../core/limiter/caller.js';
+import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/prefetch.js';
+import { type Demand, PartitionSync } from '../../../core/limiter/resync.js';
+import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/script.js';
+import { UsageCounter } from '../../../core/limiter/usage.js';
+import { SlidingWindow } from '../../../core/limiter/window.js';
+import { ModelRedis, type RedisBug, sum } from './decide-model.js';
 
-const SUBJECT = 'key:a';
+const CALLER = 'key:a';
 const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
-/** When runs begin by Redis's clock, and the day that they are on. */
+/** Redis's clock at the start of a run, and its day. */
 const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
 const BUCKET_MS = 1;
-/** Each action takes so long; a call takes less than a bucket. */
+/** Duration of each action. A call takes less than a bucket. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
-/** Two of these are almost a window: what happens a few actions apart can leave it on both sides of an action. */
+/** Two of these are almost a window, so requests can leave the window before and after an action. */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
-/** Calls to Redis until a replica has told everything. */
+/** Calls that a replica needs at most to report everything. */
 const ATTEMPTS = 6;
 
-export type ReplicaFault =
-  | 'tells while a call is in flight'
-  | 'does not tell after a lost reply'
-  | 'does not tell after a time alone'
-  | 'keeps its id when it starts again'
-  | 'uses slots after their bucket is over'
-  | 'gives back slots that were used';
-export type Fault = RedisFault | ReplicaFault;
+/** Bugs of the replica, for versions that are broken on purpose. */
+export type ReplicaBug =
+  | 'resyncs while a call is in flight'
+  | 'does not resync after a lost reply'
+  | 'does not resync after a local decision'
+  | 'keeps its id when it restarts'
+  | 'uses prefetched permits after their bucket ended'
+  | 'returns permits that were used';
+export type Bug = RedisBug | ReplicaBug;
 
-/** What happens to the call that a request makes: none of what comes late need ever come. */
+/** What happens to the call for a request. Late messages may never arrive. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =
   | readonly ['ask', number, Fate]
-  /** Its calls reach Redis; their replies arrive too; it waits no more for the oldest. */
+  /** The replica's calls reach Redis; the replies arrive too; the oldest call times out. */
   | readonly ['arrive' | 'deliver' | 'time out', number]
-  /** It starts anew; a call for another caller has failed. */
-  | readonly ['restart' | 'is alone', number]
-  /** Calls that a replica gave up arrive, for the first or another time. Replicas find Redis again. */
+  /** The replica restarts; it decides locally, because a call for another caller failed. */
+  | readonly ['restart' | 'decide locally', number]
+  /** Calls that timed out arrive, possibly a second time. The replicas reach Redis again. */
   | readonly ['late' | 'heal']
-  /** Redis forgets everything, or the last call. */
-  | readonly ['redis is empty' | 'redis falls back']
-  /** Half a bucket or half a window is over; unused slots are given back. */
-  | readonly ['half bucket' | 'half window' | 'give back'];
+  /** Redis loses all data, or that of the last call. */
+  | readonly ['redis is emptied' | 'redis loses the last call']
+  /** Half a bucket or half a window passes; unused permits are returned. */
+  | readonly ['half bucket' | 'half window' | 'return'];
 
 export type Run = readonly Action[];
 
 const actionsWith = (...more: Action[]): readonly Action[] => [
   ...REPLICAS.flatMap((replica) => [
     ...(['answered', 'in flight', 'lost', 'reply lost'] as const).map((fate): Action => ['ask', replica, fate]),
-    ...(['arrive', 'deliver', 'time out', 'restart', 'is alone'] as const).map((kind): Action => [kind, replica]),
+    ...(['arrive', 'deliver', 'time out', 'restart', 'decide locally'] as const).map((kind): Action => [kind, replica]),
   ]),
-  ...(['late', 'heal', 'redis is empty', 'redis falls back', 'half window'] as const).map((kind): Action => [kind]),
+  ...(['late', 'heal', 'redis is emptied', 'redis loses the last call', 'half window'] as const).map(
+    (kind): Action => [kind],
+  ),
   ...more,
 ];
 
-/** What a replica asks for at once, and what is counted. */
+/** A configuration of the model. */
 export interface World {
+  /** Requests at a time. */
   readonly requests: number;
-  readonly ahead: number;
+  /** Permits that each call prefetches. */
+  readonly prefetch: number;
   readonly countsUsage: boolean;
   readonly actions: readonly Action[];
 }
 
-const WITH_BUCKETS = actionsWith(['half bucket'], ['give back']);
+const WITH_BUCKETS = actionsWith(['half bucket'], ['return']);
 
 export const WORLDS = {
-  'two at once': { requests: 2, ahead: 0, countsUsage: false, actions: actionsWith() },
-  'one and a slot ahead': { requests: 1, ahead: 1, countsUsage: false, actions: WITH_BUCKETS },
-  'one and a slot ahead, with usage': { requests: 1, ahead: 1, countsUsage: true, actions: WITH_BUCKETS },
+  'two requests': { requests: 2, prefetch: 0, countsUsage: false, actions: actionsWith() },
+  'one request and a prefetched permit': { requests: 1, prefetch: 1, countsUsage: false, actions: WITH_BUCKETS },
+  'one request and a prefetched permit, with usage': {
+    requests: 1,
+    prefetch: 1,
+    countsUsage: true,
+    actions: WITH_BUCKETS,
+  },
 } as const satisfies Record<string, World>;
 
-interface Passed {
+interface Allowed {
   readonly at: number;
-  /** The replica's id, and whether Redis had counted the request or a slot for it. */
+  /** The replica's id, and whether it had a permit of Redis. */
   readonly by: number;
   readonly granted: boolean;
 }
 
 interface Sent {
   readonly call: Call;
-  /** Nothing in a poll. */
-  readonly asking: readonly Asking[];
+  /** Empty for a poll. */
+  readonly demands: readonly Demand[];
   readonly waiting: number;
   readonly at: number;
   reply?: { readonly reply: Reply; readonly at: number };
 }
 
-/** Faster than Chai's, for what is checked millions of times. */
+/** Faster than Chai, since it runs millions of times. */
 const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** What `RedisLimiter` does with a shard. */
+/** Uses the protocol as `RedisLimiter` and `Batcher` do. */
 class Replica {
-  readonly log = new SlidingLog(BUCKET_MS);
-  readonly shard: Shard;
-  readonly subject: Subject;
-  readonly usage: OwnUsage | undefined;
+  readonly window = new SlidingWindow(BUCKET_MS);
+  readonly sync: PartitionSync;
+  readonly caller: SyncedCaller;
+  readonly usage: UsageCounter | undefined;
   readonly inFlight: Sent[] = [];
-  isAway = false;
+  isLocal = false;
   #waiting = 0;
   #isQueued = false;
 
@@ -112,30 +124,30 @@ class Replica {
     readonly history: History,
   ) {
     const { countsUsage } = history.world;
-    this.shard = countsUsage ? new Shard(WINDOW_MS, Number.POSITIVE_INFINITY) : new Shard(WINDOW_MS);
-    this.subject = new Subject(SUBJECT, this.log, this.shard.epoch);
-    if (!countsUsage) return;
-    this.usage = new OwnUsage(SUBJECT, id, this.shard.epoch);
-    this.shard.attach(this.subject, this.usage);
+    this.sync = countsUsage ? new PartitionSync(WINDOW_MS, Number.POSITIVE_INFINITY) : new PartitionSync(WINDOW_MS);
+    this.caller = new SyncedCaller(CALLER, this.window, this.sync.epoch);
+    if (countsUsage) this.usage = new UsageCounter(id);
+    this.caller.usage = this.usage;
   }
 
   get #now(): number {
     return this.history.now;
   }
 
-  get hasOldSlots(): boolean {
-    return this.subject.slots > 0 && this.#now >= this.subject.slotsUntil;
+  get hasExpiredPermits(): boolean {
+    const { prefetched } = this.caller;
+    return prefetched !== undefined && this.#now >= prefetched.expiresAt;
   }
 
-  /** @returns whether a call was made */
+  /** @returns whether a call was sent */
   take(): boolean {
-    const { world, fault } = this.history;
+    const { world, bug } = this.history;
     for (let i = 0; i < world.requests; i++) {
-      if (this.isAway) this.#decideAlone();
-      else if (this.subject.slots > 0 && !this.hasOldSlots) this.#useSlot();
-      else if (this.subject.slots > 0 && fault === 'uses slots after their bucket is over') this.#useSlot();
+      const mayUse = !this.hasExpiredPermits || bug === 'uses prefetched permits after their bucket ended';
+      if (this.isLocal) this.#decideLocally();
+      else if (this.caller.prefetched && mayUse) this.#usePermit();
       else {
-        this.shard.giveBack(this.subject);
+        returnPrefetched(this.caller);
         this.#waiting++;
         this.#isQueued = true;
       }
@@ -143,59 +155,61 @@ class Replica {
     return this.#send();
   }
 
-  /** Makes a call though nobody asks, as for another caller. */
-  tell(): void {
+  /** Sends a call without a request. */
+  report(): void {
     this.#isQueued = true;
     this.#send();
   }
 
-  /** Asks nothing, to find out whether Redis has lost data. @returns whether a call was made */
+  /** Checks whether Redis lost data. @returns whether a call was sent */
   poll(): boolean {
-    if (this.isAway || this.#isQueued || this.inFlight.length > 0 || !this.shard.mayLose(this.#now, 0)) return false;
-    this.inFlight.push({ call: this.shard.next([], this.#now), asking: [], waiting: 0, at: this.#now });
+    const isBusy = this.#isQueued || this.inFlight.length > 0;
+    if (this.isLocal || isBusy || !this.sync.mayHaveLostData(this.#now, 0)) return false;
+    this.inFlight.push({ call: this.sync.nextCall([], this.#now), demands: [], waiting: 0, at: this.#now });
     return true;
   }
 
-  giveBack(): void {
-    this.shard.giveBack(this.subject);
-    if (!this.isAway && this.shard.hasNews(this.subject)) this.tell();
+  returnPermits(): void {
+    returnPrefetched(this.caller);
+    if (!this.isLocal && this.sync.needsCall(this.caller)) this.report();
   }
 
   heal(): void {
-    this.isAway = false;
-    if (this.shard.hasNews(this.subject)) this.tell();
+    this.isLocal = false;
+    if (this.sync.needsCall(this.caller)) this.report();
   }
 
   #send(): boolean {
-    const { shard, subject } = this;
-    const { fault, world } = this.history;
-    const isReady = shard.isReady || fault === 'tells while a call is in flight';
-    if (this.isAway || !this.#isQueued || !isReady || shard.inFlight >= CALLS_IN_FLIGHT) return false;
+    const { sync, caller } = this;
+    const { bug, world } = this.history;
+    const canSend = sync.canSend || bug === 'resyncs while a call is in flight';
+    if (this.isLocal || !this.#isQueued || !canSend || sync.inFlight >= CALLS_IN_FLIGHT) return false;
     const waiting = this.#waiting;
-    const asking = [{ subject, limit: LIMIT, asked: waiting > 0 ? waiting + world.ahead : 0 }] as const;
-    const call = shard.next(asking, this.#now);
+    const demands = [{ caller, limit: LIMIT, permits: waiting > 0 ? waiting + world.prefetch : 0 }] as const;
+    const call = sync.nextCall(demands, this.#now);
     this.#waiting = 0;
     this.#isQueued = false;
-    this.inFlight.push({ call, asking, waiting, at: this.#now });
+    this.inFlight.push({ call, demands, waiting, at: this.#now });
     return true;
   }
 
-  /** The reply of its oldest call arrives. */
+  /** The reply to the oldest call arrives. */
   receive(): void {
     const sent = this.inFlight.shift() as Sent;
     const { reply, at } = sent.reply as NonNullable<Sent['reply']>;
-    this.shard.receive(sent.call, reply);
+    this.sync.receive(sent.call, reply);
     if (reply.applied) {
-      const admitted = reply.grants[0]?.admitted ?? 0;
-      const passing = Math.min(admitted, sent.waiting);
-      this.log.add(this.#now, passing, LIMIT, WINDOW_MS);
-      this.usage?.pass(dayOfBucket(reply.bucketEnd), passing);
-      for (let i = 0; i < passing; i++) this.history.passed.push({ at, by: this.id, granted: true });
-      if (admitted > passing)
-        this.shard.addSlots(this.subject, admitted - passing, reply.bucketEnd, sent.at + reply.bucketMs);
-      while (this.#waiting > 0 && this.subject.slots > 0 && !this.hasOldSlots) {
+      const { bucketEnd, bucketMs, grants } = reply;
+      const permits = grants[0]?.permits ?? 0;
+      const allowed = Math.min(permits, sent.waiting);
+      this.window.add(this.#now, allowed, LIMIT, WINDOW_MS);
+      this.usage?.addGranted(dayOfBucket(bucketEnd), allowed);
+      for (let i = 0; i < allowed; i++) this.history.allowed.push({ at, by: this.id, granted: true });
+      const count = permits - allowed;
+      if (count > 0) addPrefetched(this.caller, { count, bucketEnd, expiresAt: sent.at + bucketMs });
+      while (this.#waiting > 0 && this.caller.prefetched && !this.hasExpiredPermits) {
         this.#waiting--;
-        this.#useSlot();
+        this.#usePermit();
       }
     } else {
       this.#waiting += sent.waiting;
@@ -204,72 +218,72 @@ class Replica {
     this.#send();
   }
 
-  /** No reply came in time for one of its calls. */
+  /** A call times out. */
   lose(sent: Sent): void {
     this.inFlight.splice(this.inFlight.indexOf(sent), 1);
     this.history.lost.push({ id: this.id, sent });
-    this.shard.lose(this.history.fault === 'does not tell after a lost reply' ? [] : sent.asking);
-    this.isAway = true;
-    for (let i = sent.waiting + this.#waiting; i > 0; i--) this.#decideAlone();
+    this.sync.lose(this.history.bug === 'does not resync after a lost reply' ? [] : sent.demands);
+    this.isLocal = true;
+    for (let i = sent.waiting + this.#waiting; i > 0; i--) this.#decideLocally();
     this.#waiting = 0;
   }
 
-  #decideAlone(): void {
-    if (!this.log.take(this.#now, SHARE, WINDOW_MS).allowed) return;
-    if (this.history.fault !== 'does not tell after a time alone') this.shard.doubt(this.subject);
-    this.usage?.passAlone(DAY);
-    this.history.passed.push({ at: this.#now, by: this.id, granted: false });
+  #decideLocally(): void {
+    if (!this.window.take(this.#now, SHARE, WINDOW_MS).allowed) return;
+    if (this.history.bug !== 'does not resync after a local decision') this.sync.requireResync(this.caller);
+    this.usage?.addLocal(DAY);
+    this.history.allowed.push({ at: this.#now, by: this.id, granted: false });
   }
 
-  #useSlot(): void {
-    this.subject.slots--;
-    if (this.history.fault === 'gives back slots that were used') {
-      this.subject.unused = [...this.subject.unused, { end: this.subject.slotsEnd, count: 1 }];
+  #usePermit(): void {
+    const { bucketEnd } = usePrefetched(this.caller);
+    if (this.history.bug === 'returns permits that were used') {
+      this.caller.returned = [...this.caller.returned, { bucketEnd, count: 1 }];
     }
-    this.log.add(this.#now, 1, LIMIT, WINDOW_MS);
-    this.usage?.pass(DAY, 1);
-    this.history.passed.push({ at: this.#now, by: this.id, granted: true });
+    this.window.add(this.#now, 1, LIMIT, WINDOW_MS);
+    this.usage?.addGranted(DAY, 1);
+    this.history.allowed.push({ at: this.#now, by: this.id, granted: true });
   }
 }
 
 class History {
   now = 1000.5;
-  readonly passed: Passed[] = [];
-  /** Calls that replicas gave up: what is on the way, or was, may arrive at any time of a window, even twice. */
+  readonly allowed: Allowed[] = [];
+  /** Calls that timed out. They may arrive at any time within a window, even twice. */
   readonly lost: { readonly id: number; readonly sent: Sent }[] = [];
   #redis: ModelRedis;
-  /** What Redis was before each call that it applied. */
+  /** The state of Redis before each applied call. */
   #earlier: ModelRedis[] = [];
   readonly #replicas: Replica[];
-  #hasForgotten = false;
+  #hasLostData = false;
   #starts = 0;
 
   constructor(
     readonly world: World,
-    readonly fault?: Fault,
+    readonly bug?: Bug,
   ) {
     this.#redis = this.#emptyRedis();
     this.#replicas = REPLICAS.map((replica) => this.#start(replica));
   }
 
   #emptyRedis(): ModelRedis {
-    return new ModelRedis({ windowMs: WINDOW_MS, fault: this.fault as RedisFault });
+    return new ModelRedis({ windowMs: WINDOW_MS, bug: this.bug as RedisBug });
   }
 
   #start(replica: number): Replica {
-    return new Replica(this.fault === 'keeps its id when it starts again' ? replica : this.#starts++, this);
+    return new Replica(this.bug === 'keeps its id when it restarts' ? replica : this.#starts++, this);
   }
 
-  /** Redis's clock, whose buckets begin at other moments than those of the replicas'. */
+  /** Redis's clock. Its buckets start at other moments than those of the replicas. */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
 
-  /** @returns false where the action changes nothing but the time */
+  /** @returns false if only the time has changed */
   act(action: Action): boolean {
     this.#pass(TICK_MS);
     const isDone = this.#act(action);
-    this.#checkPassed();
+    this.#checkAllowed();
     return isDone;
   }
 
@@ -302,44 +316,44 @@ class History {
         for (const sent of replica.inFlight) this.lost.push({ id: replica.id, sent });
         this.#replicas[which] = this.#start(which);
         return true;
-      case 'is alone':
-        if (replica.isAway) return false;
-        replica.isAway = true;
+      case 'decide locally':
+        if (replica.isLocal) return false;
+        replica.isLocal = true;
         return true;
       case 'late':
         while (this.lost[0] && this.now - this.lost[0].sent.at >= WINDOW_MS) this.lost.shift();
         for (const { id, sent } of this.lost) this.#apply(id, sent.call);
         return this.lost.length > 0;
       case 'heal': {
-        const away = this.#replicas.filter(({ isAway }) => isAway);
-        for (const each of away) each.heal();
-        return away.length > 0;
+        const local = this.#replicas.filter(({ isLocal }) => isLocal);
+        for (const each of local) each.heal();
+        return local.length > 0;
       }
-      case 'redis is empty':
-        return this.#forget(this.#emptyRedis());
-      case 'redis falls back':
-        return this.#forget(this.#earlier.pop());
+      case 'redis is emptied':
+        return this.#loseData(this.#emptyRedis());
+      case 'redis loses the last call':
+        return this.#loseData(this.#earlier.pop());
       case 'half bucket':
         this.#pass(BUCKET_MS / 2);
         return true;
       case 'half window':
-        // Replicas poll all the time; one poll in the middle stands for all of these.
+        // Replicas poll often. One poll in the middle represents all of them.
         this.#pass(HALF_WINDOW_MS / 2);
         for (const each of this.#replicas) if (each.poll()) this.#deliver(each);
         this.#pass(HALF_WINDOW_MS / 2);
         return true;
-      case 'give back': {
-        const old = this.#replicas.filter(({ hasOldSlots }) => hasOldSlots);
-        for (const each of old) each.giveBack();
-        return old.length > 0;
+      case 'return': {
+        const expired = this.#replicas.filter(({ hasExpiredPermits }) => hasExpiredPermits);
+        for (const each of expired) each.returnPermits();
+        return expired.length > 0;
       }
     }
   }
 
-  #forget(earlier: ModelRedis | undefined): boolean {
+  #loseData(earlier: ModelRedis | undefined): boolean {
     if (!earlier || this.#redis.calls.size === 0) return false;
     this.#redis = earlier;
-    this.#hasForgotten = true;
+    this.#hasLostData = true;
     return true;
   }
 
@@ -352,7 +366,7 @@ class History {
   #deliver(replica: Replica): boolean {
     const isDone = replica.inFlight.length > 0;
     for (let i = 0; replica.inFlight.length > 0; i++) {
-      check(i < ATTEMPTS, 'Redis was asked too often');
+      check(i < ATTEMPTS, 'too many calls');
       this.#arrive(replica);
       replica.receive();
     }
@@ -366,117 +380,117 @@ class History {
     return reply;
   }
 
-  /** Redis counts what it grants: as long as it forgets nothing, no window has more of that than the limit. */
-  #checkPassed(): void {
-    if (this.#hasForgotten) return;
-    const times = this.passed.filter(({ granted }) => granted).map(({ at }) => at);
+  /** As long as Redis loses no data, it grants no more than the limit in any window. */
+  #checkAllowed(): void {
+    if (this.#hasLostData) return;
+    const times = this.allowed.filter(({ granted }) => granted).map(({ at }) => at);
     times.sort((a, b) => a - b);
     for (const [i, at] of times.entries()) {
-      check((times[i + LIMIT] ?? Number.POSITIVE_INFINITY) - at >= WINDOW_MS, 'more passed than the limit');
+      check((times[i + LIMIT] ?? Number.POSITIVE_INFINITY) - at >= WINDOW_MS, 'more allowed than the limit');
     }
   }
 
   #counted(at: number, id: number): number {
     const micros = this.#micros(at);
-    return sum(this.#redis.counted(SUBJECT, micros).filter(({ replica }) => replica === id));
+    return sum(this.#redis.counted(CALLER, micros).filter(({ replica }) => replica === id));
   }
 
   #countedAll(at: number): number {
-    return sum(this.#redis.counted(SUBJECT, this.#micros(at)));
+    return sum(this.#redis.counted(CALLER, this.#micros(at)));
   }
 
-  /** All is well again: Redis has counted what replicas let pass, everything once, until it leaves the window. */
+  /** Ends all outages. Then Redis must have counted each allowed request once, until it leaves the window. */
   settle(): void {
     this.act(['heal']);
     for (let round = 0; round < 2; round++) {
       for (const replica of this.#replicas) {
         this.#deliver(replica);
-        replica.giveBack();
+        replica.returnPermits();
         this.#deliver(replica);
-        replica.tell();
+        replica.report();
         this.#deliver(replica);
       }
       this.act(['late']);
     }
     this.#checkCounted();
     const room = Math.max(0, LIMIT - this.#countedAll(this.now));
-    const before = this.passed.length;
-    const most = Math.max(LIMIT, this.#passedOfLiving());
+    const before = this.allowed.length;
+    const most = Math.max(LIMIT, this.#allowedOfRunning());
     for (let i = 0; i < LIMIT; i++) {
       for (const replica of this.#replicas) {
         replica.take();
         this.#deliver(replica);
       }
     }
-    // What is told leaves the window at its own time, what was counted with its bucket: so there may be more room.
-    check(this.passed.length - before >= room, 'less passed than was left');
-    check(this.#passedOfLiving() <= most, 'more passed than was left');
+    // A resynced request leaves the window at its own time, a granted one with its bucket, so more may be free than before.
+    check(this.allowed.length - before >= room, 'fewer allowed than were left');
+    check(this.#allowedOfRunning() <= most, 'more allowed than were left');
     this.#checkCounted();
-    check(this.#countedAll(this.now + WINDOW_MS + 2 * BUCKET_MS) === 0, 'something stays in the window');
+    check(this.#countedAll(this.now + WINDOW_MS + 2 * BUCKET_MS) === 0, 'a request never leaves the window');
   }
 
-  /** In the window that ends now. */
-  #passedOfLiving(): number {
-    const isLiving = (id: number) => this.#replicas.some((replica) => replica.id === id);
-    return this.passed.filter(({ at, by }) => at + WINDOW_MS > this.now && isLiving(by)).length;
+  /** Requests that the running replicas allowed in the window that ends now. */
+  #allowedOfRunning(): number {
+    const isRunning = (id: number) => this.#replicas.some((replica) => replica.id === id);
+    return this.allowed.filter(({ at, by }) => at + WINDOW_MS > this.now && isRunning(by)).length;
   }
 
-  /** Of each replica that has not ended, exactly what it let pass; of others, no less than Redis let them pass. */
+  /** Usage of a running replica is exact. Usage of a stopped one has at least the requests that Redis granted. */
   #checkUsage(): void {
-    for (const { id, subject } of this.#replicas) {
-      const ahead = subject.slots + subject.unused.reduce((total, { count }) => total + count, 0);
-      const passed = this.passed.filter(({ by }) => by === id).length;
-      check(this.#redis.usedBy(SUBJECT, DAY, id) === passed + ahead, 'usage is not what passed');
+    for (const { id, caller } of this.#replicas) {
+      const unused = [caller.prefetched, ...caller.returned].reduce((total, each) => total + (each?.count ?? 0), 0);
+      const allowed = this.allowed.filter(({ by }) => by === id).length;
+      check(this.#redis.usedBy(CALLER, DAY, id) === allowed + unused, 'usage differs from the allowed requests');
     }
-    if (this.#hasForgotten) return;
-    for (const id of new Set(this.passed.map(({ by }) => by))) {
-      const passed = this.passed.filter(({ by, granted }) => by === id && granted).length;
-      check(this.#redis.usedBy(SUBJECT, DAY, id) >= passed, 'usage lost something');
+    if (this.#hasLostData) return;
+    for (const id of new Set(this.allowed.map(({ by }) => by))) {
+      const granted = this.allowed.filter((each) => each.by === id && each.granted).length;
+      check(this.#redis.usedBy(CALLER, DAY, id) >= granted, 'usage lacks a request');
     }
   }
 
   #checkCounted(): void {
     if (this.world.countsUsage) this.#checkUsage();
-    const living = new Set(this.#replicas.map(({ id }) => id));
-    for (const id of new Set(this.passed.map(({ by }) => by))) {
-      const its = this.passed.filter(
-        ({ by, granted }) => by === id && (living.has(id) || (granted && !this.#hasForgotten)),
+    const running = new Set(this.#replicas.map(({ id }) => id));
+    for (const id of new Set(this.allowed.map(({ by }) => by))) {
+      const own = this.allowed.filter(
+        ({ by, granted }) => by === id && (running.has(id) || (granted && !this.#hasLostData)),
       );
-      for (const { at } of its) {
-        // Just before it leaves the window, or any later one does.
+      for (const { at } of own) {
+        // Just before this request leaves the window.
         const moment = Math.max(this.now, at + WINDOW_MS - TICK_MS);
-        const inWindow = its.filter((passed) => passed.at + WINDOW_MS > moment).length;
-        check(this.#counted(moment, id) >= inWindow, 'something was not counted, or not long enough');
+        const inWindow = own.filter((each) => each.at + WINDOW_MS > moment).length;
+        check(this.#counted(moment, id) >= inWindow, 'a request was not counted, or not long enough');
       }
-      if (!living.has(id)) continue;
-      // Dated by when the reply came, and sent and counted with up to a bucket more.
+      if (!running.has(id)) continue;
+      // A request has the time of its reply. Redis may count it for two buckets and two timeouts longer.
       const latest = this.now - WINDOW_MS - 2 * BUCKET_MS - 2 * TIMEOUT_MS;
-      const atMost = its.filter(({ at }) => at > latest).length;
-      check(this.#counted(this.now, id) <= atMost, 'something was counted twice');
+      const atMost = own.filter(({ at }) => at > latest).length;
+      check(this.#counted(this.now, id) <= atMost, 'a request was counted twice');
     }
   }
 }
 
-/** @returns whether the last action changed anything; @throws where the invariant is broken, now or when all is well */
-export const run = (world: World, actions: Run, fault?: Fault): boolean => {
-  const history = new History(world, fault);
+/** Executes a run, then ends all outages. Throws if an invariant is broken. @returns whether the last action changed anything */
+export const run = (world: World, actions: Run, bug?: Bug): boolean => {
+  const history = new History(world, bug);
   let isDone = true;
   for (const action of actions) isDone = history.act(action);
   history.settle();
   return isDone;
 };
 
-/** Replicas are alike, and before the first request nothing can happen. */
+/** Every run starts with a request: nothing happens before, and the replicas are equal. */
 const isFirst = ([kind, replica]: Action): boolean => kind === 'ask' && replica === 0;
 
-/** Tries every run of up to so many actions, the shortest first. @returns the first that breaks the invariant */
-export const search = (world: World, depth: number, fault?: Fault): { run: Run; error: unknown } | undefined => {
+/** Tries every run of up to `depth` actions, shortest first. @returns the first that breaks an invariant */
+export const search = (world: World, depth: number, bug?: Bug): { run: Run; error: unknown } | undefined => {
   let runs: Run[] = world.actions.filter(isFirst).map((action) => [action]);
   for (let length = 1; length <= depth; length++) {
     const longer: Run[] = [];
     for (const actions of runs) {
       try {
-        if (run(world, actions, fault) && length < depth)
+        if (run(world, actions, bug) && length < depth)
           longer.push(...world.actions.map((action) => [...actions, action]));
       } catch (error) {
         return { run: actions, error };

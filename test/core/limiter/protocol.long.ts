@@ -1,18 +1,18 @@
-/** More and longer runs of the limiter's protocol than `protocol.test.ts` has time for. */
+/** More and longer runs of the protocol model than `protocol.test.ts`. */
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { run, search, WORLDS, type World } from './protocol-model.js';
 
-describe('the protocol of replicas and Redis, at length', function () {
+describe('the limiter protocol, long runs', function () {
   this.timeout(600_000);
 
   for (const [name, world] of Object.entries<World>(WORLDS)) {
-    it(`${name}: every run of up to five actions counts each request once, and passes no more than the limit`, () => {
+    it(`${name}: every run of up to 5 actions keeps the invariants`, () => {
       assert.isUndefined(search(world, 5)?.run);
     });
 
     for (const maxLength of [12, 60]) {
-      it(`${name}: any run of up to ${maxLength} actions does`, () => {
+      it(`${name}: 100,000 random runs of up to ${maxLength} actions keep the invariants`, () => {
         const actions = fc.array(fc.constantFrom(...world.actions), { minLength: 5, maxLength });
         fc.assert(
           fc.property(actions, (actions) => {

@@ -1,40 +1,40 @@
 /**
- * The protocol between replicas and Redis as a model: two replicas with the real `Shard`, `Subject` and `SlidingLog`, a
- * Redis by `decide-model.ts` (which `decide-script.test.ts` compares with the script), and a network that loses, delays
- * and repeats. Every short run and many long ones keep the invariant; versions broken on purpose do not.
+ * Model checking of the limiter protocol. Two replicas use the real `PartitionSync`, prefetching and `SlidingWindow`.
+ * Redis is `decide-model.ts`, which `script.test.ts` compares with the script. The network loses, delays and repeats
+ * calls. All short runs and many long ones keep the invariants; each version that is broken on purpose breaks one.
  */
 import { assert } from 'chai';
 import fc from 'fast-check';
-import { type Fault, type Run, run, search, WORLDS, type World } from './protocol-model.js';
+import { type Bug, type Run, run, search, WORLDS, type World } from './protocol-model.js';
 
-const shown = (found: { run: Run; error: unknown } | undefined) =>
+const described = (found: { run: Run; error: unknown } | undefined) =>
   found && `${JSON.stringify(found.run)}: ${(found.error as Error).message}`;
 
-/** Where a fault shows within a few actions, every time. */
-const faults: readonly { readonly fault: Fault; readonly world: keyof typeof WORLDS }[] = [
-  { fault: 'applies calls that come late or twice', world: 'two at once' },
-  { fault: 'does not notice that it has lost calls', world: 'two at once' },
-  { fault: 'adds what it is told to what it has counted', world: 'two at once' },
-  { fault: 'counts what it refuses', world: 'two at once' },
-  { fault: 'drops a bucket when its beginning has left the window', world: 'one and a slot ahead' },
-  { fault: 'tells while a call is in flight', world: 'two at once' },
-  { fault: 'does not tell after a lost reply', world: 'two at once' },
-  { fault: 'does not tell after a time alone', world: 'two at once' },
-  { fault: 'keeps its id when it starts again', world: 'two at once' },
-  { fault: 'uses slots after their bucket is over', world: 'one and a slot ahead' },
-  { fault: 'gives back slots that were used', world: 'one and a slot ahead' },
+/** Each bug shows in a world within four actions. */
+const bugs: readonly { readonly bug: Bug; readonly world: keyof typeof WORLDS }[] = [
+  { bug: 'applies calls that arrive late or twice', world: 'two requests' },
+  { bug: 'does not notice that it lost calls', world: 'two requests' },
+  { bug: 'adds a resync to what it has counted', world: 'two requests' },
+  { bug: 'counts rejected requests', world: 'two requests' },
+  { bug: 'drops a bucket when its start has left the window', world: 'one request and a prefetched permit' },
+  { bug: 'resyncs while a call is in flight', world: 'two requests' },
+  { bug: 'does not resync after a lost reply', world: 'two requests' },
+  { bug: 'does not resync after a local decision', world: 'two requests' },
+  { bug: 'keeps its id when it restarts', world: 'two requests' },
+  { bug: 'uses prefetched permits after their bucket ended', world: 'one request and a prefetched permit' },
+  { bug: 'returns permits that were used', world: 'one request and a prefetched permit' },
 ];
 
-describe('the protocol of replicas and Redis', function () {
+describe('the limiter protocol', function () {
   this.timeout(60_000);
 
   for (const [name, world] of Object.entries<World>(WORLDS)) {
     describe(name, () => {
-      it('every short run counts each request once, and passes no more than the limit', () => {
-        assert.isUndefined(shown(search(world, 4)));
+      it('every run of up to 4 actions keeps the invariants', () => {
+        assert.isUndefined(described(search(world, 4)));
       });
 
-      it('any long run does', () => {
+      it('2,000 random runs of up to 30 actions keep the invariants', () => {
         fc.assert(
           fc.property(fc.array(fc.constantFrom(...world.actions), { minLength: 5, maxLength: 30 }), (actions) => {
             run(world, actions);
@@ -45,9 +45,9 @@ describe('the protocol of replicas and Redis', function () {
     });
   }
 
-  for (const { fault, world } of faults) {
-    it(`a version is found out that ${fault}`, () => {
-      assert.isDefined(search(WORLDS[world], 4, fault));
+  for (const { bug, world } of bugs) {
+    it(`finds a version that ${bug}`, () => {
+      assert.isDefined(search(WORLDS[world], 4, bug));
     });
   }
 });

@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import { type Decision, WINDOW_MS } from '../../../core/contracts/limiter.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { LimiterUnavailable } from '../../../core/errors.js';
-import { type AwayPolicy, RedisLimiter } from '../../../core/limiter/redis-limiter.js';
+import type { OutagePolicy } from '../../../core/limiter/local.js';
+import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis } from '../../../core/redis/connection.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { countedIn } from '../../support/limiter-window.js';
@@ -42,7 +43,7 @@ describe('RedisLimiter and an outage', () => {
 
   interface Options {
     readonly port?: number;
-    readonly whenAway?: AwayPolicy;
+    readonly whenUnreachable?: OutagePolicy;
     readonly logger?: KeptLogger;
     /** How long ago it has begun. */
     readonly ageMs?: number;
@@ -50,7 +51,7 @@ describe('RedisLimiter and an outage', () => {
 
   /** One that has run for a window, so that its share is whole. */
   const create = async (options: Options = {}) => {
-    const { port = server.port, whenAway = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
+    const { port = server.port, whenUnreachable = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
     const config = {
       url: `redis://127.0.0.1:${port}`,
       keyPrefix: 'p:',
@@ -61,7 +62,7 @@ describe('RedisLimiter and an outage', () => {
     await redis.opened;
     let aheadMs = 0;
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
-    const limiter = new RedisLimiter({ redis, replicas: REPLICAS, whenAway, clock, logger });
+    const limiter = new RedisLimiter({ redis, replicas: REPLICAS, whenUnreachable, clock, logger });
     aheadMs = ageMs;
     closers.push(() => {
       void limiter.close();
@@ -114,7 +115,10 @@ describe('RedisLimiter and an outage', () => {
     // The new server was empty: all 200 came from this replica's memory of the window.
     await assertCounted(200);
     assert.equal(passed(await take(limiter, 600)), 400);
-    assert.match(logger.lines.join('\n'), /warn: limiter: the shared store is away\n(.*\n)*info: limiter: .* is back/);
+    assert.match(
+      logger.lines.join('\n'),
+      /warn: limiter: Redis is unreachable\n(.*\n)*info: limiter: Redis is reachable again/,
+    );
   });
 
   it('killed with several replicas: the restarted window holds what all of them had admitted', async () => {
@@ -364,8 +368,8 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 5, 2)), 1);
   });
 
-  it('whenAway "closed": rejects with LimiterUnavailable, without waiting', async () => {
-    const limiter = await create({ whenAway: 'closed' });
+  it('whenUnreachable "closed": rejects with LimiterUnavailable, without waiting', async () => {
+    const limiter = await create({ whenUnreachable: 'closed' });
     await server.kill();
     for (let i = 0; i < 2; i++) {
       const error = await Promise.resolve(limiter.take(SUBJECT, 600)).then(
@@ -379,8 +383,8 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(passed(await take(limiter, 1)), 1);
   });
 
-  it('whenAway "open": everything passes', async () => {
-    const limiter = await create({ whenAway: 'open' });
+  it('whenUnreachable "open": everything passes', async () => {
+    const limiter = await create({ whenUnreachable: 'open' });
     await server.kill();
     assert.equal(passed(await take(limiter, 700)), 700);
   });

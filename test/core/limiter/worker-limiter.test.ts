@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LimiterUnavailable } from '../../../core/errors.js';
-import { MemoryLimiter } from '../../../core/limiter/in-memory.js';
+import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
 import { type Grant, grantAll, WorkerLimiter } from '../../../core/limiter/worker-limiter.js';
 
 describe('WorkerLimiter', () => {

@@ -1,7 +1,9 @@
 /** The limiter of a single process: the shared suite on a clock of our own, and what is special to it. */
 import { assert } from 'chai';
 import fc from 'fast-check';
-import { MemoryLimiter, MOST_ADDRESSES, SlidingLog } from '../../../core/limiter/in-memory.js';
+import { MOST_ADDRESSES } from '../../../core/limiter/callers.js';
+import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
+import { SlidingWindow } from '../../../core/limiter/window.js';
 import { defineLimiterSuite } from './limiter-suite.js';
 
 const WINDOW_MS = 60_000;
@@ -78,7 +80,7 @@ describe('MemoryLimiter', () => {
   });
 });
 
-describe('SlidingLog', () => {
+describe('SlidingWindow', () => {
   const SPAN_MS = 10;
   const LOG_WINDOW_MS = 100;
 
@@ -86,7 +88,7 @@ describe('SlidingLog', () => {
     const requests = fc.array(fc.record({ waitMs: fc.double({ min: 0, max: 60, noNaN: true }), limit: fc.nat(4) }));
     fc.assert(
       fc.property(requests, (schedule) => {
-        const log = new SlidingLog(SPAN_MS);
+        const log = new SlidingWindow(SPAN_MS);
         let passed: readonly number[] = [];
         let now = 0;
         for (const { waitMs, limit } of schedule) {
@@ -96,7 +98,7 @@ describe('SlidingLog', () => {
           if (allowed) assert.isBelow(since(LOG_WINDOW_MS), limit);
           else assert.isAtLeast(since(LOG_WINDOW_MS + SPAN_MS), limit);
           if (allowed) passed = [...passed, now];
-          const told = log.tell(now, LOG_WINDOW_MS);
+          const told = log.entries(now, LOG_WINDOW_MS);
           const counted = told.reduce((sum, { count }) => sum + count, 0);
           assert.isAtLeast(counted, since(LOG_WINDOW_MS));
           assert.isAtMost(counted, since(LOG_WINDOW_MS + SPAN_MS));

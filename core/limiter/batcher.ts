@@ -1,0 +1,215 @@
+/** Collects the requests of one turn of the event loop, asks Redis for their permits in one call, and settles them. */
+import type { Decision, Quotas } from '../contracts/limiter.js';
+import type { Clock } from '../contracts/runtime.js';
+import { Caller, type Settle } from './caller.js';
+import { CallsInFlight, type Sent } from './calls.js';
+import { Decisions, type Entry } from './decisions.js';
+import { prefetchCount, returnPrefetched } from './prefetch.js';
+import { DAY_MS } from './quotas.js';
+import { PartitionSync } from './resync.js';
+import { BUCKETS, type Reply, type Target } from './script.js';
+import { SlidingWindow } from './window.js';
+
+type Batch = readonly Entry[];
+
+export interface BatcherOptions {
+  readonly target: Target;
+  readonly countsUsage: boolean;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** While it returns true, no call is sent. */
+  readonly isUnreachable: () => boolean;
+  readonly onFailure: (batcher: Batcher, error: unknown) => void;
+  readonly onDataLoss: () => void;
+  readonly decideLocally: (caller: Caller) => Decision | Promise<never>;
+}
+
+/** Callers per call. This bounds the time for which one call blocks Redis. */
+const LARGEST_BATCH = 200;
+/** While this many calls are in flight, requests wait for the next one. */
+const CALLS_IN_FLIGHT = 2;
+/** This many callers are split into two calls: Redis decides one half while the responses of the other are sent. */
+const SPLIT_FROM = 20;
+
+const NONE: Settle[] = [];
+
+export class Batcher {
+  readonly #options: BatcherOptions;
+  readonly #clock: Clock;
+  readonly #bucketMs: number;
+  readonly #calls: CallsInFlight<Batch>;
+  readonly sync: PartitionSync;
+  readonly decisions: Decisions;
+  #queue: Caller[] = [];
+  #isScheduled = false;
+  /** Callers that may have expired permits or unreported rejections. The timer reports them. */
+  readonly #unreported = new Set<Caller>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: BatcherOptions) {
+    const { target, clock, timeoutMs, countsUsage } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#bucketMs = target.windowMs / BUCKETS;
+    this.sync = countsUsage ? new PartitionSync(target.windowMs, 2 * DAY_MS) : new PartitionSync(target.windowMs);
+    this.decisions = new Decisions(target.windowMs, this.#bucketMs, this.sync, clock);
+    this.#calls = new CallsInFlight<Batch>({
+      target,
+      timeoutMs,
+      clock,
+      onReply: (sent, reply) => this.#receive(sent, reply),
+      onFailure: (sent, error) => this.#fail(sent, error),
+    });
+  }
+
+  /** Key of the partition. */
+  get key(): string {
+    return this.#options.target.key;
+  }
+
+  get isBusy(): boolean {
+    return this.sync.inFlight > 0 || this.#queue.length > 0;
+  }
+
+  createCaller(name: string): Caller {
+    return new Caller(this, name, new SlidingWindow(this.#bucketMs), this.sync.epoch);
+  }
+
+  /** Sends a call without callers if none was sent for `idleMs`. Its reply shows whether Redis lost data. */
+  checkForDataLoss(now: number, idleMs: number): void {
+    if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
+  }
+
+  /** Forgets the last reply and returns prefetched permits, since both belong to the previous limit. */
+  changeLimit(caller: Caller, limit: number, quotas: Quotas | undefined): void {
+    caller.limit = limit;
+    caller.quotas = quotas;
+    caller.remaining = 0;
+    caller.rejectUntil = 0;
+    returnPrefetched(caller);
+  }
+
+  /** Decides by a prefetched permit, or with the next call. */
+  take(caller: Caller, now: number): Decision | Promise<Decision> {
+    if (caller.prefetched) {
+      if (now < caller.prefetched.expiresAt) return this.decisions.allow(caller, now);
+      returnPrefetched(caller);
+    }
+    return new Promise((settle) => {
+      this.enqueue(caller);
+      if (caller.waiting === NONE) caller.waiting = [settle as Settle];
+      else caller.waiting?.push(settle as Settle);
+    });
+  }
+
+  /** Rejects a request without a call. */
+  reject(caller: Caller, now: number): Decision {
+    if (caller.usage) this.#reportLater(caller);
+    return this.decisions.reject(caller, now);
+  }
+
+  /** Sends a call for this caller if Redis has to learn something about it. */
+  report(caller: Caller): void {
+    if (caller.waiting || this.sync.needsCall(caller)) this.enqueue(caller);
+  }
+
+  /** Decides the queued requests locally. The next call then only reports. */
+  decideQueuedLocally(): void {
+    for (const caller of this.#queue) {
+      const { waiting = NONE } = caller;
+      caller.waiting = NONE;
+      for (const settle of waiting) settle(this.#options.decideLocally(caller));
+    }
+  }
+
+  /** Returns all prefetched permits with the next call. */
+  returnAll(): void {
+    clearTimeout(this.#timer);
+    for (const caller of this.#unreported) returnPrefetched(caller);
+  }
+
+  enqueue(caller: Caller): void {
+    if (caller.waiting) return;
+    caller.waiting = NONE;
+    this.#queue.push(caller);
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    // At the end of this turn of the event loop, with all the requests that arrive in it.
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#sendBatches();
+    });
+  }
+
+  #sendBatches(): void {
+    while (this.#queue.length > 0 && this.sync.canSend && this.sync.inFlight < CALLS_IN_FLIGHT) {
+      const { length } = this.#queue;
+      const isSplit = this.sync.inFlight === 0 && length >= SPLIT_FROM;
+      const most = isSplit ? Math.min(Math.ceil(length / 2), LARGEST_BATCH) : LARGEST_BATCH;
+      const now = this.#clock.monotonic();
+      const batch: Entry[] = [];
+      for (const caller of this.#queue.splice(0, most)) {
+        const entry = this.#dequeue(caller, now);
+        // Prefetched permits may have served all its requests meanwhile.
+        if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
+      }
+      if (this.#options.isUnreachable()) this.#settleLocally(batch);
+      else if (batch.length > 0) this.#send(batch);
+    }
+  }
+
+  #dequeue(caller: Caller, now: number): Entry {
+    const { limit, quotas, waiting = NONE } = caller;
+    caller.waiting = undefined;
+    const permits = waiting.length + prefetchCount(caller, waiting.length, now, this.#bucketMs);
+    return { caller, limit, quotas, permits, waiting };
+  }
+
+  #send(batch: Batch): void {
+    const sentAt = this.#clock.monotonic();
+    this.#calls.send({ batch, call: this.sync.nextCall(batch, sentAt), sentAt });
+  }
+
+  #receive({ batch, call, sentAt }: Sent<Batch>, reply: Reply): void {
+    this.sync.receive(call, reply);
+    if (reply.applied) {
+      this.decisions.settle(batch, reply, { sentAt, receivedAt: this.#clock.monotonic() });
+      for (const { caller } of batch) if (caller.prefetched || caller.usage?.hasRejections) this.#reportLater(caller);
+    } else {
+      this.#options.onDataLoss();
+      this.#settleLocally(batch);
+    }
+    this.#sendBatches();
+  }
+
+  #fail({ batch }: Sent<Batch>, error: unknown): void {
+    this.sync.lose(batch);
+    if (batch.length > 0) this.#options.onFailure(this, error);
+    this.#settleLocally(batch);
+    this.#sendBatches();
+  }
+
+  #settleLocally(batch: Batch): void {
+    for (const { caller, waiting } of batch) {
+      for (const settle of waiting) settle(this.#options.decideLocally(caller));
+    }
+  }
+
+  #reportLater(caller: Caller): void {
+    this.#unreported.add(caller);
+    this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
+  }
+
+  /** Reports rejections, and returns expired permits of callers that no longer ask. */
+  readonly #reportUnreported = (): void => {
+    const now = this.#clock.monotonic();
+    for (const caller of this.#unreported) {
+      if (caller.prefetched && now < caller.prefetched.expiresAt) continue;
+      this.#unreported.delete(caller);
+      returnPrefetched(caller);
+      this.report(caller);
+    }
+    this.#timer = undefined;
+    if (this.#unreported.size > 0) this.#timer = setTimeout(this.#reportUnreported, this.#bucketMs).unref();
+  };
+}

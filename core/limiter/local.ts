@@ -1,0 +1,76 @@
+/** Decisions without Redis. */
+import type { Decision } from '../contracts/limiter.js';
+import { LimiterUnavailable } from '../errors.js';
+import type { Caller } from './caller.js';
+import { dayOf, withQuotas } from './quotas.js';
+
+/** What happens to requests while Redis is unreachable. */
+export type OutagePolicy =
+  /** Each replica applies its local share: the limit divided by the number of replicas. */
+  | 'local'
+  /** Requests are rejected with `LimiterUnavailable`. */
+  | 'closed'
+  /** All requests are allowed. */
+  | 'open';
+
+export const OUTAGE_MESSAGES: Record<OutagePolicy, string> = {
+  local: 'The store of rate limits is unreachable: each replica applies its share of them.',
+  closed: 'The store of rate limits is unreachable: limited requests are refused.',
+  open: 'The store of rate limits is unreachable: no limits are applied.',
+};
+
+export interface LocalLimitsOptions {
+  readonly policy: OutagePolicy;
+  readonly replicas: number;
+  readonly windowMs: number;
+  /** When this replica started. Monotonic milliseconds. */
+  readonly startedAt: number;
+}
+
+export class LocalLimits {
+  readonly #options: LocalLimitsOptions;
+
+  constructor(options: LocalLimitsOptions) {
+    this.#options = options;
+  }
+
+  /** What this replica allows, Redis has to learn: the caller needs a resync. */
+  decide(caller: Caller, now: number): Decision | Promise<never> {
+    const { policy } = this.#options;
+    if (policy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
+    const { limit, usage, batcher } = caller;
+    const time = batcher.decisions.redisTime(now);
+    const today = dayOf(time);
+    const decision =
+      policy === 'open'
+        ? { allowed: true, limit, remaining: limit, resetMs: 0 }
+        : this.#decideByShare(caller, now, today);
+    if (!decision.allowed) usage?.addRejected(today, 1);
+    else if (usage) usage.addLocal(today);
+    // Without usage, what the policy `open` allows is not counted.
+    if (decision.allowed && (usage || policy === 'local')) batcher.sync.requireResync(caller);
+    return withQuotas(decision, batcher.decisions.quotas(caller, time));
+  }
+
+  #decideByShare({ limit, quotas, usage, window }: Caller, now: number, today: number): Decision {
+    const { windowMs, replicas } = this.#options;
+    const share = this.#share(limit, now);
+    const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
+    const { allowed, remaining, resetMs } = window.take(now, share.permits, windowMs, hasQuota);
+    return { allowed, limit, remaining, resetMs: allowed ? resetMs : Math.max(resetMs, share.growsInMs) };
+  }
+
+  /**
+   * The local share of a limit. A replica that has just started does not know what its predecessor admitted, or what an
+   * empty Redis had counted. So the share grows evenly from 0 over the first window: a replica that restarts often gets
+   * one share in all.
+   */
+  #share(limit: number, now: number): { readonly permits: number; readonly growsInMs: number } {
+    const { windowMs, replicas, startedAt } = this.#options;
+    const whole = Math.max(1, Math.floor(limit / replicas));
+    const age = now - startedAt;
+    if (age >= windowMs) return { permits: whole, growsInMs: 0 };
+    const permits = Math.floor((whole * age) / windowMs);
+    return { permits, growsInMs: ((permits + 1) * windowMs) / whole - age };
+  }
+}

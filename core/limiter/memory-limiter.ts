@@ -1,0 +1,47 @@
+/** The limiter of a single process. It decides at once, from exact windows in memory. */
+import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
+import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
+import { Callers } from './callers.js';
+import { DAY_MS, dayOf, KEPT_DAYS, quotaLeft, quotaStates, UsageByDay, usageReport } from './quotas.js';
+import { SlidingWindow } from './window.js';
+
+/** A request at time t leaves the window at exactly t + 60 seconds. Idle callers are dropped after one to two windows. */
+export class MemoryLimiter implements Limiter {
+  readonly #clock: Clock;
+  readonly #windowMs: number;
+  readonly #windows: Callers<SlidingWindow>;
+  readonly #usage = new Callers(KEPT_DAYS * DAY_MS, () => new UsageByDay(KEPT_DAYS));
+
+  constructor({ clock = systemClock, windowMs = WINDOW_MS }: { clock?: Clock; windowMs?: number } = {}) {
+    this.#clock = clock;
+    this.#windowMs = windowMs;
+    this.#windows = new Callers(windowMs, () => new SlidingWindow());
+  }
+
+  take(caller: string, limit: number, quotas?: Quotas): Decision {
+    const now = this.#clock.monotonic();
+    const window = this.#windows.get(caller, now);
+    if (quotas === undefined) return window.take(now, limit, this.#windowMs);
+    const time = this.#clock.now();
+    const today = dayOf(time);
+    const usage = this.#usage.get(caller, now);
+    const decision = window.take(now, limit, this.#windowMs, quotaLeft(quotas, usage.used(today)) > 0);
+    usage.add(today, decision.allowed);
+    return { ...decision, quotas: quotaStates(quotas, usage.used(today), time) };
+  }
+
+  async usage(caller: string): Promise<readonly DayUsage[]> {
+    return usageReport(this.#usage.get(caller, this.#clock.monotonic()).all, this.#clock.now());
+  }
+
+  /** How many callers have a window in memory. */
+  get size(): number {
+    return this.#windows.size;
+  }
+
+  health(): Health {
+    return { ok: true, message: null };
+  }
+
+  async close(): Promise<void> {}
+}

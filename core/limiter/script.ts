@@ -1,0 +1,224 @@
+/** Runs `decide.lua` in Redis 5.0 or later: its constants, its arguments and its reply. */
+import type { DayUsage, Quotas } from '../contracts/limiter.js';
+import { type RedisClient, RedisScript, readScript } from '../redis/connection.js';
+import { isAddress } from './callers.js';
+import { hashesFor, hashesOf } from './partition.js';
+import { DAY_MS, type DayCount, KEPT_DAYS, type Used, usageReport } from './quotas.js';
+import type { Admitted } from './window.js';
+
+/** A window has this many buckets. A permit becomes free at most one bucket late. */
+export const BUCKETS = 60;
+
+/** Microseconds. */
+const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
+
+export interface ScriptOptions {
+  readonly windowMs: number;
+  /** Each partition keeps at least this many addresses, and at most twice as many plus those of one call. */
+  readonly mostAddresses: number;
+  readonly countsUsage: boolean;
+}
+
+/** The script with its constants. They are part of its text so that calls need not send them. */
+export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): RedisScript => {
+  const window = windowMs * 1000;
+  const bucket = bucketLength(windowMs);
+  const constants = {
+    WINDOW: window,
+    BUCKET: bucket,
+    COUNTS_USAGE: countsUsage,
+    DAY: DAY_MS * 1000,
+    KEPT: countsUsage ? KEPT_DAYS * DAY_MS * 1000 : window + bucket,
+    // An address has two fields if usage is counted.
+    MOST_ADDRESSES: countsUsage ? 2 * mostAddresses : mostAddresses,
+  };
+  return new RedisScript(
+    [
+      `local ${Object.keys(constants).join(', ')} = ${Object.values(constants).join(', ')}`,
+      readScript('core/limiter/window.lua'),
+      // Redis runs all of the text for each call, so what is not needed is left out.
+      ...(countsUsage ? [readScript('core/limiter/quotas.lua')] : []),
+      readScript('core/limiter/decide.lua'),
+    ].join('\n'),
+  );
+};
+
+/** Prefetched permits that were not used. */
+export interface Returned {
+  /** End of their bucket, in microseconds of Redis's clock. */
+  readonly bucketEnd: number;
+  readonly count: number;
+}
+
+/** What a call reports about a caller's usage. */
+export interface UsageReport {
+  /** An integer below 2^32. */
+  readonly counterId: number;
+  readonly quotas: Quotas;
+  /** The counter's days. Redis replaces its values by these. `requests` is undefined where Redis has the right value. */
+  readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
+}
+
+/** What a call asks and reports for one caller. */
+export interface Ask {
+  readonly caller: string;
+  readonly limit: number;
+  /** How many permits it asks for. 0 if it only reports. */
+  readonly permits: number;
+  /** Resync: everything that this replica admitted within the window. Redis replaces its count by this. */
+  readonly resync?: readonly Admitted[] | undefined;
+  /** Never together with `resync`, which contains only used permits. */
+  readonly returned?: readonly Returned[] | undefined;
+  readonly usage?: UsageReport | undefined;
+}
+
+/** One batch. A caller appears once. */
+export interface Call {
+  /** Increases with each call of a replica. */
+  readonly number: number;
+  /** Redis must have applied this call before. If it has not, it lost data, and it rejects the call. */
+  readonly previous: number;
+  readonly asks: readonly Ask[];
+}
+
+export interface Grant {
+  readonly permits: number;
+  /** How many more Redis would grant now. */
+  readonly remaining: number;
+  /** Milliseconds until the next permit is free. 0 when the window is empty. */
+  readonly resetMs: number;
+  /** Usage of the bucket's day and month, if the ask reports usage. */
+  readonly used: Used | undefined;
+}
+
+export interface AppliedReply {
+  readonly applied: true;
+  /** In the order of the asks. */
+  readonly grants: readonly Grant[];
+  /** End of the current bucket, in microseconds of Redis's clock. */
+  readonly bucketEnd: number;
+  /** Milliseconds until then. */
+  readonly bucketMs: number;
+}
+
+/** A rejected call changed nothing. `last` is the number of the replica's last applied call. */
+export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
+
+/** Where calls go, and who sends them. */
+export interface Target {
+  readonly redis: RedisClient;
+  /** Key of the partition. */
+  readonly key: string;
+  /** A random integer below 2^32. Each start of a replica has a new one. */
+  readonly replica: number;
+  readonly windowMs: number;
+  /** Created with the same `windowMs`. */
+  readonly script: RedisScript;
+}
+
+const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
+
+interface Counter {
+  readonly id: number;
+  readonly perDay: number | undefined;
+  readonly perMonth: number | undefined;
+}
+
+/**
+ * The argument of `decide.lua`, which documents the names. It is one JSON text, because each argument of a command costs
+ * more than its bytes. There is a list for each property, because a list of objects costs Redis more.
+ */
+interface Argument {
+  readonly replica: number;
+  readonly number: number;
+  readonly previous: number;
+  readonly callers: string[];
+  readonly limits: number[];
+  readonly permits: number[];
+  resyncs: ({ age: number; count: number }[] | false)[] | undefined;
+  returns: (readonly Returned[] | false)[] | undefined;
+  counters: (Counter | false)[] | undefined;
+  usageDays: (UsageReport['days'] | false)[] | undefined;
+}
+
+const encode = (replica: number, { number, previous, asks }: Call): string => {
+  const lists = { resyncs: undefined, returns: undefined, counters: undefined, usageDays: undefined };
+  const argument: Argument = { replica, number, previous, callers: [], limits: [], permits: [], ...lists };
+  const listOf = (name: keyof typeof lists): unknown[] => (argument[name] ??= Array<false>(asks.length).fill(false));
+  for (let i = 0; i < asks.length; i++) {
+    const { caller, limit, permits, resync, returned, usage } = asks[i] as Ask;
+    // A lone surrogate, which the id of a key may contain, would fail the whole call.
+    argument.callers.push(caller.toWellFormed());
+    argument.limits.push(limit);
+    argument.permits.push(permits);
+    if (resync) listOf('resyncs')[i] = resync.map(({ ageMs, count }) => ({ age: micros(ageMs), count }));
+    else if (returned) listOf('returns')[i] = returned.map(({ bucketEnd, count }) => ({ bucketEnd, count }));
+    if (!usage) continue;
+    const { perDay, perMonth } = usage.quotas;
+    listOf('counters')[i] = { id: usage.counterId, perDay: perDay ?? undefined, perMonth: perMonth ?? undefined };
+    if (usage.days.length > 0) listOf('usageDays')[i] = usage.days;
+  }
+  return JSON.stringify(argument);
+};
+
+/** Reads the reply of `decide.lua`. Times are in microseconds. */
+const decode = (reply: readonly number[], { asks }: Call, windowMs: number): Reply => {
+  let at = 0;
+  const next = (): number => reply[at++] as number;
+  const applied = next() === 1;
+  if (!applied) return { applied, last: next() };
+  const time = next();
+  const grants = asks.map(
+    ({ usage }): Grant => ({
+      permits: next(),
+      remaining: next(),
+      resetMs: next() / 1000,
+      used: usage && { day: next(), month: next() },
+    }),
+  );
+  const bucket = bucketLength(windowMs);
+  const bucketEnd = Math.ceil(time / bucket) * bucket;
+  return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
+};
+
+/** Sends one call. */
+export const decide = async ({ redis, key, replica, windowMs, script }: Target, call: Call): Promise<Reply> => {
+  const keys = hashesFor(key, call.asks);
+  return decode(await script.run(redis, keys, [encode(replica, call)]), call, windowMs);
+};
+
+/** The UTC day of a bucket. The moment at which a bucket ends belongs to it. @param end microseconds */
+export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
+
+const HEAD_BYTES = 11;
+const DAY_BYTES = 14;
+const COUNTER_BYTES = 18;
+
+/** Reads the days of a usage field, as `quotas.lua` writes it. */
+export const unpackDays = (packed: Buffer): DayCount[] => {
+  const end = packed.length - packed.readUInt32BE(7) * COUNTER_BYTES;
+  const days: DayCount[] = [];
+  for (let at = HEAD_BYTES; at < end; at += DAY_BYTES) {
+    days.push({
+      day: packed.readUInt16BE(at),
+      requests: packed.readUIntBE(at + 2, 6),
+      refused: packed.readUIntBE(at + 8, 6),
+    });
+  }
+  return days;
+};
+
+/** A caller's usage. @param key of its partition @param now milliseconds since 1970 */
+export const readUsage = async (
+  redis: RedisClient,
+  key: string,
+  caller: string,
+  now: number,
+): Promise<readonly DayUsage[]> => {
+  const [keys, ...addresses] = hashesOf(key);
+  for (const hash of isAddress(caller) ? addresses : [keys as string]) {
+    const packed = await redis.hgetBuffer(hash, `usage:${caller}`);
+    if (packed) return usageReport(unpackDays(packed), now);
+  }
+  return [];
+};

@@ -1,0 +1,137 @@
+-- A caller's window: how many permits each replica was granted in each bucket.
+--
+-- Redis stores a window as a string: its buckets, newest first, then a tail. Lua hashes every byte of every string that
+-- a script creates, which is most of the work for a busy caller, so buckets are small and copied at most once per call.
+--   bucket: number (1 byte), replica (4), permits (4)
+--   tail: end of the newest bucket (7), sum of all permits (4)
+-- The number of a bucket is its end, divided by the length of a bucket, modulo 256. That identifies it within a window.
+-- Times are microseconds of this server's clock.
+
+local BUCKET_BYTES, TAIL_BYTES, NUMBERS = 9, 11, 256
+local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.min
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+
+-- The end of the bucket that contains a moment. The end belongs to the bucket.
+local function bucketEnd(moment)
+  return moment + -moment % BUCKET
+end
+
+local thisEnd = bucketEnd(now)
+
+-- The window in hand. There is one table, since a table for each caller of a batch would cost more than the decision.
+--   newest, oldest: ends of the newest and the oldest bucket; oldest is false if there is none
+--   total: sum of all permits
+--   bytes, length: a string that begins with the buckets, and how many bytes of it they have
+local window = {}
+
+local function endOf(number, newest)
+  return newest - (newest / BUCKET - number) % NUMBERS * BUCKET
+end
+
+-- Reads a stored window. Drops the buckets whose end is a whole window ago.
+local function readWindow(stored)
+  local length, newest, total = 0, 0, 0
+  if stored then
+    length = #stored - TAIL_BYTES
+    newest, total = unpackAt('>I7I4', stored, length + 1)
+  end
+  if newest + WINDOW <= now then
+    window.newest, window.oldest, window.total, window.bytes, window.length = 0, false, 0, '', 0
+    return
+  end
+  local number, _, permits = unpackAt('>BI4I4', stored, length - BUCKET_BYTES + 1)
+  local oldest = endOf(number, newest)
+  while oldest + WINDOW <= now do
+    total, length = total - permits, length - BUCKET_BYTES
+    number, _, permits = unpackAt('>BI4I4', stored, length - BUCKET_BYTES + 1)
+    oldest = endOf(number, newest)
+  end
+  window.newest, window.oldest, window.total, window.bytes, window.length = newest, oldest, total, stored, length
+end
+
+-- Replaces the replica's buckets by `admitted`, if given: a list of { age, count }, oldest first. Moves buckets that end
+-- after `latest` to `latest`.
+local function rewriteWindow(replica, admitted, latest)
+  local list = {}
+  for _, each in ipairs(admitted or {}) do
+    local ends, last = bucketEnd(now - each.age), list[#list]
+    if last and last.ends == ends then
+      last.permits = last.permits + each.count
+    elseif ends + WINDOW > now then
+      list[#list + 1] = { ends = ends, replica = replica, permits = each.count }
+    end
+  end
+  for at = 1, window.length, BUCKET_BYTES do
+    local number, owner, permits = unpackAt('>BI4I4', window.bytes, at)
+    if not admitted or owner ~= replica then
+      list[#list + 1] = { ends = min(endOf(number, window.newest), latest), replica = owner, permits = permits }
+    end
+  end
+  table.sort(list, function(a, b) return a.ends > b.ends end)
+  local total, packed = 0, {}
+  for i, bucket in ipairs(list) do
+    total = total + bucket.permits
+    packed[i] = pack('>BI4I4', bucket.ends / BUCKET % NUMBERS, bucket.replica, bucket.permits)
+  end
+  window.newest, window.oldest = list[1] and list[1].ends or 0, list[1] and list[#list].ends
+  window.total, window.bytes, window.length = total, table.concat(packed), #list * BUCKET_BYTES
+end
+
+-- The buckets, where the one at `at` has another number of permits.
+local function withPermits(at, permits)
+  return sub(window.bytes, 1, at + 4) .. pack('>I4', permits) .. sub(window.bytes, at + BUCKET_BYTES, window.length)
+end
+
+-- Takes returned permits, a list of { bucketEnd, count }, out of the replica's buckets.
+local function returnPermits(replica, returned)
+  for _, each in ipairs(returned) do
+    local left, at = each.count, 1
+    while left > 0 and at <= window.length do
+      local number, owner, permits = unpackAt('>BI4I4', window.bytes, at)
+      if owner == replica and endOf(number, window.newest) == each.bucketEnd then
+        local taken = min(permits, left)
+        window.bytes = withPermits(at, permits - taken)
+        window.total, left = window.total - taken, left - taken
+      end
+      at = at + BUCKET_BYTES
+    end
+  end
+end
+
+local formats = {}
+
+-- The window as it is stored, with more permits in the replica's bucket that ends at `ends`, which is the newest one.
+local function packWithGranted(replica, ends, permits)
+  local number, bytes, length = ends / BUCKET % NUMBERS, window.bytes, window.length
+  window.total, window.oldest = window.total + permits, window.oldest or ends
+  for at = 1, ends == window.newest and length or 0, BUCKET_BYTES do
+    local other, owner, before = unpackAt('>BI4I4', bytes, at)
+    if other ~= number then
+      break
+    end
+    if owner == replica then
+      return withPermits(at, before + permits) .. pack('>I7I4', ends, window.total)
+    end
+  end
+  -- 'c<n>' packs the first n bytes of a string.
+  local format = formats[length] or '>BI4I4c' .. length .. 'I7I4'
+  formats[length] = format
+  return pack(format, number, replica, permits, bytes, ends, window.total)
+end
+
+-- The end of the bucket that must leave the window before the next permit is free; false if the window is empty. The
+-- permits that this call granted are in `window.total`, and in the bucket that ends at `grantedEnd`.
+local function blockingEnd(limit, grantedEnd)
+  local at, left, ends = window.length - BUCKET_BYTES + 1, window.total, window.oldest
+  while left >= limit and left > 0 do
+    if at > 0 then
+      local number, _, permits = unpackAt('>BI4I4', window.bytes, at)
+      ends, left, at = endOf(number, window.newest), left - permits, at - BUCKET_BYTES
+    else
+      ends, left = grantedEnd, 0
+    end
+  end
+  return ends
+end
