@@ -19,7 +19,7 @@ export const adapters: Builtins<AdapterModule> = {
   mongo: withOptions(() => import('./adapters/mongo/index.js')),
 };
 
-const keyStores: Builtins<KeyStoreModule> = {
+export const keyStores: Builtins<KeyStoreModule> = {
   memory: withOptions(async () => ({ default: (await import('./core/keys/memory-key-store.js')).memoryKeyStore })),
   file: withOptions(async () => ({ default: (await import('./core/keys/file-key-store.js')).fileKeyStore })),
   mongo: withOptions(async () => ({ default: (await import('./adapters/mongo/key-store.js')).mongoKeyStore })),

@@ -20,7 +20,7 @@
  *       createEmpty: create,
  *     });
  *
- * The rules are those of `core/contracts/storage.ts`, written out in `docs/storage-contract.md`. A test's title is the
+ * The rules are those of `core/contracts/storage.ts`, written out in `docs/reference/adapter-contract.md`. A test's title is the
  * rule that it proves; its message shows what was asked. With `fast-check` installed, the suite compares the adapter with
  * a reference over generated queries and datasets besides, and shows the smallest that differs.
  */

@@ -105,7 +105,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
       ...(fitting ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
       ...(unserved.length > 0
         ? [
-            `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/own-csv.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
+            `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
             '  say in "service" who the service is: its title, summary and contact',
           ]
         : []),

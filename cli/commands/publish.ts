@@ -36,7 +36,7 @@ const openSource = async (directory: string, command: FormatCommand): Promise<Op
     if (!(error instanceof StorageError)) throw error;
     const hints = [
       `"${command('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" makes a dataset`,
-      'a dataset of your own is described in docs/dataset-format.md',
+      'a dataset of your own is described in docs/reference/dataset-format.md',
     ];
     throw new OperatorError(error.message, hints, { cause: error });
   }

@@ -10,7 +10,7 @@ import { findPage, type PageInput, pageHeaders, pageParameters } from '../../cor
 type Row = Readonly<Record<string, Scalar>>;
 type Input = PageInput & Readonly<Record<string, Scalar | undefined>>;
 
-const rowNotFound = defineError({
+export const rowNotFound = defineError({
   code: 'row_not_found',
   status: 404,
   sentence: 'There is no row with this key. The list of the table has all of them.',

@@ -1,4 +1,4 @@
-/** Runs the calls of docs/calling.md, in each language whose runtime is here. */
+/** Runs the calls of docs/guides/calling.md, in each language whose runtime is here. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const need = (context: Context, what: string, program: string, args: readonly st
   }
 };
 
-describe('docs/calling.md', () => {
+describe('docs/guides/calling.md', () => {
   let app: TestApp;
   let folder: string;
   let env: Record<string, string>;
@@ -47,8 +47,8 @@ describe('docs/calling.md', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  const snippet = (heading: string, language: string): string => {
-    const found = snippetsOf('docs/calling.md').filter((one) => one.heading === heading && one.language === language);
+  const snippet = (heading: string, language: string, page = 'docs/guides/calling.md'): string => {
+    const found = snippetsOf(page).filter((one) => one.heading === heading && one.language === language);
     expect(found, `blocks of ${language} below "${heading}"`).to.have.length(1);
     return found[0]!.code;
   };
@@ -110,8 +110,11 @@ describe('docs/calling.md', () => {
     expect(stdout).to.equal(`${summary}\nmarket_not_found\n`);
   });
 
-  it('its example of an error is what the API answers', async () => {
+  it('the example of an error in docs/reference/http-api.md is what the API answers', async () => {
     const { status, json } = await app.get('/movers?limit=51');
-    expect([status, json]).to.deep.equal([400, JSON.parse(snippet('Errors and limits', 'json'))]);
+    expect([status, json]).to.deep.equal([
+      400,
+      JSON.parse(snippet('Errors and limits', 'json', 'docs/reference/http-api.md')),
+    ]);
   });
 });

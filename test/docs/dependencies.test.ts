@@ -1,4 +1,4 @@
-/** What docs/dependencies.md promises of the packages that are installed with the service. */
+/** What docs/explanation/dependencies.md promises of the packages that are installed with the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,9 +13,9 @@ describe('runtime dependencies', () => {
     packages = (await installedPackages()).filter(({ development }) => !development);
   });
 
-  it('are named by docs/dependencies.md with a reason: all of them, and no others', async () => {
+  it('are named by docs/explanation/dependencies.md with a reason: all of them, and no others', async () => {
     const { dependencies } = JSON.parse(await read('package.json'));
-    const rows = (await read('docs/dependencies.md')).matchAll(/^\| `([^`]+)` \| (.{20,}) \|$/gm);
+    const rows = (await read('docs/explanation/dependencies.md')).matchAll(/^\| `([^`]+)` \| (.{20,}) \|$/gm);
     expect([...rows].map(([, name]) => name).sort()).to.deep.equal(Object.keys(dependencies).sort());
   });
 

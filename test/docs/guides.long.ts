@@ -80,7 +80,11 @@ class Reader {
   }
 }
 
-for (const page of ['docs/first-plugin.md', 'docs/first-adapter.md', 'docs/own-csv.md']) {
+for (const page of [
+  'docs/tutorials/first-plugin.md',
+  'docs/tutorials/first-adapter.md',
+  'docs/tutorials/first-service.md',
+]) {
   describe(page, () => {
     let folder: string;
     let reader: Reader;

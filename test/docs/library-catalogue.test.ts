@@ -1,5 +1,5 @@
 /**
- * The service that docs/own-csv.md ends with speaks of its own subject alone: every byte that it sends, writes to its
+ * The service that docs/tutorials/first-service.md ends with speaks of its own subject alone: every byte that it sends, writes to its
  * log or prints is searched for the words of the product that this package was made for.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -28,7 +28,7 @@ const found = (bytes: string): string | undefined => {
   return at < 0 ? undefined : text.slice(Math.max(0, at - 60), at + 60);
 };
 
-describe('the library catalogue of docs/own-csv.md', () => {
+describe('the library catalogue of docs/tutorials/first-service.md', () => {
   let folder: string;
   let port: number;
   let key: string;
@@ -62,14 +62,18 @@ describe('the library catalogue of docs/own-csv.md', () => {
   before(async function () {
     this.timeout(60_000);
     folder = await realpath(await mkdtemp(join(tmpdir(), 'library-')));
-    for (const { info, code } of snippetsOf('docs/own-csv.md')) {
+    for (const { info, code } of snippetsOf('docs/tutorials/first-service.md')) {
       if (info.includes('.')) await writeFile(join(folder, info), code);
     }
     await mkdir(join(folder, 'node_modules'));
     await symlink(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
-    const importing = snippetsOf('docs/own-csv.md').find(({ code }) => code.includes('import-csv'))!.code;
+    const importing = snippetsOf('docs/tutorials/first-service.md').find(({ code }) =>
+      code.includes('import-csv'),
+    )!.code;
     await run(process.execPath, [command, ...importing.trim().split(' ').slice(2)], { cwd: folder });
-    const config = JSON.parse(snippetsOf('docs/own-csv.md').find(({ info }) => info === 'api.json')!.code);
+    const config = JSON.parse(
+      snippetsOf('docs/tutorials/first-service.md').find(({ info }) => info === 'api.json')!.code,
+    );
     port = await freePort();
     const metrics = { port: await freePort() };
     const more = { plugins: [...config.plugins, 'mcp'], metrics, log: { level: 'trace', format: 'json' } };

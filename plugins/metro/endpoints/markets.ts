@@ -98,9 +98,9 @@ export default definePlugin({
   collections: [markets, hpi],
   service: metroService,
   mounts: () => [
-    guidePage('/docs/calling', 'Calling the API', 'calling.md'),
-    guidePage('/docs/vintages', 'Vintages', 'vintages.md'),
-    guidePage('/docs/csv', 'CSV', 'csv.md'),
+    guidePage('/docs/calling', 'Calling the API', 'guides/calling.md'),
+    guidePage('/docs/vintages', 'Vintages', 'explanation/vintages.md'),
+    guidePage('/docs/csv', 'CSV', 'reference/formats.md'),
   ],
   routes: () => [
     dataRoute({

@@ -2,7 +2,7 @@
 import { guidePage } from '../../pages/page-mount.js';
 
 export const methodologyPage = () =>
-  guidePage('/docs/methodology', 'Methodology', 'methodology.md', {
+  guidePage('/docs/methodology', 'Methodology', 'explanation/methodology.md', {
     folder: new URL('./browser/methodology/', import.meta.url),
     at: 'metro/explorer/browser/methodology',
     name: 'main.js',

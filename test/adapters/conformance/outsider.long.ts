@@ -29,7 +29,7 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     await cp(OUTSIDER, folder, { recursive: true });
     await cp(join(packageRoot, 'test/packages/typescript-service'), join(folder, 'service'), { recursive: true });
     await mkdir(join(folder, 'pages'));
-    for (const page of ['README.md', 'docs/first-plugin.md']) {
+    for (const page of ['README.md', 'docs/tutorials/first-plugin.md']) {
       const { code } = snippetsOf(page).find((each) => each.language === 'js' && each.code.includes('definePlugin('))!;
       await writeFile(join(folder, 'pages', `${basename(page, '.md')}.js`), code);
     }

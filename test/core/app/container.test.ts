@@ -1,6 +1,4 @@
 /** The graph of services: each is made once, replaced by its name, opened and closed in order. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
@@ -8,9 +6,7 @@ import { type ServiceName, type Services, services } from '../../../core/app/ser
 import { definePlugin, type Plugin } from '../../../core/contracts/plugin.js';
 import { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
-import { packageRoot } from '../../../core/util/package.js';
 import { createApp, loadConfig, loadModules } from '../../../product.js';
-import { graphOf } from '../../support/graph.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
 import { startTestApp } from '../../support/test-app.js';
@@ -32,11 +28,6 @@ describe('the graph of services', () => {
       done.add(name);
     };
     for (const name of Object.keys(services) as ServiceName[]) visit(name, []);
-  });
-
-  it('the picture of the graph in docs/how-it-works.md is that of the registrations', async () => {
-    const page = await readFile(join(packageRoot, 'docs/how-it-works.md'), 'utf8');
-    expect(page.includes(graphOf()), 'run "npm run graph"').to.equal(true);
   });
 
   it('two applications in one process share nothing but their modules’ code', async () => {

@@ -1,4 +1,4 @@
-/** The bound that `docs/replicas.md` states of a limit, while Redis and the replicas fail at random. */
+/** The bound that `docs/explanation/rate-limiter.md` states of a limit, while Redis and the replicas fail at random. */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';

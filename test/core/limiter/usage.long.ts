@@ -1,6 +1,6 @@
 /**
  * Usage and quotas under random faults: as long as Redis keeps its data, what passed is counted once, and quotas hold
- * within the bound that `docs/replicas.md` states.
+ * within the bound that `docs/explanation/rate-limiter.md` states.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -215,7 +215,7 @@ describe('packages of the Koa world', () => {
 
   it('koa-static and koa-mount around the service serve files beside it', async () => {
     use('around', mount!('/files', serve!(join(packageRoot, 'docs'))) as never);
-    const { status, text, headers } = await mounted({}, '/files/calling.md');
+    const { status, text, headers } = await mounted({}, '/files/README.md');
     expect([status, text.startsWith('# ')]).to.deep.equal([200, true]);
     expect(headers).to.include.keys('last-modified', 'content-length', 'x-request-id');
     expect((await mounted({}, '/files/none.md')).status).to.equal(404);
@@ -225,10 +225,10 @@ describe('packages of the Koa world', () => {
   describe('in a mount', () => {
     it('koa-static serves files, and 404s are the service’s', async () => {
       service.use({ mount: mount!('/mount', serve!(join(packageRoot, 'docs'))) });
-      const { status, text, headers } = await mounted({}, '/mount/calling.md');
+      const { status, text, headers } = await mounted({}, '/mount/README.md');
       expect([status, text.startsWith('# ')]).to.deep.equal([200, true]);
       expect(headers['content-type']).to.match(/^text\/markdown/);
-      const head = await mounted({ method: 'HEAD' }, '/mount/calling.md');
+      const head = await mounted({ method: 'HEAD' }, '/mount/README.md');
       expect([head.status, head.headers['content-length'], head.text]).to.deep.equal([
         200,
         headers['content-length'],

@@ -33,8 +33,8 @@ describe('docs/schemas', () => {
   });
 });
 
-describe('docs/dataset-format.md', () => {
-  const page = read(join(packageRoot, 'docs', 'dataset-format.md'));
+describe('docs/reference/dataset-format.md', () => {
+  const page = read(join(packageRoot, 'docs/reference/dataset-format.md'));
 
   it('shows a manifest that is one', () => {
     const [, example] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
@@ -44,7 +44,7 @@ describe('docs/dataset-format.md', () => {
   it('lists every collection with its key and schema', () => {
     const rows = [...page.matchAll(/^\| \[`(\w+)`\]\((.+?)\) +\| (.+?) +\|/gm)];
     const listed = rows.map(([, name, link, key]) => ({ name, link, key: key?.replaceAll('`', '').split(', ') }));
-    const declared = collections.map(({ name, key }) => ({ name, link: `schemas/${name}.schema.json`, key }));
+    const declared = collections.map(({ name, key }) => ({ name, link: `../schemas/${name}.schema.json`, key }));
     expect(listed).to.deep.equal(declared);
   });
 });

@@ -11,9 +11,9 @@ import { describePageFiles } from '../../pages/page-files.js';
 
 describePageFiles('/docs/methodology', 'forecasts', ['markets']);
 
-const text = () => readFile(join(packageRoot, 'docs/methodology.md'), 'utf8');
+const text = () => readFile(join(packageRoot, 'docs/explanation/methodology.md'), 'utf8');
 
-describe('docs/methodology.md', () => {
+describe('docs/explanation/methodology.md', () => {
   it('states the default thresholds', async () => {
     const written = await text();
     const { expandPoint, expandLower, contractPoint, grades } = defaultRules;

@@ -1,4 +1,4 @@
-/** Proves that the adapter of the README conforms. */
+/** Proves that the adapter in docs/reference/adapter-contract.md conforms. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,8 +13,10 @@ import { packageRoot } from '../../../core/util/package.js';
 import { markets } from '../../../plugins/metro/collections.js';
 import { snippetsOf } from '../../support/snippets.js';
 
-const { code } = snippetsOf('README.md').find((snippet) => snippet.code.includes("kind: 'adapter'"))!;
-const folder = mkdtempSync(join(tmpdir(), 'readme-adapter-'));
+const { code } = snippetsOf('docs/reference/adapter-contract.md').find((snippet) =>
+  snippet.code.includes("kind: 'adapter'"),
+)!;
+const folder = mkdtempSync(join(tmpdir(), 'documented-adapter-'));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
 writeFileSync(join(folder, 'remote.mjs'), code);
@@ -35,7 +37,7 @@ const rowsOf = async (dataset: Dataset, { collections }: AdapterContext) => {
 };
 
 describeAdapter({
-  name: `${remote.name}, of the README`,
+  name: `${remote.name}, of the documentation`,
   capabilities: remote.capabilities,
   async create(dataset, context) {
     const body = JSON.stringify({ manifest: dataset.manifest, rows: await rowsOf(dataset, context) });
