@@ -1,21 +1,25 @@
 /** The memory adapter: everything the storage contract asks for in the fewest lines. The one to copy. */
-import type { Document } from '../core/contracts/dataset.js';
-import type {
-  AdapterContext,
-  AdapterModule,
-  Dataset,
-  PublishOptions,
-  Snapshot,
-  StorageAdapter,
-  Versions,
-} from '../core/contracts/storage.js';
-import { openDirectory } from '../core/data/directory.js';
-import { IndexedCollection } from '../core/data/indexed-collection.js';
-import { type IndexedDataset, indexedSnapshot } from '../core/data/indexed-snapshot.js';
-import { frozenCopy, momentAfter, publicationTime, readable } from '../core/data/publishing.js';
-import { checkDataset } from '../core/data/validate.js';
-import { StorageError } from '../core/errors.js';
-import { packageVersion } from '../core/util/package.js';
+import {
+  type AdapterContext,
+  type AdapterModule,
+  checkDataset,
+  type Dataset,
+  type Document,
+  frozenCopy,
+  IndexedCollection,
+  type IndexedDataset,
+  indexedSnapshot,
+  momentAfter,
+  openDirectory,
+  type PublishOptions,
+  publicationTime,
+  readable,
+  type Snapshot,
+  type StorageAdapter,
+  StorageError,
+  type Versions,
+  version,
+} from 'metro-forecast-api/adapter';
 
 export interface MemoryOptions {
   /** A dataset directory that is published when the adapter opens. */
@@ -169,7 +173,7 @@ class MemoryAdapter implements StorageAdapter {
 const memory: AdapterModule<MemoryOptions> = {
   kind: 'adapter',
   name: 'memory',
-  version: packageVersion,
+  version,
   capabilities: { publish: true, versions: true, durable: false },
   options: {
     type: 'object',

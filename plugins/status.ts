@@ -1,24 +1,29 @@
 /** Status: health of the service and freshness of its data for people and monitors, and a ping for load balancers. */
-import { CADENCES, type Source } from '../core/contracts/dataset.js';
-import { date, dateTime, nullable, record, text } from '../core/contracts/json-schema.js';
 import {
+  ApiError,
+  ageOf,
   type ComponentState,
   definePlugin,
+  errors,
   type PluginContext,
   type Route,
   type ServiceState,
-  STATUS_LEVELS,
+  type Source,
   type StatusComponent,
+  schemas,
   serviceRoute,
-} from '../core/contracts/plugin.js';
-import { ageOf } from '../core/data/period.js';
-import { ApiError, errors } from '../core/errors.js';
-import { packageVersion } from '../core/util/package.js';
+  version,
+} from 'metro-forecast-api/plugin';
+
+const { date, dateTime, nullable, record, text } = schemas;
 
 type Level = ComponentState['status'];
 
+/** From best to worst. */
+const LEVELS: readonly Level[] = ['operational', 'unknown', 'degraded', 'outage'];
+
 const worst = (levels: readonly Level[]): Level =>
-  levels.reduce((a, b) => (STATUS_LEVELS.indexOf(a) > STATUS_LEVELS.indexOf(b) ? a : b), 'operational');
+  levels.reduce((a, b) => (LEVELS.indexOf(a) > LEVELS.indexOf(b) ? a : b), 'operational');
 
 /** RFC 3339 without fractions of a second. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
@@ -46,7 +51,7 @@ const sourceRow = (source: Source, now: Date) => {
   };
 };
 
-const api: StatusComponent = {
+const api: CheckedComponent = {
   id: 'api',
   async check(service) {
     const problems: string[] = [];
@@ -68,7 +73,7 @@ const api: StatusComponent = {
 };
 
 /** Reports whether the newest dataset is served, and whether its sources are on time. */
-export const storage: StatusComponent = {
+const storage: CheckedComponent = {
   id: 'storage',
   check({ snapshot, health, now }) {
     if (!snapshot) return { status: 'unknown', message: 'No dataset has been loaded.', updated_at: null };
@@ -88,13 +93,15 @@ export const storage: StatusComponent = {
   },
 };
 
-/** The framework's components, each replaced by the one that a plugin puts in its place, and then the plugins' others. */
-const componentsOf = (declared: readonly StatusComponent[]): readonly StatusComponent[] => [
-  ...[api, storage].map((own) => declared.find(({ replaces }) => replaces === own.id) ?? own),
-  ...declared.filter(({ replaces }) => replaces === undefined),
+type CheckedComponent = StatusComponent & Required<Pick<StatusComponent, 'check'>>;
+
+/** The components of the framework, or what replaces them, and then those of plugins. */
+const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedComponent[] => [
+  ...[api, storage].map((own) => ({ ...own, ...declared.find(({ replaces }) => replaces === own.id) })),
+  ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),
 ];
 
-const stateOf = async (component: StatusComponent, service: ServiceState) => {
+const stateOf = async (component: CheckedComponent, service: ServiceState) => {
   const { id } = component;
   try {
     const { status, message, updated_at } = await component.check(service);
@@ -104,7 +111,7 @@ const stateOf = async (component: StatusComponent, service: ServiceState) => {
   }
 };
 
-const statusOf = async (service: ServiceState, checked: readonly StatusComponent[]) => {
+const statusOf = async (service: ServiceState, checked: readonly CheckedComponent[]) => {
   const components = await Promise.all(checked.map((component) => stateOf(component, service)));
   return {
     status: worst(components.map(({ status }) => status)),
@@ -121,7 +128,7 @@ const statusOf = async (service: ServiceState, checked: readonly StatusComponent
   };
 };
 
-const level = { type: 'string', enum: STATUS_LEVELS };
+const level = { type: 'string', enum: LEVELS };
 const seconds = { type: 'integer', minimum: 0 };
 
 const statusSchema = (ids: readonly string[]) => ({
@@ -152,7 +159,7 @@ const statusSchema = (ids: readonly string[]) => ({
       type: 'array',
       items: record({
         id: text,
-        cadence: { type: 'string', enum: CADENCES },
+        cadence: schemas.cadence,
         state: { type: 'string', enum: ['fresh', 'late', 'stale', 'unknown'] },
         latest_period: { ...nullable(date), description: 'First day of the newest period.' },
         last_loaded_at: nullable(dateTime),
@@ -251,7 +258,7 @@ const healthRoute = serviceRoute({
 
 export default definePlugin({
   name: 'status',
-  version: packageVersion,
+  version,
   description: 'Health of the platform and freshness of its sources, and pings for load balancers and monitors.',
   routes: (_options, context) => [statusRoute(context), readyRoute, healthRoute],
 });

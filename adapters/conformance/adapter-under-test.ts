@@ -1,5 +1,5 @@
 /** What an adapter's author gives to the suite. */
-import type { AdapterContext, Capabilities, Dataset, StorageAdapter } from '../../core/contracts/storage.js';
+import type { AdapterContext, Capabilities, Dataset, StorageAdapter } from 'metro-forecast-api/adapter';
 
 export interface AdapterUnderTest {
   /** The heading of the tests. */

@@ -1,5 +1,5 @@
 /** Proves that the audit of a store has every change of what it publishes, and notices what it lacks. */
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
 import {

@@ -1,8 +1,7 @@
 /** Proves that a read ends when its caller no longer wants it. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import type { Document } from '../../core/contracts/dataset.js';
-import type { Query } from '../../core/contracts/storage.js';
+import type { Document, Query } from 'metro-forecast-api/adapter';
 import { failsWith, sameItems, sameSequence } from './expect.js';
 import { CROWD_BLOCKS, CROWD_SEATS, crowd, items, rows, rowsWithCrowd } from './fixture.js';
 import { find, type Instance, restOf, withSnapshot } from './instance.js';

@@ -8,9 +8,13 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect, isDeepStrictEqual } from 'node:util';
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import { compareBy } from '../../core/data/scalars.js';
-import { StorageError, type StorageErrorCode } from '../../core/errors.js';
+import {
+  type Collection,
+  compareBy,
+  type Document,
+  StorageError,
+  type StorageErrorCode,
+} from 'metro-forecast-api/adapter';
 
 /** Equal items that a message shows on either side of the first difference. */
 const NEIGHBOURS = 3;

@@ -1,7 +1,5 @@
 /** Proves that many documents are found by equality, range, order and limit, each alone and all together. */
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Query, Scalar } from '../../core/contracts/storage.js';
-import { compareScalars } from '../../core/data/scalars.js';
+import { type Collection, compareScalars, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import { failsWith, isEmpty, sameSequence, sameSet, sameValue } from './expect.js';
 import { allRows, items, nothing, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';

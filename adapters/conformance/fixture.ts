@@ -1,7 +1,5 @@
 /** The suite's own dataset: collections that bring every case of the contract, and no real subject. */
-import type { Collection, Document, Manifest } from '../../core/contracts/dataset.js';
-import type { Dataset } from '../../core/contracts/storage.js';
-import { compareBy } from '../../core/data/scalars.js';
+import { type Collection, compareBy, type Dataset, type Document, type Manifest } from 'metro-forecast-api/adapter';
 import { numbers as numberValues, shapes as shapeValues, typedRows, words as wordValues } from './tricky-values.js';
 
 const object = (properties: Record<string, object>) => ({

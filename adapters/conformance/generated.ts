@@ -1,9 +1,7 @@
 /** Compares an adapter with the reference over thousands of generated queries and datasets, and shrinks what differs. */
 import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Query, Scalar } from '../../core/contracts/storage.js';
-import { compareBy } from '../../core/data/scalars.js';
+import { type Collection, compareBy, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameSequence, sameValue } from './expect.js';
 import { allRows, inBatches, items, manifestOf, numbers, pairs, readings, spots, words } from './fixture.js';

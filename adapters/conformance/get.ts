@@ -1,6 +1,5 @@
 /** Proves that one document is found by its key, and nothing else. */
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Scalar } from '../../core/contracts/storage.js';
+import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { failsWith, sameValue } from './expect.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';

@@ -2,10 +2,16 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type {
+  AdapterContext,
+  Collection,
+  Dataset,
+  Document,
+  Query,
+  Snapshot,
+  StorageAdapter,
+} from 'metro-forecast-api/adapter';
 import { pino } from 'pino';
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import { systemClock } from '../../core/contracts/runtime.js';
-import type { AdapterContext, Dataset, Query, Snapshot, StorageAdapter } from '../../core/contracts/storage.js';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameList, sameValue } from './expect.js';
 import { collections, datasetOf, items } from './fixture.js';
@@ -59,7 +65,7 @@ export const makeIn = async (folder: string, collections: Collections, make: Mak
   const context: AdapterContext = {
     collections,
     logger: pino({ level: 'silent' }),
-    clock: systemClock,
+    clock: { now: Date.now, monotonic: () => performance.now() },
     resolvePath: (path) => resolve(folder, path),
     // The first snapshot may be announced before the factory has answered with the adapter.
     changed: () => adapter && changes.push(versionIfAny(adapter)),

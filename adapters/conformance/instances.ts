@@ -1,6 +1,6 @@
 /** Proves that several adapters over one store, in this process, serve the same and follow one another. */
 import assert from 'node:assert/strict';
-import { StorageError } from '../../core/errors.js';
+import { StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameItems, sameList, sameValue } from './expect.js';
 import {

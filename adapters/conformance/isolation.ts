@@ -1,7 +1,6 @@
 /** Proves that a snapshot stays as it is while others are made current. */
 import assert from 'node:assert/strict';
-import type { Document, Manifest } from '../../core/contracts/dataset.js';
-import type { Scalar, Snapshot } from '../../core/contracts/storage.js';
+import type { Document, Manifest, Scalar, Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameItems, sameList, sameSequence, sameValue } from './expect.js';
 import {

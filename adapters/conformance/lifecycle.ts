@@ -1,8 +1,6 @@
 /** Proves that an adapter opens and closes in any order, and says when it cannot be read. */
 import assert from 'node:assert/strict';
-import type { Document } from '../../core/contracts/dataset.js';
-import type { StorageAdapter } from '../../core/contracts/storage.js';
-import { StorageError } from '../../core/errors.js';
+import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';

@@ -1,7 +1,6 @@
 /** Proves that a large collection is read whole, in part, and by many at once. */
 import assert from 'node:assert/strict';
-import type { Document } from '../../core/contracts/dataset.js';
-import type { Query, Scalar } from '../../core/contracts/storage.js';
+import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
 import { allRows, CROWD_BLOCKS, CROWD_SEATS, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';

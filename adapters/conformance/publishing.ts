@@ -1,7 +1,6 @@
 /** Proves that a publication succeeds as a whole, or changes nothing. */
 import assert from 'node:assert/strict';
-import type { Document } from '../../core/contracts/dataset.js';
-import type { Dataset } from '../../core/contracts/storage.js';
+import type { Dataset, Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import {

@@ -1,7 +1,12 @@
 /** What a correct adapter answers, found the slow and obvious way: what every rule of reading is judged by. */
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Query, Scalar } from '../../core/contracts/storage.js';
-import { compareBy, compareScalars } from '../../core/data/scalars.js';
+import {
+  type Collection,
+  compareBy,
+  compareScalars,
+  type Document,
+  type Query,
+  type Scalar,
+} from 'metro-forecast-api/adapter';
 
 /** Documents by their order, so that a large collection is not sorted for each query. */
 const sorted = new WeakMap<readonly Document[], Map<string, readonly Document[]>>();

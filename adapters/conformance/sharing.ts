@@ -1,5 +1,5 @@
 /** Proves that what one caller does to a document is seen by nobody else. */
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
 import { datasetOf, FIRST, FIRST_CREATED, items, itemsOf, rows, shapes } from './fixture.js';

@@ -1,5 +1,5 @@
 /** Values that stores get wrong: strings, numbers, and documents of every shape that JSON allows. */
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Document } from 'metro-forecast-api/adapter';
 
 const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 

@@ -1,7 +1,6 @@
 /** Proves that documents come back as they went in. */
 import assert from 'node:assert/strict';
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Scalar } from '../../core/contracts/storage.js';
+import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { sameValue } from './expect.js';
 import { allRows, numbers, records, shapes, words } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';

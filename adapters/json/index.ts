@@ -1,22 +1,24 @@
 /** The `json` adapter: serves a dataset directory from memory and polls it for new versions. */
 import { readdir } from 'node:fs/promises';
-import type { DataAudit } from '../../core/contracts/audit.js';
-import type {
-  AdapterContext,
-  AdapterModule,
-  Dataset,
-  PublishOptions,
-  Snapshot,
-  StorageAdapter,
-} from '../../core/contracts/storage.js';
-import { type IndexedDataset, indexedSnapshot } from '../../core/data/indexed-snapshot.js';
-import { publicationTime } from '../../core/data/publishing.js';
-import { StorageError } from '../../core/errors.js';
-import { LruMap } from '../../core/util/lru-map.js';
-import { packageVersion } from '../../core/util/package.js';
-import { directoryAudit } from './data-audit.js';
+import {
+  type AdapterContext,
+  type AdapterModule,
+  audit,
+  type DataAudit,
+  type Dataset,
+  type IndexedDataset,
+  indexedSnapshot,
+  type PublishOptions,
+  publicationTime,
+  type Snapshot,
+  type StorageAdapter,
+  StorageError,
+  version,
+} from 'metro-forecast-api/adapter';
 import { contentOf, type Loaded, load, stampOf } from './load.js';
 import { hasDataset, publishInto } from './publish.js';
+
+const { directoryAudit } = audit;
 
 const KNOWN_VERSIONS = 1000;
 const POLL_MS = 1000;
@@ -44,7 +46,7 @@ class JsonAdapter implements StorageAdapter {
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
   /** `content` of each version that was served recently. */
-  readonly #digests = new LruMap<string, string>(KNOWN_VERSIONS);
+  readonly #digests = new Map<string, string>();
   /** The files of the last load, and the state that they had. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
@@ -177,6 +179,7 @@ class JsonAdapter implements StorageAdapter {
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, fileBytes };
     this.#digests.set(manifest.version, content);
+    if (this.#digests.size > KNOWN_VERSIONS) this.#digests.delete(this.#digests.keys().next().value!);
     this.#context.logger.info({ path: this.#path, version: manifest.version }, 'a dataset has been loaded');
     this.#context.changed();
   }
@@ -211,7 +214,7 @@ const versionReused = (path: string, { manifest }: Loaded): StorageError =>
 const json: AdapterModule<JsonOptions> = {
   kind: 'adapter',
   name: 'json',
-  version: packageVersion,
+  version,
   capabilities: { publish: true, versions: false, durable: true, follows: true, audit: true },
   options: {
     type: 'object',

@@ -3,15 +3,20 @@ import { realpath, stat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import type { Collection, Manifest } from '../../core/contracts/dataset.js';
-import { type DirectoryDataset, openDirectory } from '../../core/data/directory.js';
-import { IndexedCollection } from '../../core/data/indexed-collection.js';
-import { descriptionOf, MANIFEST_FILE } from '../../core/data/manifest.js';
-import { PackedDocuments } from '../../core/data/packed-documents.js';
-import { OrderSorter } from '../../core/data/sorted-positions.js';
-import { checkDataset } from '../../core/data/validate.js';
-import { StorageError } from '../../core/errors.js';
-import { BackgroundPacing } from '../../core/util/event-loop.js';
+import {
+  BackgroundPacing,
+  type Collection,
+  checkDataset,
+  type DirectoryDataset,
+  descriptionOf,
+  IndexedCollection,
+  MANIFEST_FILE,
+  type Manifest,
+  OrderSorter,
+  openDirectory,
+  PackedDocuments,
+  StorageError,
+} from 'metro-forecast-api/adapter';
 
 export interface Loaded {
   readonly manifest: Manifest;

@@ -1,14 +1,23 @@
 /** Publishes a dataset into a directory. */
 import { readdir } from 'node:fs/promises';
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { AdapterContext, Dataset, PublishOptions } from '../../core/contracts/storage.js';
-import { DirectoryDataset } from '../../core/data/directory.js';
-import { type DirectoryManifest, MANIFEST_FILE } from '../../core/data/manifest.js';
-import { readable } from '../../core/data/publishing.js';
-import { DatasetCheck } from '../../core/data/validate.js';
-import { type Batches, writeDirectory } from '../../core/data/write-directory.js';
-import { OperatorError, StorageError } from '../../core/errors.js';
-import { recordPublication } from './data-audit.js';
+import type { Batches, DirectoryManifest } from 'metro-forecast-api/adapter';
+import {
+  type AdapterContext,
+  audit,
+  type Collection,
+  type Dataset,
+  DatasetCheck,
+  DirectoryDataset,
+  type Document,
+  MANIFEST_FILE,
+  OperatorError,
+  type PublishOptions,
+  readable,
+  StorageError,
+  writeDirectory,
+} from 'metro-forecast-api/adapter';
+
+const { recordPublication } = audit;
 
 /**
  * Whether a directory contains a dataset, complete or damaged.

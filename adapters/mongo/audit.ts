@@ -6,11 +6,13 @@
  * to the next one. No transaction is needed, which a server alone would not have.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { type AuditEntry, type AuditVerification, audit } from 'metro-forecast-api/adapter';
 import type { Db, Collection as MongoCollection } from 'mongodb';
-import type { AuditEntry, AuditVerification } from '../../core/contracts/audit.js';
-import { chain, type Placed, undoing, verifyChain } from '../../core/keys/chain.js';
 import type { Connection } from './connection.js';
 import { isDuplicate } from './layout.js';
+
+const { chain, undoing, verifyChain } = audit;
+type Placed<E extends AuditEntry> = audit.Placed<E>;
 
 const HEAD = 'head';
 const RETRY_MS = 40;

@@ -1,5 +1,5 @@
 /** Bounds every wait for MongoDB, and names its errors in the terms of the storage contract. */
-import { StorageError } from '../../core/errors.js';
+import { StorageError } from 'metro-forecast-api/adapter';
 
 /** A `StorageError` as it is, and any other error as one that says `unavailable`. */
 export const toStorageError = (error: unknown, what: string): StorageError =>

@@ -1,7 +1,7 @@
 /** Change streams as a hint to poll: reopened forever, and never relied upon. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
-import type { Logger } from '../../core/contracts/runtime.js';
 
 export interface ChangeWatch {
   /** Does not wait for a running request to the server: closing the client ends that. */

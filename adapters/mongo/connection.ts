@@ -1,4 +1,6 @@
 /** A connection to one MongoDB database that may be away, now and later. */
+
+import { OperatorError } from 'metro-forecast-api/adapter';
 import {
   type Collection,
   type Db,
@@ -12,8 +14,6 @@ import {
   MongoServerError,
   type WithId,
 } from 'mongodb';
-import { OperatorError } from '../../core/errors.js';
-import { ENCODE_CREDENTIALS } from '../../core/validation/secrets.js';
 import { bounded } from './bounded.js';
 import type { ConnectionOptions } from './options.js';
 
@@ -31,7 +31,10 @@ interface FirstReply<T> {
 }
 
 /** Advice where the driver refuses a connection string, in place of its message, which may quote a password. */
-const WRITE_IT = ['write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/', ENCODE_CREDENTIALS];
+const WRITE_IT = [
+  'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
+  'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F',
+];
 
 /** The fault of a connection string that the driver cannot parse. Connects to nothing. */
 export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {

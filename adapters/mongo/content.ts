@@ -1,10 +1,7 @@
 /** Writes the collections of a version, and verifies that they read back as they were written or published. */
 import { createHash } from 'node:crypto';
+import { type Collection, compareBy, type Document, readable, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import { readable } from '../../core/data/publishing.js';
-import { compareBy } from '../../core/data/scalars.js';
-import { StorageError } from '../../core/errors.js';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { dataCollection, indexOf, isDuplicate, ordersOf, planFind, type Row } from './layout.js';

@@ -1,6 +1,5 @@
 /** Follows the catalog's pointer: the version that this replica serves, and what is wrong where it cannot follow. */
-import type { AdapterContext } from '../../core/contracts/storage.js';
-import { StorageError } from '../../core/errors.js';
+import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import type { Connection } from './connection.js';

@@ -1,13 +1,18 @@
 /** The audit of what was published, activated and deleted: the collection `data_audit`. */
 
-import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
-import type { Clock } from '../../core/contracts/runtime.js';
-import { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from '../../core/data/data-audit.js';
-import { endOf, madeOnly } from '../../core/keys/chain.js';
+import {
+  type AuditVerification,
+  audit,
+  type Clock,
+  type DataAudit,
+  type DataAuditEntry,
+} from 'metro-forecast-api/adapter';
 import { MongoAudit } from './audit.js';
 import { Catalog, type CatalogDocument } from './catalog.js';
 import type { Connection } from './connection.js';
 import { readStored } from './content.js';
+
+const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, endOf, madeOnly } = audit;
 
 const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new MongoAudit(connection, 'data_audit');
 

@@ -1,15 +1,15 @@
 /** The `mongo` adapter: any number of replicas over one MongoDB, which serve one version at a time. */
-import type { DataAudit } from '../../core/contracts/audit.js';
-import type {
-  AdapterContext,
-  AdapterModule,
-  Dataset,
-  PublishOptions,
-  Snapshot,
-  StorageAdapter,
-} from '../../core/contracts/storage.js';
-import { StorageError } from '../../core/errors.js';
-import { packageVersion } from '../../core/util/package.js';
+import {
+  type AdapterContext,
+  type AdapterModule,
+  type DataAudit,
+  type Dataset,
+  type PublishOptions,
+  type Snapshot,
+  type StorageAdapter,
+  StorageError,
+  version,
+} from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import { Connection, checkConnection } from './connection.js';
 import { CurrentVersion } from './current-version.js';
@@ -139,7 +139,7 @@ class MongoAdapter implements StorageAdapter {
 const mongo: AdapterModule<Given<MongoOptions>> = {
   kind: 'adapter',
   name: 'mongo',
-  version: packageVersion,
+  version,
   capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true },
   options: mongoOptions,
   check: checkConnection,

@@ -1,6 +1,7 @@
 /** API keys as MongoDB documents. */
+
+import type { KeyRecord } from 'metro-forecast-api/adapter';
 import type { Document as MongoDocument } from 'mongodb';
-import type { KeyRecord } from '../../core/contracts/keys.js';
 
 export interface KeyDocument {
   readonly _id: string;

@@ -6,20 +6,19 @@
  * that became visible later than their time.
  */
 import { isDeepStrictEqual } from 'node:util';
+import {
+  type AuditVerification,
+  audit,
+  type Health,
+  type KeyAuditEntry,
+  type KeyChange,
+  type KeyRecord,
+  type KeyStore,
+  type KeyStoreContext,
+  KeyStoreError,
+  type KeyStoreModule,
+} from 'metro-forecast-api/adapter';
 import type { Filter } from 'mongodb';
-import type { AuditVerification } from '../../core/contracts/audit.js';
-import type {
-  KeyAuditEntry,
-  KeyChange,
-  KeyRecord,
-  KeyStore,
-  KeyStoreContext,
-  KeyStoreModule,
-} from '../../core/contracts/keys.js';
-import type { Health } from '../../core/contracts/runtime.js';
-import { KeyStoreError } from '../../core/errors.js';
-import { auditEntry, withComparison } from '../../core/keys/audit.js';
-import { endOf, madeOnly } from '../../core/keys/chain.js';
 import { MongoAudit } from './audit.js';
 import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection, checkConnection } from './connection.js';
@@ -28,6 +27,8 @@ import { readUse, writeUse } from './key-use.js';
 import { isDuplicate } from './layout.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
 import { Poller } from './poller.js';
+
+const { keyAuditEntry: auditEntry, withComparison, endOf, madeOnly } = audit;
 
 const COLLECTION = 'api_keys';
 const AUDIT = 'api_key_audit';

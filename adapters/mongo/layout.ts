@@ -12,9 +12,9 @@
  * that its own publisher declared. Rows stand under `d`, so that they may have any field, `_id` and names with dots and
  * dollars included.
  */
+
+import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
-import type { Collection, Document } from '../../core/contracts/dataset.js';
-import type { Query, Scalar } from '../../core/contracts/storage.js';
 
 const DUPLICATE_KEY = 11000;
 

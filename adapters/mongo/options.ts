@@ -1,5 +1,5 @@
 /** What can be set: where MongoDB is, how long anything may wait for it, and how large the steps are. */
-import type { JsonSchema } from '../../core/contracts/json-schema.js';
+import type { JsonSchema } from 'metro-forecast-api/adapter';
 
 export interface ConnectionOptions {
   readonly uri: string;

@@ -1,12 +1,16 @@
 /** Publishes a dataset: everything is written and verified under a new id before the pointer moves to it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Collection } from '../../core/contracts/dataset.js';
-import type { Clock, Logger } from '../../core/contracts/runtime.js';
-import type { Dataset, PublishOptions } from '../../core/contracts/storage.js';
-import { contentOf, sumsOf } from '../../core/data/data-audit.js';
-import { publicationTime } from '../../core/data/publishing.js';
-import { StorageError } from '../../core/errors.js';
+import {
+  audit,
+  type Clock,
+  type Collection,
+  type Dataset,
+  type Logger,
+  type PublishOptions,
+  publicationTime,
+  StorageError,
+} from 'metro-forecast-api/adapter';
 import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import {
@@ -21,6 +25,8 @@ import { audited, publishedContent } from './data-audit.js';
 import { ordersOf } from './layout.js';
 import { sweep } from './sweep.js';
 import { expireReplicas, missingIn, type VersionDocument } from './version-locks.js';
+
+const { contentOf, sumsOf } = audit;
 
 export interface PublishContext {
   readonly connection: Connection;

@@ -1,8 +1,15 @@
 /** Reads of one locked version: one indexed query each. */
+
+import {
+  type Collection,
+  type Document,
+  type Manifest,
+  type Query,
+  type Scalar,
+  type Snapshot,
+  StorageError,
+} from 'metro-forecast-api/adapter';
 import type { Collection as MongoCollection } from 'mongodb';
-import type { Collection, Document, Manifest } from '../../core/contracts/dataset.js';
-import type { Query, Scalar, Snapshot } from '../../core/contracts/storage.js';
-import { StorageError } from '../../core/errors.js';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { dataCollection, planFind, planGet, type Row } from './layout.js';

@@ -1,5 +1,5 @@
 /** Finds JSON values that BSON cannot represent. */
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Document } from 'metro-forecast-api/adapter';
 
 /** What the JSON of a row has that may not be storable; only rows that match are searched value by value. */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;

@@ -17,10 +17,13 @@
  * renewal the replica asks the catalog which of its versions are left, and continues with them.
  */
 import { randomUUID } from 'node:crypto';
-import type { Collection, Manifest } from '../../core/contracts/dataset.js';
-import type { Clock } from '../../core/contracts/runtime.js';
-import type { AdapterContext } from '../../core/contracts/storage.js';
-import { StorageError } from '../../core/errors.js';
+import {
+  type AdapterContext,
+  type Clock,
+  type Collection,
+  type Manifest,
+  StorageError,
+} from 'metro-forecast-api/adapter';
 import { type Catalog, fromNow } from './catalog.js';
 import type { Connection } from './connection.js';
 import { ordersOf } from './layout.js';

@@ -1,8 +1,5 @@
 /** What has been published: listing it, going back to it, removing it, and reading what was current once. */
-import type { Clock } from '../../core/contracts/runtime.js';
-import type { Snapshot, Versions } from '../../core/contracts/storage.js';
-import { momentAfter } from '../../core/data/publishing.js';
-import { StorageError } from '../../core/errors.js';
+import { type Clock, momentAfter, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';

@@ -1,18 +1,18 @@
 /** `metro-forecast mcp`: the endpoints as tools for an assistant that starts this command by itself. */
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
+import { importErrorReason } from '../../core/registry/load-module.js';
 import { createApp, loadConfig } from '../../product.js';
 
-/** The SDK behind it need not be installed, and no other command needs it. */
-const loadPlugin = () =>
+/** Loads the plugin only here, since its SDK is an optional package. */
+const loadServer = () =>
   import('../../plugins/mcp/server.js').catch((error: unknown) => {
-    if (!(error instanceof OperatorError)) throw error;
-    throw new OperatorError(`This command cannot run: ${error.message}`, [], { cause: error });
+    throw new OperatorError(`This command cannot run: ${importErrorReason(error as Error)}`, [], { cause: error });
   });
 
 /** Until the input ends, or a signal comes. The log goes to standard error. */
 const serve = async (config: string | undefined): Promise<void> => {
-  const { serveOverStdio } = await loadPlugin();
+  const { serveOverStdio } = await loadServer();
   const app = await createApp(await loadConfig({ path: config }));
   const ended = new Promise<void>((resolve) => {
     const end = () => resolve();

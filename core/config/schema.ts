@@ -1,7 +1,8 @@
 /** The configuration file: its JSON Schema, and the type of a checked one. */
-import { type JsonSchema, nullable, type WithDefaults } from '../contracts/json-schema.js';
+import type { JsonSchema, WithDefaults } from '../contracts/json-schema.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
+import { nullable } from '../validation/schemas.js';
 
 /** An adapter, plugin or key store, and its options, which the module itself declares. */
 export interface ModuleConfig {

@@ -1,4 +1,4 @@
-/** JSON Schema 2020-12, as plain data, and the types of the values that a schema describes. */
+/** JSON Schema 2020-12 as plain data, and the types of the values that a schema describes. */
 import type { XStatic } from 'typebox/schema';
 
 /** No properties. */
@@ -75,29 +75,3 @@ type Keyword<K, V> = K extends 'properties' | 'anyOf' | 'oneOf' | 'allOf'
           ? One
           : V
       : V;
-
-export const date = { type: 'string', format: 'date' } as const;
-export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' } as const;
-/** A string that is not empty. */
-export const text = { type: 'string', minLength: 1 } as const;
-
-/** The same schema, also allowing null. */
-export const nullable = <const T extends { readonly type: string }>(schema: T) =>
-  ({ ...schema, type: [schema.type, 'null'] }) as Omit<T, 'type'> & { readonly type: readonly [T['type'], 'null'] };
-
-/** An object schema in which no other properties are allowed. */
-export const record = <const R extends Record<string, object>, const O extends Record<string, object> = Empty>(
-  required: R,
-  optional?: O,
-) =>
-  ({
-    type: 'object',
-    properties: { ...required, ...optional },
-    required: Object.keys(required),
-    additionalProperties: false,
-  }) as unknown as {
-    readonly type: 'object';
-    readonly properties: R & O;
-    readonly required: readonly (keyof R & string)[];
-    readonly additionalProperties: false;
-  };

@@ -92,11 +92,8 @@ export interface ServiceState {
   pingStorage(): Promise<void>;
 }
 
-/** From best to worst. */
-export const STATUS_LEVELS = ['operational', 'unknown', 'degraded', 'outage'] as const;
-
 export interface ComponentState {
-  readonly status: (typeof STATUS_LEVELS)[number];
+  readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
   /** Shown to callers, so it must not name hosts or errors of dependencies. */
   readonly message: string | null;
   /** RFC 3339; null if unknown. */
@@ -112,7 +109,8 @@ export interface StatusComponent {
   readonly id: string;
   /** The framework's component that this one replaces. */
   readonly replaces?: OwnComponent;
-  check(service: ServiceState): ComponentState | Promise<ComponentState>;
+  /** Absent: the check of the component that it replaces. */
+  check?(service: ServiceState): ComponentState | Promise<ComponentState>;
 }
 
 /** What a plugin is told of the whole service when it declares its routes. */
@@ -214,16 +212,6 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    * whole rows. Undefined: all properties.
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
-  /**
-   * Rewrites the input so that equivalent requests have equal inputs, such as lists of values in another order. They
-   * then share a cached response. Runs after `check`.
-   */
-  readonly normalize?: (input: Input) => Input;
-  /**
-   * As `normalize`, for requests that are equivalent in this snapshot only, such as those from a date before its first
-   * value. Runs before the handler, not for cached responses.
-   */
-  readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
   /**
    * Whether the list has the format Parquet too. Each property of the rows then has one scalar type, by the schema.
    * Default false.
@@ -370,7 +358,7 @@ export interface Plugin<Options = unknown> {
 /** A route as it is declared: the schemas of parameters and response type the handler. */
 type Declared<R extends Route, P, S, A> = Omit<
   R,
-  'kind' | 'parameters' | 'response' | 'check' | keyof OfInput<Empty> | 'handler'
+  'kind' | 'parameters' | 'response' | 'check' | 'columns' | 'handler'
 > & {
   readonly parameters?: P;
   readonly response: Omit<R['response'], 'schema'> & { readonly schema: S };
@@ -378,15 +366,14 @@ type Declared<R extends Route, P, S, A> = Omit<
   handler(input: NoInfer<InputOf<P>>, context: globalThis.Parameters<R['handler']>[1]): Promise<A>;
 };
 
-/** The members of a data route that depend on the input alone. */
-type OfInput<P> = Pick<DataRoute<NoInfer<InputOf<P>>>, 'columns' | 'normalize' | 'normalizeIn'>;
+type Columns<P> = { readonly columns?: (input: NoInfer<InputOf<P>>) => readonly string[] | undefined };
 
 export const dataRoute = <
   const P extends Parameters = Empty,
   const S extends JsonSchema = JsonSchema,
   const A extends DataResponseOf<S> = DataResponseOf<S>,
 >(
-  route: Declared<DataRoute, P, S, A> & OfInput<P>,
+  route: Declared<DataRoute, P, S, A> & Columns<P>,
 ): Route => ({ kind: 'data', ...route }) as Route;
 
 export const serviceRoute = <

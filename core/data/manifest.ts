@@ -2,13 +2,14 @@
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
-import { CADENCES, type Manifest } from '../contracts/dataset.js';
-import { date, dateTime, type JsonSchema, nullable } from '../contracts/json-schema.js';
+import type { Manifest } from '../contracts/dataset.js';
+import type { JsonSchema } from '../contracts/json-schema.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
 import { readRegularBytes } from '../util/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { findJsonError, measureJson, withoutMark } from '../validation/json.js';
+import { cadence, date, dateTime, nullable } from '../validation/schemas.js';
 import { type DataError, formatDataError, schemaErrors } from './data-errors.js';
 
 export const MANIFEST_FILE = 'manifest.json';
@@ -60,7 +61,7 @@ export const manifestSchema = {
         properties: {
           id: { type: 'string', minLength: 1 },
           title: { type: 'string', minLength: 1 },
-          cadence: { enum: CADENCES },
+          cadence,
           latest_period: { ...nullable(date), description: 'First day of the newest period.' },
           last_loaded_at: nullable(dateTime),
           late_after_seconds: {

@@ -1,5 +1,5 @@
 /** The key file: its format, reading it whole or refusing it, and the files beside it. */
-import { dateTime, nullable, text } from '../contracts/json-schema.js';
+
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../util/lock.js';
@@ -8,6 +8,7 @@ import { linkTarget, writeFileAtomic } from '../util/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeErrors } from '../validation/describe-errors.js';
 import { findJsonError, formatJsonError } from '../validation/json.js';
+import { dateTime, nullable, text } from '../validation/schemas.js';
 import { maskKeys } from './key.js';
 
 interface KeyFile {

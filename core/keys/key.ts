@@ -21,7 +21,7 @@ export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
 const LONGEST_SHOWN = 80;
 
 /** A caller's text as errors quote it: without keys, and so short that an error does not grow with its request. */
-export const shown = (text: string, longest = LONGEST_SHOWN): string => {
+export const excerpt = (text: string, longest = LONGEST_SHOWN): string => {
   const masked = maskKeys(text);
   return masked.length > longest ? `${masked.slice(0, longest)}…` : masked;
 };

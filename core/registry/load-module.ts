@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { peerDependencies } from '../util/package.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import { type Members, memberErrors } from './check-members.js';
@@ -56,7 +57,7 @@ export const loadModule = async <T>(
   try {
     loaded = builtin ? await builtin() : await import(pathToFileURL(locate(use, folder, Object.keys(builtins))).href);
   } catch (error) {
-    throw new Error(`${kind} "${use}" cannot be loaded: ${explained(error as Error)}`, { cause: error });
+    throw new Error(`${kind} "${use}" cannot be loaded: ${importErrorReason(error as Error)}`, { cause: error });
   }
   checkModule(kind, use, loaded.default);
   return loaded.default as T;
@@ -73,11 +74,20 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
   if (faults.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${faults.join('; ')}`);
 };
 
-/** Adds advice to the error of an ES module that Node has taken for CommonJS. */
-const explained = ({ name, message }: Error): string =>
-  name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)
-    ? `${message}; name the file .mjs, or set "type": "module" in its package.json`
-    : message;
+/** The message of an error of `import()`, with advice. */
+export const importErrorReason = (error: Error): string => {
+  const { name, message } = error;
+  if (name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)) {
+    return `${message}; name the file .mjs, or set "type": "module" in its package.json`;
+  }
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return message;
+  const missing = /^Cannot find package '([^']+)'/.exec(message)?.[1] ?? '';
+  if (!Object.hasOwn(peerDependencies, missing)) return message;
+  // Packages of one scope are used together.
+  const [scope] = missing.split('/');
+  const names = Object.keys(peerDependencies).filter((each) => each === missing || each.startsWith(`${scope}/`));
+  return `an optional package is not installed: npm install ${names.map((each) => `"${each}@${peerDependencies[each]}"`).join(' ')}`;
+};
 
 const locate = (use: string, folder: string, builtins: readonly string[]): string => {
   if (/^\.{0,2}\//.test(use)) {

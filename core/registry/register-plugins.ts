@@ -112,7 +112,7 @@ const fitComponents = (entries: readonly LoadedPlugin[], registration: Registrat
     return components;
   });
 
-const componentErrors = ({ id, replaces }: StatusComponent): string[] => {
+const componentErrors = ({ id, replaces, check }: StatusComponent): string[] => {
   const own: readonly string[] = OWN_COMPONENTS;
   const names = own.map((name) => `"${name}"`).join(' and ');
   const isTaken = own.includes(id);
@@ -120,6 +120,7 @@ const componentErrors = ({ id, replaces }: StatusComponent): string[] => {
   return [
     ...(isTaken ? ["the framework has a component of this id; give it another, and the framework's as replaces"] : []),
     ...(isUnknown ? [`replaces "${replaces}", but there are ${names} only`] : []),
+    ...(check === undefined && replaces === undefined ? ['check is missing'] : []),
   ];
 };
 

@@ -18,9 +18,9 @@ import {
 } from '../pipeline/request-state.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { linesOf } from '../response/headers.js';
-import { JSON_TYPE, jsonOf, jsonRepresentation, Representation } from '../response/representation.js';
+import { JSON_TYPE, jsonFormat, jsonOf, jsonRepresentation, Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import { type DataRequest, dataRequest, ofRoute } from './route-response.js';
+import { type DataRequest, ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
@@ -131,7 +131,7 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
         : askService(route, input, serviceRequest(ctx));
       return response.then((representation) => ({ representation, isCached: false }));
     }
-    const request = dataRequest(route, input, format, cacheKey);
+    const request = { cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`, route, input, format };
     const caller = ctx.state.caller?.subject ?? LOCAL;
     const served = currentSnapshot();
     if (asOf !== undefined) return work.run(caller, (pauses) => vintages.answer(asOf, request, pauses));

@@ -3,7 +3,7 @@
 import type { Parameter, Route } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
 import { ApiError, type ErrorKind, errors, invalidParameter } from '../errors.js';
-import { shown } from '../keys/key.js';
+import { excerpt } from '../keys/key.js';
 import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
 import type { Format } from '../response/representation.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
@@ -28,7 +28,7 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
     throw new ApiError(
       errors.invalid_parameter,
       `The ${place} has malformed percent-encoding: each % must begin the UTF-8 bytes of a character, as in %20.`,
-      { details: [{ in: place, name: shown(name), issue: 'malformed percent-encoding' }], cause },
+      { details: [{ in: place, name: excerpt(name), issue: 'malformed percent-encoding' }], cause },
     );
   }
 };
@@ -59,10 +59,6 @@ export const parseTarget = (url: string): Target => {
 };
 
 export type Input = Readonly<Record<string, Scalar | boolean>>;
-
-/** Requests of a route with the same cache key get the same response in each format. */
-export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
-  `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 
 interface CompiledParameter {
   readonly name: string;
@@ -120,12 +116,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
     }
     if (faults.length > 0) throw asError(faults);
     route.check?.(input);
-    const normalized = route.kind === 'data' && route.normalize ? (route.normalize(input as never) as Input) : input;
-    return {
-      input: normalized,
-      format: framework[FORMAT] as ParsedInput['format'],
-      asOf: framework[AS_OF] as ParsedInput['asOf'],
-    };
+    return { input, format: framework[FORMAT] as ParsedInput['format'], asOf: framework[AS_OF] as ParsedInput['asOf'] };
   };
 };
 
@@ -184,8 +175,8 @@ const unknownParameter = (name: string, known: readonly string[]): ApiError => {
       ? `It has: ${known.join(', ')}.`
       : 'It takes no query parameters.';
   const issue = guess ? `is not known; did you mean "${guess}"?` : 'is not known';
-  return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${shown(name)}". ${advice}`, {
-    details: [{ in: 'query', name: shown(name), issue }],
+  return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${excerpt(name)}". ${advice}`, {
+    details: [{ in: 'query', name: excerpt(name), issue }],
   });
 };
 

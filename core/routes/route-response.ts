@@ -5,18 +5,11 @@ import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, Strea
 import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
 import { linesOf } from '../response/headers.js';
-import {
-  type Format,
-  jsonFormat,
-  jsonOf,
-  type ListWriter,
-  Representation,
-  ResponseFault,
-} from '../response/representation.js';
+import { type Format, jsonOf, type ListWriter, Representation, ResponseFault } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
-import { cacheKeyOf, type Input } from './input.js';
+import type { Input } from './input.js';
 
 /** A request as data routes see it: requests with one cache key have the same body within a snapshot. */
 export interface DataRequest {
@@ -27,21 +20,6 @@ export interface DataRequest {
   /** The date of the snapshot that is asked for, where one is. */
   readonly asOf?: string;
 }
-
-/** @param input of the same route */
-export const dataRequest = (route: DataRoute, input: Input, format: Format, cacheKey = cacheKeyOf(route, input)) => ({
-  cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`,
-  route,
-  input,
-  format,
-});
-
-/** The request that this one is equivalent to in the snapshot: see `normalizeIn` of a route. */
-export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {
-  const { route, input, format } = request;
-  if (!route.normalizeIn) return request;
-  return { ...request, ...dataRequest(route, await route.normalizeIn(input as never, snapshot), format) };
-};
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 

@@ -1,11 +1,9 @@
 /** Reference page at `/docs`, made in the browser from the served OpenAPI document. */
-import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/util/package.js';
-import { pageMount } from '../pages/page-mount.js';
+import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'docs',
-  version: packageVersion,
+  version,
   description: 'A page that documents every endpoint, and tries them with the reader’s key.',
   routes: () => [],
   mounts: () => [

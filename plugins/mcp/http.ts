@@ -2,8 +2,7 @@
  * MCP's streamable HTTP transport within Koa: each POST has one message and gets one response, and no state remains.
  */
 import type { Context } from 'koa';
-import type { MountContext } from '../../core/contracts/plugin.js';
-import { maskKeys, shown } from '../../core/keys/key.js';
+import { excerpt, type MountContext } from 'metro-forecast-api/plugin';
 import { createMcpHandler, ProtocolErrorCode } from './sdk.js';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
@@ -141,9 +140,9 @@ const shortError = (json: string): string => {
   const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
   if (error === undefined) return json;
   const { code, message } = error;
-  const data = maskKeys(JSON.stringify(error.data ?? null));
+  const data = excerpt(JSON.stringify(error.data ?? null), Number.POSITIVE_INFINITY);
   const more = error.data === undefined || data.length > LONGEST_ERROR ? {} : { data: JSON.parse(data) as unknown };
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: shown(message, LONGEST_ERROR), ...more } });
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: excerpt(message, LONGEST_ERROR), ...more } });
 };
 
 export interface BrowserOptions {

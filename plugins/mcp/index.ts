@@ -1,7 +1,5 @@
 /** The endpoints as tools for AI assistants, at `/mcp`: Model Context Protocol, with the API's keys and limits. */
-import { definePlugin } from '../../core/contracts/plugin.js';
-import { ApiError, errors } from '../../core/errors.js';
-import { packageVersion } from '../../core/util/package.js';
+import { ApiError, definePlugin, errors, version } from 'metro-forecast-api/plugin';
 import { checkBrowser, respond } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
@@ -10,7 +8,7 @@ const MCP_HEADERS = ['Mcp-Protocol-Version', 'Mcp-Session-Id', 'Mcp-Method', 'Mc
 
 export default definePlugin({
   name: 'mcp',
-  version: packageVersion,
+  version,
   description: 'The endpoints as read-only tools for AI assistants (Model Context Protocol).',
   options: {
     type: 'object',

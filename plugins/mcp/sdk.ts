@@ -1,10 +1,5 @@
-/** The official SDK, which is an optional package. */
-import { explainMissing } from '../optional-package.js';
+/** The official SDK, an optional package: no other module imports it. */
+export { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 
-/** Where it is missing, whatever imports this module fails with what to do. */
-export const { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } = await import(
-  '@modelcontextprotocol/server'
-).catch(explainMissing('@modelcontextprotocol/server'));
-
-/** Standard input and output; only where they are asked for. */
+/** Loads the transport over standard input and output. */
 export const loadStdio = () => import('@modelcontextprotocol/server/stdio');

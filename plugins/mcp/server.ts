@@ -1,7 +1,6 @@
 /** A Model Context Protocol server over the tools of a service. It keeps no state between two calls. */
 import type { Server as McpServer } from '@modelcontextprotocol/server';
-import type { MountContext } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/util/package.js';
+import { type MountContext, version } from 'metro-forecast-api/plugin';
 import { loadStdio, Server } from './sdk.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
@@ -10,7 +9,7 @@ const INSTRUCTIONS = "Read-only tools, one for each endpoint of the API; the res
 /** @param mount who the service is, and the function that makes the requests of the tools */
 export const mcpServer = (tools: Tools, { service, request }: Pick<MountContext, 'service' | 'request'>): McpServer => {
   const server = new Server(
-    { name: service.name, version: packageVersion },
+    { name: service.name, version },
     { capabilities: { tools: {} }, instructions: `${INSTRUCTIONS}\n${service.instructions}` },
   );
   server.setRequestHandler('tools/list', () => ({ tools: tools.list }));

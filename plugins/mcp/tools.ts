@@ -1,9 +1,13 @@
 /** The routes of a service as read-only tools: a call makes a GET request, and an error says what to change. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
-import type { MountContext, Parameter, Route } from '../../core/contracts/plugin.js';
-import type { ErrorDetail } from '../../core/errors.js';
-import { shown } from '../../core/keys/key.js';
-import { nearest } from '../../core/validation/nearest.js';
+import {
+  type ErrorDetail,
+  excerpt,
+  type MountContext,
+  nearest,
+  type Parameter,
+  type Route,
+} from 'metro-forecast-api/plugin';
 import { argumentName, toolName, uniqueNames } from './names.js';
 import { ProtocolError, ProtocolErrorCode } from './sdk.js';
 
@@ -41,7 +45,7 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
       if (!tool) {
         const near = nearest(name, [...tools.keys()]);
         const advice = near ? `did you mean "${near}"?` : 'tools/list has all of them.';
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${shown(name)}"; ${advice}`);
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${excerpt(name)}"; ${advice}`);
       }
       const faults = tool.argumentFaults(given);
       if (faults.length > 0) return refusal(faults.join('\n'));
@@ -94,7 +98,7 @@ class RouteTool {
   argumentFaults(given: Arguments): string[] {
     const values = this.#valuesOf(given);
     const unfit = [...values].flatMap(([argument, value]) => {
-      if (!value.isWellFormed()) return [`The argument "${shown(argument)}" must be well-formed Unicode text.`];
+      if (!value.isWellFormed()) return [`The argument "${excerpt(argument)}" must be well-formed Unicode text.`];
       const isDots = value === '.' || value === '..';
       return isDots && this.#inPath.has(this.#parameterName(argument))
         ? [`The argument "${argument}" must not be "${value}". (invalid_parameter)`]

@@ -3,7 +3,7 @@
  * Office of Management and Budget, as the Census Bureau lists them; centres are the internal points of its Gazetteer of
  * 2025, in degrees. Both are public facts of the Census Bureau.
  */
-import { compareScalars } from '../../core/data/scalars.js';
+import { compareScalars } from 'metro-forecast-api/adapter';
 
 export interface MetroArea {
   readonly cbsa: string;

@@ -1,11 +1,11 @@
 /** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
-import { CADENCES, type Cadence, type Collection } from '../../core/contracts/dataset.js';
-import { date, dateTime, type FromSchema, nullable, record, text } from '../../core/contracts/json-schema.js';
-import { collection } from '../../core/contracts/plugin.js';
+import { type Cadence, type Collection, collection, type FromSchema, schemas } from 'metro-forecast-api/plugin';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 import { lookAhead } from './periods.js';
 
-export { CADENCES, date, dateTime, nullable, record, text };
+const { date, dateTime, nullable, record, text } = schemas;
+
+export { date, dateTime, nullable, record, text };
 
 export const SIGNALS = ['expand', 'hold', 'contract'] as const;
 export type Signal = (typeof SIGNALS)[number];
@@ -116,7 +116,7 @@ export const series = collection({
     title: text,
     kind: { type: 'string', enum: ['macro', 'metro'] },
     geography: text,
-    cadence: { type: 'string', enum: CADENCES },
+    cadence: schemas.cadence,
     source: text,
     units: text,
     seasonal_adjustment: { type: ['string', 'null'], enum: ['SA', 'NSA', 'SAAR', null] },

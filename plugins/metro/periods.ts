@@ -1,6 +1,5 @@
 /** Calendar arithmetic of periods. Days are `YYYY-MM-DD`; quarters are counted from year 0, so that they subtract. */
-import type { Cadence } from '../../core/contracts/dataset.js';
-import { nextPeriod } from '../../core/data/period.js';
+import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 
 /** A quarter as people write it: `2005Q4`. */
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;

@@ -1,6 +1,6 @@
 /** Rows of a collection, in batches of any size; and the name of a dataset's version, made from its rows. */
 import { createHash } from 'node:crypto';
-import type { Source } from '../../core/contracts/dataset.js';
+import type { Source } from 'metro-forecast-api/plugin';
 
 export type Rows = AsyncIterable<readonly object[]>;
 

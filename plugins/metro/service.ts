@@ -1,5 +1,5 @@
 /** Who the Metro Forecast API is. */
-import { conventions, type InterfaceChange, type ServiceInfo } from '../../core/contracts/service.js';
+import { conventions, type InterfaceChange, type ServiceInfo } from 'metro-forecast-api/plugin';
 
 const { methods, limits, caching } = conventions;
 

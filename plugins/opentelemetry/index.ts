@@ -1,21 +1,10 @@
 /** A span of every request for a tracing back end: OpenTelemetry, over OTLP/HTTP with JSON. */
-import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/util/package.js';
-import { explainMissing } from '../optional-package.js';
-
-/** The official SDK is installed by those who want this plugin. */
-const { traceObserver } = await import('./trace-observer.js').catch(
-  explainMissing(
-    '@opentelemetry/api',
-    '@opentelemetry/exporter-trace-otlp-http',
-    '@opentelemetry/resources',
-    '@opentelemetry/sdk-trace',
-  ),
-);
+import { definePlugin, version } from 'metro-forecast-api/plugin';
+import { traceObserver } from './trace-observer.js';
 
 export default definePlugin({
   name: 'opentelemetry',
-  version: packageVersion,
+  version,
   description: 'A span of every request, exported over OTLP/HTTP (OpenTelemetry).',
   options: {
     type: 'object',

@@ -1,5 +1,6 @@
 /** Makes a span of each finished request, and hands them over in batches. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import {
   type Attributes,
   type Context,
@@ -18,10 +19,14 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from '../../core/contracts/observer.js';
-import type { Logger } from '../../core/contracts/runtime.js';
-import { packageVersion } from '../../core/util/package.js';
-import { withTimeout } from '../../core/util/with-timeout.js';
+import {
+  type FinishedRequest,
+  type Logger,
+  type ObserverContext,
+  type RequestObserver,
+  type TraceParent,
+  version,
+} from 'metro-forecast-api/plugin';
 
 interface TraceOptions {
   readonly url?: string;
@@ -45,7 +50,7 @@ export const traceObserver = (options: TraceOptions, { logger, service }: Observ
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.name': serviceName ?? service.name,
-      'service.version': packageVersion,
+      'service.version': version,
       'service.instance.id': randomUUID(),
     }).merge(detectResources({ detectors: [envDetector] })),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampleRatio) }),
@@ -58,7 +63,7 @@ export const traceObserver = (options: TraceOptions, { logger, service }: Observ
       }),
     ],
   });
-  const tracer = provider.getTracer('metro-forecast-api', packageVersion);
+  const tracer = provider.getTracer('metro-forecast-api', version);
   return {
     onRequest(request) {
       const { startedAt, durationMs } = request;
@@ -71,7 +76,12 @@ export const traceObserver = (options: TraceOptions, { logger, service }: Observ
       if (isFailure(request)) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(startedAt + durationMs);
     },
-    close: () => withTimeout(provider.shutdown(), FLUSH_MS),
+    async close() {
+      const late = setTimeout(FLUSH_MS, undefined, { ref: false }).then(() => {
+        throw new Error(`The receiver of spans has not responded within ${FLUSH_MS} ms.`);
+      });
+      await Promise.race([provider.shutdown(), late]);
+    },
   };
 };
 

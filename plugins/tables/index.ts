@@ -1,14 +1,10 @@
 /** Lists and rows of collections by configuration alone: filters, sorting and pages by the orders that they declare. */
-import type { Collection } from '../../core/contracts/dataset.js';
-import { definePlugin } from '../../core/contracts/plugin.js';
-import { readDeclarations } from '../../core/data/declarations.js';
-import { OperatorError } from '../../core/errors.js';
-import { packageVersion } from '../../core/util/package.js';
+import { type Collection, definePlugin, OperatorError, readDeclarations, version } from 'metro-forecast-api/plugin';
 import { tableRoutes } from './routes.js';
 
 export default definePlugin({
   name: 'tables',
-  version: packageVersion,
+  version,
   description: 'The rows of tables: lists with filters, sorting and pages, and single rows by their key.',
   options: {
     type: 'object',

@@ -1,11 +1,9 @@
 /** Pages at `/tables` to look through the tables of the plugin `tables`: lists, charts and single rows, for people. */
-import { definePlugin } from '../../core/contracts/plugin.js';
-import { packageVersion } from '../../core/util/package.js';
-import { pageMount } from '../pages/page-mount.js';
+import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'table-pages',
-  version: packageVersion,
+  version,
   description: 'Pages to look through tables: search, sorting, filters and charts.',
   needs: ['tables', 'status'],
   routes: () => [],

@@ -1,11 +1,24 @@
 /** The two endpoints of a table. */
-import type { Collection } from '../../core/contracts/dataset.js';
-import { type JsonSchema, record } from '../../core/contracts/json-schema.js';
-import type { Parameter, QueryOf, Route } from '../../core/contracts/plugin.js';
-import { dataRoute } from '../../core/contracts/plugin.js';
-import type { Scalar } from '../../core/contracts/storage.js';
-import { ApiError, defineError, invalidParameter, OperatorError } from '../../core/errors.js';
-import { findPage, type PageInput, pageHeaders, pageParameters } from '../../core/routes/pagination.js';
+import {
+  ApiError,
+  type Collection,
+  dataRoute,
+  defineError,
+  findPage,
+  invalidParameter,
+  type JsonSchema,
+  OperatorError,
+  type PageInput,
+  type Parameter,
+  pageHeaders,
+  pageParameters,
+  type QueryOf,
+  type Route,
+  type Scalar,
+  schemas,
+} from 'metro-forecast-api/plugin';
+
+const { record } = schemas;
 
 type Row = Readonly<Record<string, Scalar>>;
 type Input = PageInput & Readonly<Record<string, Scalar | undefined>>;

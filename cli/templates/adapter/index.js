@@ -3,10 +3,10 @@
  * Put your store in the place of `load`, `save` and `rowsOf`; the conformance suite shows whether the adapter is still
  * right.
  */
-/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api' */
+/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { compareBy, compareScalars, StorageError } from 'metro-forecast-api';
+import { compareBy, compareScalars, StorageError } from 'metro-forecast-api/adapter';
 
 /** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
 

@@ -1,5 +1,5 @@
 /** The plugin {{name}}: one collection, and one endpoint that reads it. */
-import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api';
+import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api/plugin';
 
 const rows = collection({
   name: '{{collection}}',

@@ -422,11 +422,11 @@ export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
       readonly risk_score?: string;
       /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
@@ -500,11 +500,11 @@ export interface Paths {
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
       readonly risk_score?: string;
       /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
@@ -668,11 +668,11 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
+      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
       readonly risk_score?: string;
       /** What to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
@@ -694,9 +694,9 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
       readonly signal?: string;
       /** What to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;

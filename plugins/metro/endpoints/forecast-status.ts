@@ -1,9 +1,8 @@
 /** What `/status` reports on Metro Forecast: the pipeline that brings the data, and the model. */
-import type { StatusComponent } from '../../../core/contracts/plugin.js';
-import { storage } from '../../status.js';
+import type { StatusComponent } from 'metro-forecast-api/plugin';
 import { newestRuns } from './shared.js';
 
-const pipeline: StatusComponent = { ...storage, id: 'pipeline', replaces: 'storage' };
+const pipeline: StatusComponent = { id: 'pipeline', replaces: 'storage' };
 
 const model: StatusComponent = {
   id: 'model',

@@ -1,7 +1,6 @@
 /** Forecasts: what the model says now, what it said at each past run, and how well that came true. */
 
-import { dataRoute, definePlugin, type SnapshotReader } from '../../../core/contracts/plugin.js';
-import { packageVersion } from '../../../core/util/package.js';
+import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
   backtests,
   cbsa,
@@ -29,8 +28,17 @@ import { methodologyPage } from '../explorer/methodology.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
 import { components } from './forecast-status.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
-import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
-import { checkSpan, type Span, spanParameters } from './spans.js';
+import {
+  cbsaParameter,
+  checkSpan,
+  completedRuns,
+  difference,
+  listOf,
+  marketNotFound,
+  requireMarket,
+  type Span,
+  spanParameters,
+} from './shared.js';
 
 const historyProperties = {
   run_at: { ...dateTime, description: 'When the run was made.' },
@@ -192,7 +200,7 @@ const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
 
 export default definePlugin({
   name: 'forecasts',
-  version: packageVersion,
+  version,
   description: 'The 12-month forecasts: the newest, all past ones, the runs that made them and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
@@ -209,7 +217,6 @@ export default definePlugin({
       parameters: { query: marketList.parameters },
       check: marketList.check,
       columns: marketList.columns,
-      normalize: marketList.normalize,
       response: {
         description: 'Markets with a forecast.',
         schema: listOf(marketSchema),

@@ -1,15 +1,19 @@
 /** Markets: every metro with its latest figures, and its house price index. */
 
-import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
-import { ApiError, defineError } from '../../../core/errors.js';
-import { packageVersion } from '../../../core/util/package.js';
-import { guidePage } from '../../pages/page-mount.js';
+import { ApiError, dataRoute, defineError, definePlugin, guidePage, version } from 'metro-forecast-api/plugin';
 import { metroAreas } from '../areas.js';
 import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../collections.js';
 import { metroService } from '../service.js';
 import { checkFields, fieldsOf, fieldsParameter, listParameters } from './list-parameters.js';
-import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
-import { checkSpan, normalizeSpan, periodRange, periodsOfMarket, spanParameters } from './spans.js';
+import {
+  cbsaParameter,
+  checkSpan,
+  listOf,
+  marketNotFound,
+  periodRange,
+  requireMarket,
+  spanParameters,
+} from './shared.js';
 
 export const marketSchema = { title: 'Market', ...markets.schema };
 
@@ -92,7 +96,7 @@ const INDEX_ALONE = ['period_start', 'value'];
 
 export default definePlugin({
   name: 'markets',
-  version: packageVersion,
+  version,
   description:
     'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
   collections: [markets, hpi],
@@ -112,7 +116,6 @@ export default definePlugin({
       parameters: { query: marketList.parameters },
       check: marketList.check,
       columns: marketList.columns,
-      normalize: marketList.normalize,
       response: {
         description: 'All markets.',
         schema: listOf(marketSchema),
@@ -190,11 +193,6 @@ export default definePlugin({
         checkFields(HISTORY_FIELDS, fields);
       },
       columns: ({ fields }) => fieldsOf(HISTORY_FIELDS, fields) ?? INDEX_ALONE,
-      normalize: ({ fields, ...others }) => {
-        const chosen = fieldsOf(HISTORY_FIELDS, fields)?.join();
-        return chosen === undefined || chosen === INDEX_ALONE.join() ? others : { ...others, fields: chosen };
-      },
-      normalizeIn: (input, snapshot) => normalizeSpan(input, [periodsOfMarket(snapshot, input.cbsa)]),
       response: {
         description: 'The index, one row a quarter.',
         schema: listOf(hpiObservation),

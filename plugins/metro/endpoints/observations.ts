@@ -1,22 +1,28 @@
 /** Observations: raw macro series and the metros' index, and the catalogue of both. */
 
-import type { FromSchema } from '../../../core/contracts/json-schema.js';
-import { dataRoute, definePlugin, type SnapshotReader } from '../../../core/contracts/plugin.js';
-import { ApiError, defineError, invalidParameter } from '../../../core/errors.js';
-import { shown } from '../../../core/keys/key.js';
-import { packageVersion } from '../../../core/util/package.js';
-import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../collections.js';
-import { cbsaParameter, listed, listOf, marketNotFound, requireMarket } from './shared.js';
 import {
+  ApiError,
+  dataRoute,
+  defineError,
+  definePlugin,
+  excerpt,
+  type FromSchema,
+  invalidParameter,
+  type SnapshotReader,
+  version,
+} from 'metro-forecast-api/plugin';
+import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../collections.js';
+import {
+  cbsaParameter,
   checkSpan,
-  normalizeSpan,
+  listed,
+  listOf,
+  marketNotFound,
   periodRange,
-  periodsOfIndex,
-  periodsOfMarket,
-  periodsOfSeries,
+  requireMarket,
   type Span,
   spanParameters,
-} from './spans.js';
+} from './shared.js';
 import { DEFLATOR, UNITS, type Units, unitsOf } from './units.js';
 
 const seriesNotFound = defineError({
@@ -138,7 +144,7 @@ async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, pri
 
 export default definePlugin({
   name: 'observations',
-  version: packageVersion,
+  version,
   description: 'Raw observations of macro series and of the metro index, and the catalogue of series.',
   collections: [markets, hpi, series, observations],
   routes: () => [
@@ -166,7 +172,7 @@ export default definePlugin({
           cbsa: {
             ...cbsaParameter,
             description: 'Narrows `metro_hpi` to one market, or to several separated by commas: 5 digits each.',
-            schema: { type: 'string', pattern: '^ *\\d{5} *(, *\\d{5} *)*$' },
+            schema: { type: 'string', pattern: '^\\d{5}(,\\d{5})*$' },
           },
           units: {
             description:
@@ -195,23 +201,8 @@ export default definePlugin({
           throw invalidParameter('query', 'cbsa', `goes with series_id=${METRO_HPI} only`);
         }
       },
-      normalize: ({ series_id, cbsa, ...others }) => ({
-        ...others,
-        series_id: listed(series_id).join(),
-        ...(cbsa !== undefined && { cbsa: listed(cbsa).sort().join() }),
-      }),
-      async normalizeIn(input, snapshot) {
-        if (input.since === undefined && input.until === undefined) return input;
-        const codes = input.cbsa === undefined ? [] : listed(input.cbsa);
-        const ofIndex = () => (codes.length === 1 ? periodsOfMarket(snapshot, codes[0]!) : periodsOfIndex(snapshot));
-        const ids = listed(input.series_id);
-        return normalizeSpan(
-          input,
-          ids.map((id) => (id === METRO_HPI ? ofIndex() : periodsOfSeries(snapshot, id))),
-        );
-      },
       async handler({ series_id, cbsa, ...asked }, { snapshot }) {
-        const codes = cbsa === undefined ? undefined : listed(cbsa);
+        const codes = cbsa === undefined ? undefined : listed(cbsa).sort();
         for (const code of codes ?? []) await requireMarket(snapshot, code);
         const catalogued: Pick<Series, 'series_id' | 'cadence'>[] = [];
         for (const id of listed(series_id)) {
@@ -221,7 +212,7 @@ export default definePlugin({
           else
             throw new ApiError(
               seriesNotFound,
-              `There is no series ${JSON.stringify(shown(id))}. /series lists all of them.`,
+              `There is no series ${JSON.stringify(excerpt(id))}. /series lists all of them.`,
             );
         }
         const prices = asked.units === 'real' ? await pricesOf(snapshot) : undefined;

@@ -1,7 +1,6 @@
 /** Signals: what the newest run says of each market, and where it has changed its mind most. */
 
-import { dataRoute, definePlugin, type SnapshotReader } from '../../../core/contracts/plugin.js';
-import { packageVersion } from '../../../core/util/package.js';
+import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
   cbsa,
   dateTime,
@@ -81,7 +80,7 @@ const moverList = listParameters<ListRow & { readonly delta_pp: number }>(moverR
 
 export default definePlugin({
   name: 'signals',
-  version: packageVersion,
+  version,
   description: 'Signals and risk grades of the newest run, and the markets whose forecast moved most.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts],
@@ -95,7 +94,6 @@ export default definePlugin({
       parameters: { query: signalList.parameters },
       check: signalList.check,
       columns: signalList.columns,
-      normalize: signalList.normalize,
       response: {
         description: 'One row a market that the run scored.',
         schema: listOf(signalRow),
@@ -157,7 +155,6 @@ export default definePlugin({
       },
       check: moverList.check,
       columns: moverList.columns,
-      normalize: moverList.normalize,
       response: {
         description: 'The largest changes.',
         schema: listOf(moverRow),

@@ -1,6 +1,5 @@
 /** The units of observations besides the level, such as changes in percent, computed from the snapshot's levels. */
-import type { Cadence } from '../../../core/contracts/dataset.js';
-import { nextPeriod } from '../../../core/data/period.js';
+import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
 export type Units = (typeof UNITS)[number];

@@ -1,17 +1,20 @@
 /** Vintages: what was published when, and what changed each time. */
 
-import type { Collection } from '../../../core/contracts/dataset.js';
-import { date, dateTime, type FromSchema, record, text } from '../../../core/contracts/json-schema.js';
+import { compareBy } from 'metro-forecast-api/adapter';
 import {
+  type Collection,
   definePlugin,
+  type FromSchema,
   type PublishedVersion,
   type SnapshotReader,
+  schemas,
   serviceRoute,
-} from '../../../core/contracts/plugin.js';
-import { compareBy } from '../../../core/data/scalars.js';
-import { packageVersion } from '../../../core/util/package.js';
+  version,
+} from 'metro-forecast-api/plugin';
 import { forecastRuns, hpi, markets, observations } from '../collections.js';
 import { listOf } from './shared.js';
+
+const { date, dateTime, record, text } = schemas;
 
 const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
 
@@ -136,7 +139,7 @@ class Vintages {
 
 export default definePlugin({
   name: 'vintages',
-  version: packageVersion,
+  version,
   description: 'What was published when, with what changed each time.',
   needs: ['markets', 'observations', 'forecasts'],
   collections: [markets, hpi, observations, forecastRuns],

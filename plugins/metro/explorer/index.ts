@@ -1,11 +1,9 @@
 /** Explorer at `/explore`: the published numbers as a map, charts and tables, for people. */
-import { definePlugin } from '../../../core/contracts/plugin.js';
-import { packageVersion } from '../../../core/util/package.js';
-import { pageMount } from '../../pages/page-mount.js';
+import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'explore',
-  version: packageVersion,
+  version,
   description: 'A page to look through markets, forecasts, movers, series, the backtest and the status.',
   needs: ['markets', 'forecasts', 'observations', 'signals', 'status'],
   options: {

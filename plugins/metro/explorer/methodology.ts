@@ -1,5 +1,5 @@
 /** The methodology as a page at `/docs/methodology`: the document, with figures of the published data. */
-import { guidePage } from '../../pages/page-mount.js';
+import { guidePage } from 'metro-forecast-api/plugin';
 
 export const methodologyPage = () =>
   guidePage('/docs/methodology', 'Methodology', 'explanation/methodology.md', {

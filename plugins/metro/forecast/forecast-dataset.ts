@@ -1,5 +1,5 @@
 /** Forecasts of a whole dataset, as the collections that they replace. */
-import type { Dataset } from '../../../core/contracts/storage.js';
+import type { Dataset } from 'metro-forecast-api/adapter';
 import {
   backtests,
   type Forecast,

@@ -1,8 +1,6 @@
 /** Forecasts of a dataset directory, written into it as its next version. */
-import type { Document } from '../../../core/contracts/dataset.js';
-import { openDirectory } from '../../../core/data/directory.js';
-import { writeDirectory } from '../../../core/data/write-directory.js';
-import { OperatorError, StorageError } from '../../../core/errors.js';
+import { openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
+import { type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { contentVersion, inOneBatch, type Rows } from '../rows.js';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 

@@ -1,5 +1,5 @@
 /** The index of all markets as one table, quarter by quarter: what models are walked over. */
-import { OperatorError } from '../../../core/errors.js';
+import { OperatorError } from 'metro-forecast-api/plugin';
 import { metroAreas, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';

@@ -2,7 +2,7 @@
  * The rules that turn a forecast into a signal and a risk grade when it is made; `default-rules.ts` has the default
  * ones.
  */
-import { OperatorError } from '../../../core/errors.js';
+import { OperatorError } from 'metro-forecast-api/plugin';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
 

@@ -1,7 +1,7 @@
 /** Runs of a model over a panel, as documents of the dataset: one run per quarter, each from data up to it. */
 
-import { compareScalars } from '../../../core/data/scalars.js';
-import { OperatorError } from '../../../core/errors.js';
+import { compareScalars } from 'metro-forecast-api/adapter';
+import { OperatorError } from 'metro-forecast-api/plugin';
 import type { Backtest, Forecast, ForecastRun, Market } from '../collections.js';
 import { periodEnd, quarterIndex, quarterName, quarterStart } from '../periods.js';
 import { rounded } from '../rounding.js';

@@ -1,5 +1,5 @@
 /** What is imported, as documents of the dataset's collections and sources of its manifest. */
-import type { Source } from '../../../core/contracts/dataset.js';
+import type { Source } from 'metro-forecast-api/plugin';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
 import { quarterStart } from '../periods.js';
 import { rounded } from '../rounding.js';

@@ -1,5 +1,5 @@
 /** Reads FHFA's all-transactions House Price Index by metro area (`hpi_at_metro.csv`). */
-import type { Cadence } from '../../../core/contracts/dataset.js';
+import type { Cadence } from 'metro-forecast-api/plugin';
 import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
 import type { ImportErrors } from './import-errors.js';

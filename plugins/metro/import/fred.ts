@@ -1,6 +1,6 @@
 /** Reads a series as FRED offers it for download (`fredgraph.csv?id=<SERIES>`). */
 import { basename } from 'node:path';
-import type { Cadence } from '../../../core/contracts/dataset.js';
+import type { Cadence } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import { inferCadence, isDay } from '../periods.js';
 import type { Row } from './csv.js';

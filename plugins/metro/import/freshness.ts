@@ -1,5 +1,5 @@
 /** When a source counts as late and as stale, by its cadence. */
-import type { Cadence } from '../../../core/contracts/dataset.js';
+import type { Cadence } from 'metro-forecast-api/plugin';
 
 /**
  * Days after the end of the newest period. Late: the next value should be out by now, one period and the usual

@@ -1,5 +1,5 @@
 /** The errors of imported files: all are counted, and the first ones are shown. */
-import { OperatorError } from '../../../core/errors.js';
+import { OperatorError } from 'metro-forecast-api/plugin';
 
 /** How many errors are listed. More say little that these do not. */
 const LISTED = 50;

@@ -1,11 +1,8 @@
 /** Imports files of FHFA and FRED into a dataset directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Cadence, Document } from '../../../core/contracts/dataset.js';
-import { openDirectory } from '../../../core/data/directory.js';
-import { MANIFEST_FILE } from '../../../core/data/manifest.js';
-import { writeDirectory } from '../../../core/data/write-directory.js';
-import { OperatorError, StorageError } from '../../../core/errors.js';
+import { MANIFEST_FILE, openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
+import { type Cadence, type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { METRO_HPI } from '../collections.js';
 import { isDay, lookAhead, periodEnd, quarterStart } from '../periods.js';
 import type { Rows } from '../rows.js';

@@ -2,8 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OperatorError } from '../../../core/errors.js';
-import { fileErrorReason } from '../../../core/util/error-reason.js';
+import { fileErrorReason } from 'metro-forecast-api/adapter';
+import { OperatorError } from 'metro-forecast-api/plugin';
 
 export interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;

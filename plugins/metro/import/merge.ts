@@ -1,7 +1,6 @@
 /** A dataset after an import: what is imported, in the place of what it replaces, beside all that was there. */
-import type { Source } from '../../../core/contracts/dataset.js';
-import type { Dataset } from '../../../core/contracts/storage.js';
-import { compareScalars } from '../../../core/data/scalars.js';
+import { compareScalars, type Dataset } from 'metro-forecast-api/adapter';
+import type { Source } from 'metro-forecast-api/plugin';
 import {
   backtests,
   collections,

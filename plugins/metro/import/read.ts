@@ -1,6 +1,6 @@
 /** Reads all inputs of an import, each as the kind of file that it turns out to be. */
-import { OperatorError } from '../../../core/errors.js';
-import { fileErrorReason } from '../../../core/util/error-reason.js';
+import { fileErrorReason } from 'metro-forecast-api/adapter';
+import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
 import { type MetroIndex, readFhfaMetro } from './fhfa.js';
 import { type MacroSeries, readFred } from './fred.js';

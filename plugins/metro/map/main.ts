@@ -1,10 +1,8 @@
 /** `npm run map`: writes the outlines that the explorer serves. */
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { packageRoot } from '../../../core/util/package.js';
 import { drawMap } from './draw-map.js';
 
 const map = await drawMap();
-await writeFile(join(packageRoot, 'plugins/metro/explorer/browser/map.json'), `${JSON.stringify(map)}\n`);
+await writeFile('plugins/metro/explorer/browser/map.json', `${JSON.stringify(map)}\n`);
 const points = Object.values(map.areas).filter(([outline]) => outline === '').length;
 console.log(`${Object.keys(map.areas).length} areas, ${points} of them points.`);

@@ -1,6 +1,5 @@
 /** The sample's macro series: well-known ids of each cadence, with numbers that are made up. */
-import type { Cadence } from '../../../core/contracts/dataset.js';
-import { nextPeriod } from '../../../core/data/period.js';
+import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
 import { randomFrom } from './random.js';

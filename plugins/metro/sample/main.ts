@@ -1,11 +1,9 @@
-/** Writes the embedded sample anew, into the package's `plugins/metro/dataset/`. */
+/** `npm run sample`: generates the sample dataset of the package. */
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { packageRoot } from '../../../core/util/package.js';
 import { writeSample } from './sample.js';
 
-const directory = join(packageRoot, 'plugins/metro/dataset');
-// Files of the version before would stay for its readers.
+const directory = 'plugins/metro/dataset';
+// `writeDirectory` keeps the files of the previous version for readers.
 await rm(directory, { recursive: true, force: true });
 await writeSample(directory);
 process.stdout.write(`Wrote the sample into ${directory}\n`);

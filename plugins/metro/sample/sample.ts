@@ -1,7 +1,6 @@
 /** The embedded sample, whole: made-up numbers, and forecasts of them by the real model. */
-import type { Document, Manifest } from '../../../core/contracts/dataset.js';
-import { compareScalars } from '../../../core/data/scalars.js';
-import { writeDirectory } from '../../../core/data/write-directory.js';
+import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
+import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
 import { defaultRules } from '../forecast/default-rules.js';
 import { defaultForecastOptions } from '../forecast/model.js';

@@ -1,6 +1,6 @@
 /** Keys in texts that others see. */
 import { expect } from 'chai';
-import { createKey, holdsKey, maskKeys, shown } from '../../../core/keys/key.js';
+import { createKey, excerpt, holdsKey, maskKeys } from '../../../core/keys/key.js';
 
 describe('maskKeys(text)', () => {
   for (const prefix of ['api_', 'mfk_', 'weather_live_']) {
@@ -40,17 +40,17 @@ describe('maskKeys(text)', () => {
   }
 });
 
-describe('shown(text)', () => {
+describe('excerpt(text)', () => {
   it('cuts a long text, and leaves others as they are', () => {
-    expect(shown('metro_hpi')).to.equal('metro_hpi');
-    expect(shown('x-'.repeat(40))).to.equal('x-'.repeat(40));
-    expect(shown(`${'x-'.repeat(40)}y`)).to.equal(`${'x-'.repeat(40)}…`);
+    expect(excerpt('metro_hpi')).to.equal('metro_hpi');
+    expect(excerpt('x-'.repeat(40))).to.equal('x-'.repeat(40));
+    expect(excerpt(`${'x-'.repeat(40)}y`)).to.equal(`${'x-'.repeat(40)}…`);
   });
 
   it('hides a key before it cuts, so that no piece of one is left', () => {
     const { key } = createKey();
     for (let at = 20; at <= 90; at++) {
-      const text = shown('-'.repeat(at) + key);
+      const text = excerpt('-'.repeat(at) + key);
       expect(text).to.not.match(/[0-9A-Za-z]{4}/);
     }
   });

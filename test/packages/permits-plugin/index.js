@@ -1,5 +1,5 @@
 // Building permits per metro: a plugin with a collection of its own, as an outsider's package.
-import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api';
+import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api/plugin';
 
 const permits = collection({
   name: 'permits',

@@ -1,8 +1,8 @@
 /** A storage adapter over SQLite: each version is a file of its own, put in the place of the one before by rename. */
-/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api' */
+/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
-import { StorageError } from 'metro-forecast-api';
+import { StorageError } from 'metro-forecast-api/adapter';
 import sqlite from 'node-sqlite3-wasm';
 
 /** @typedef {{ db: sqlite.Database, file: number, holds: number, publishedAt: Date, manifest: Manifest }} Version */

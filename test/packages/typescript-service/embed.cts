@@ -1,7 +1,7 @@
 // An embedding program in a CommonJS package.
 import api = require('metro-forecast-api');
 
-import type { Plugin } from 'metro-forecast-api';
+import type { Plugin } from 'metro-forecast-api/plugin';
 
 export const start = async (plugin: Plugin): Promise<string> => {
   const app = await api.createApp(

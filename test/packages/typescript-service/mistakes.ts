@@ -1,5 +1,6 @@
 // Mistakes that must not compile: each `@ts-expect-error` is itself an error where the line below has none.
-import { createApp, dataRoute, definePlugin, type SnapshotReader } from 'metro-forecast-api';
+import { createApp } from 'metro-forecast-api';
+import { dataRoute, definePlugin, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { permits } from './plugin.js';
 
 const response = {

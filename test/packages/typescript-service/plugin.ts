@@ -1,5 +1,13 @@
 // A plugin in TypeScript as an outsider writes it: types come from the declarations alone.
-import { ApiError, callerOf, collection, dataRoute, defineError, definePlugin, serviceRoute } from 'metro-forecast-api';
+import {
+  ApiError,
+  callerOf,
+  collection,
+  dataRoute,
+  defineError,
+  definePlugin,
+  serviceRoute,
+} from 'metro-forecast-api/plugin';
 
 export const permits = collection({
   name: 'permits',

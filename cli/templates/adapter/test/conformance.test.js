@@ -2,7 +2,7 @@
 import { describeAdapter } from 'metro-forecast-api/conformance';
 import adapter from '../index.js';
 
-/** @param {import('metro-forecast-api').AdapterContext} context */
+/** @param {import('metro-forecast-api/adapter').AdapterContext} context */
 const create = (context) => adapter.create({ path: 'store.json' }, context);
 
 describeAdapter({

@@ -1,6 +1,5 @@
 /** The models that can be chosen by name. Add yours to the list. */
-import { OperatorError } from '../../../../core/errors.js';
-import { nearest } from '../../../../core/validation/nearest.js';
+import { nearest, OperatorError } from 'metro-forecast-api/plugin';
 import { quarterOf } from '../../periods.js';
 import type { ForecastModel } from '../model.js';
 import type { Panel } from '../panel.js';

@@ -7,9 +7,9 @@ import type { Collection } from '../../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../../core/data/directory.js';
 import { checkDataset } from '../../../../core/data/validate.js';
 import { packageRoot } from '../../../../core/util/package.js';
+import { cadence } from '../../../../core/validation/schemas.js';
 import {
   collections as allCollections,
-  CADENCES,
   type Forecast,
   type ForecastRun,
   type Hpi,
@@ -67,7 +67,7 @@ describe('the embedded sample', () => {
     expect(rows<Hpi>('hpi').filter(({ cbsa }) => cbsa === '26420')).to.have.length(120);
     const series = rows<Series>('series');
     expect(series.filter(({ kind }) => kind === 'macro')).to.have.length(11);
-    expect(new Set(series.map(({ cadence }) => cadence))).to.have.keys(CADENCES);
+    expect(new Set(series.map((each) => each.cadence))).to.have.keys([...cadence.enum]);
     expect(manifest.sources.map(({ id }) => id)).to.deep.equal(series.map(({ series_id }) => series_id));
   });
 

@@ -5,23 +5,16 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { AuditVerification, DataAudit, DataAuditEntry } from '../../core/contracts/audit.js';
-import type { Clock, Logger } from '../../core/contracts/runtime.js';
-import {
-  contentOf,
-  dataAuditEntry,
-  isDataAuditEntry,
-  publicationOf,
-  sumsOf,
-  withPublished,
-} from '../../core/data/data-audit.js';
-import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from '../../core/data/manifest.js';
-import type { ManifestChange } from '../../core/data/write-directory.js';
-import { StorageError } from '../../core/errors.js';
-import { AuditFile } from '../../core/keys/audit-file.js';
-import { endOf, madeOnly } from '../../core/keys/chain.js';
-import { fileErrorReason } from '../../core/util/error-reason.js';
-import { openRegular } from '../../core/util/regular.js';
+import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
+import type { Clock, Logger } from '../contracts/runtime.js';
+import { StorageError } from '../errors.js';
+import { AuditFile } from '../keys/audit-file.js';
+import { endOf, madeOnly } from '../keys/chain.js';
+import { fileErrorReason } from '../util/error-reason.js';
+import { openRegular } from '../util/regular.js';
+import { contentOf, dataAuditEntry, isDataAuditEntry, publicationOf, sumsOf, withPublished } from './data-audit.js';
+import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from './manifest.js';
+import type { ManifestChange } from './write-directory.js';
 
 const auditOf = async <T>(
   directory: string,

@@ -1,0 +1,51 @@
+/**
+ * For authors of storage adapters, key stores, limiters and caches, and of programs that write datasets. The built-in
+ * adapters import from here too.
+ */
+export type { AuditEntry, AuditVerification, DataAudit, DataAuditEntry } from './core/contracts/audit.js';
+export type { Cached, SharedCache } from './core/contracts/cache.js';
+export type { Collection, Document, Manifest } from './core/contracts/dataset.js';
+export type { JsonSchema } from './core/contracts/json-schema.js';
+export type {
+  KeyAuditEntry,
+  KeyChange,
+  KeyRecord,
+  KeyStore,
+  KeyStoreContext,
+  KeyStoreModule,
+} from './core/contracts/keys.js';
+export type { DayUsage, Decision, Limiter, QuotaState, Quotas } from './core/contracts/limiter.js';
+export type { Clock, Health, Logger } from './core/contracts/runtime.js';
+export type {
+  AdapterContext,
+  AdapterModule,
+  Capabilities,
+  Dataset,
+  PublishOptions,
+  Query,
+  Scalar,
+  Snapshot,
+  StorageAdapter,
+  Versions,
+} from './core/contracts/storage.js';
+export * as audit from './core/data/audit.js';
+export { DirectoryDataset, openDirectory } from './core/data/directory.js';
+export { IndexedCollection } from './core/data/indexed-collection.js';
+export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
+export { type DirectoryManifest, descriptionOf, MANIFEST_FILE } from './core/data/manifest.js';
+export { PackedDocuments } from './core/data/packed-documents.js';
+export { frozenCopy, momentAfter, publicationTime, readable } from './core/data/publishing.js';
+export { compareBy, compareScalars } from './core/data/scalars.js';
+export { OrderSorter } from './core/data/sorted-positions.js';
+export { checkDataset, DatasetCheck } from './core/data/validate.js';
+export { type Batches, writeDirectory } from './core/data/write-directory.js';
+export {
+  KeyStoreError,
+  LimiterUnavailable,
+  OperatorError,
+  StorageError,
+  type StorageErrorCode,
+} from './core/errors.js';
+export { fileErrorReason } from './core/util/error-reason.js';
+export { BackgroundPacing } from './core/util/event-loop.js';
+export { packageVersion as version } from './core/util/package.js';

@@ -1,0 +1,33 @@
+/** Schemas that collections and responses are built from. */
+import { CADENCES } from '../contracts/dataset.js';
+import type { Empty } from '../contracts/json-schema.js';
+
+/** A calendar date: `2026-01-31`. */
+export const date = { type: 'string', format: 'date' } as const;
+/** A timestamp in UTC: `2026-01-31T12:00:00Z`. */
+export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' } as const;
+/** A string that is not empty. */
+export const text = { type: 'string', minLength: 1 } as const;
+/** How often a source publishes. */
+export const cadence = { type: 'string', enum: CADENCES } as const;
+
+/** The same schema, also allowing null. */
+export const nullable = <const T extends { readonly type: string }>(schema: T) =>
+  ({ ...schema, type: [schema.type, 'null'] }) as Omit<T, 'type'> & { readonly type: readonly [T['type'], 'null'] };
+
+/** An object with these properties and no others. */
+export const record = <const R extends Record<string, object>, const O extends Record<string, object> = Empty>(
+  required: R,
+  optional?: O,
+) =>
+  ({
+    type: 'object',
+    properties: { ...required, ...optional },
+    required: Object.keys(required),
+    additionalProperties: false,
+  }) as unknown as {
+    readonly type: 'object';
+    readonly properties: R & O;
+    readonly required: readonly (keyof R & string)[];
+    readonly additionalProperties: false;
+  };

@@ -1,0 +1,57 @@
+/** For authors of plugins: everything that a plugin imports. The built-in plugins import from here too. */
+export type { Cadence, Collection, Document, Manifest, Source } from './core/contracts/dataset.js';
+export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
+export type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from './core/contracts/observer.js';
+export {
+  type CallerAccount,
+  type ComponentState,
+  collection,
+  type DataContext,
+  type DataRoute,
+  dataRoute,
+  definePlugin,
+  type KeyHolder,
+  type Mount,
+  type MountContext,
+  type Parameter,
+  type Plugin,
+  type PluginContext,
+  type PublishedVersion,
+  type QueryOf,
+  type Route,
+  type ServiceRequest,
+  type ServiceRoute,
+  type ServiceState,
+  type SnapshotReader,
+  type StatusComponent,
+  type StreamedList,
+  serviceRoute,
+} from './core/contracts/plugin.js';
+export type { Clock, Health, Logger } from './core/contracts/runtime.js';
+export { conventions, type InterfaceChange, type ServiceInfo } from './core/contracts/service.js';
+export type { Scalar } from './core/contracts/storage.js';
+export { readDeclarations } from './core/data/declarations.js';
+export { ageOf, nextPeriod } from './core/data/period.js';
+export {
+  ApiError,
+  defineError,
+  type ErrorDetail,
+  type ErrorKind,
+  errors,
+  invalidParameter,
+  OperatorError,
+} from './core/errors.js';
+export { excerpt } from './core/keys/key.js';
+export { callerOf } from './core/pipeline/request-state.js';
+export {
+  findPage,
+  type PageInput,
+  pageHeaders,
+  pageOf,
+  pageParameters,
+  rowOrder,
+} from './core/routes/pagination.js';
+export { packageVersion as version } from './core/util/package.js';
+export { nearest } from './core/validation/nearest.js';
+export * as schemas from './core/validation/schemas.js';
+export { guidePage, type Page, pageMount } from './plugins/pages/page-mount.js';
