@@ -42,7 +42,7 @@ export {
   OperatorError,
 } from './core/errors.js';
 export { excerpt } from './core/keys/key.js';
-export { callerOf } from './core/pipeline/request-state.js';
+export { callerOf } from './core/pipeline/identify.js';
 export {
   findPage,
   type PageInput,

@@ -10,15 +10,15 @@ import { type Clock, type Logger, systemClock } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import type { StorageAdapter } from '../contracts/storage.js';
 import { Admission, admitting } from '../edge/admission.js';
-import { callerAddress } from '../edge/caller-address.js';
-import { HttpServer } from '../edge/server.js';
+import { callerAddress, trustedProxies } from '../edge/caller-address.js';
+import { type Handle, HttpServer } from '../edge/server.js';
 import { MemoryLimiter } from '../limiter/memory-limiter.js';
 import { RedisLimiter } from '../limiter/redis-limiter.js';
 import { createMetrics, type Metrics } from '../observe/metrics.js';
 import { openObservers, type RequestObservers } from '../observe/request-observers.js';
 import { createKoa } from '../pipeline/app.js';
-import { requestLog } from '../pipeline/request-state.js';
-import type { Handle, ServiceKoa } from '../pipeline/service-koa.js';
+import { requestLog } from '../pipeline/observe.js';
+import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { connectRedis, type RedisConnection } from '../redis/connection.js';
 import { MemoryCache } from '../redis/memory-cache.js';
 import { RedisCache } from '../redis/redis-cache.js';
@@ -275,7 +275,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
         serviceMiddleware: modules.registry.serviceMiddleware,
         keys: authenticator.authenticator,
         addressOf,
-        trustProxy,
+        proxies: trustedProxies(trustProxy),
         realm: config.auth.realm ?? realmOf(modules.registry.service),
         compression: config.http.compression,
       });

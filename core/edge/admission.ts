@@ -16,10 +16,10 @@
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
-import type { Handle } from '../pipeline/service-koa.js';
 import { refusal } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { type EventLoop, nodeEventLoop, SpareTime } from '../util/event-loop.js';
+import type { Handle } from './server.js';
 
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;

@@ -113,6 +113,10 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
   };
 };
 
+/** The proxies as Koa needs them: how many, or which connections and addresses are theirs. */
+export const trustedProxies = (trust: TrustProxy) =>
+  typeof trust === 'number' ? trust : { isProxy: trustedSocket(trust), forwarded: forwardedCaller(trust) };
+
 /** @param trust 0: `X-Forwarded-For` is ignored */
 export const callerAddress = (trust: TrustProxy): CallerAddress => {
   const ofSocket = onceForSocket(socketAddress);

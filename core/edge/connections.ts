@@ -1,8 +1,8 @@
 /** Bounds on connections: how many an address may keep open, and how long a client may leave its response unread. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { dropFinishedResponse, lastResponse } from '../response/prepared-response.js';
 import { socketAddress } from './caller-address.js';
+import { dropFinishedResponse, lastResponse } from './sockets.js';
 
 /**
  * Closes connections beyond the limit when they are accepted, before a byte is read. They get no response, since a

@@ -5,11 +5,12 @@ import type { Config } from '../config/schema.js';
 import { ApiError, errors, OperatorError } from '../errors.js';
 import { type Refusal, refusal, socketRefusals } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
-import { lastResponse, PreparedResponse, setLastResponse, trySendingAtOnce } from '../response/prepared-response.js';
+import { FastResponse } from '../response/writer.js';
+import { tryFastWrites } from '../response/writer-check.js';
 import { trustedSocket } from './caller-address.js';
 import { cutUnreadResponses, limitConnections } from './connections.js';
 import { listen } from './listen.js';
-import { closeSoon, destroyAll, openSockets } from './sockets.js';
+import { closeSoon, destroyAll, lastResponse, openSockets, setLastResponse } from './sockets.js';
 
 type ServerOptions = Config['server'];
 
@@ -18,6 +19,9 @@ export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connectio
 
 type Refusals = ReturnType<typeof socketRefusals>;
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Handles a request, then calls `ended`; the promise never rejects. */
+export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
 
 /** Node's parser also accepts the versions 0.9 and 2.0, which the server does not support. */
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
@@ -83,7 +87,7 @@ export class HttpServer {
     this.#handle = handle;
     this.#observe = observe;
     this.#server = createServer({
-      ServerResponse: PreparedResponse,
+      ServerResponse: FastResponse,
       // Node has one limit for the request target and the headers together; the service then checks each by its own
       // (`RouteTable`, `#acceptor`).
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
@@ -168,7 +172,7 @@ export class HttpServer {
   async listen(): Promise<{ host: string; port: number }> {
     this.#assertOpen();
     const { host, port } = this.#options;
-    await trySendingAtOnce();
+    await tryFastWrites();
     this.#assertOpen();
     const opening = listen(this.#server, port, host);
     this.#opening = opening.catch(() => undefined);

@@ -5,7 +5,7 @@ import type { ServiceState } from '../contracts/plugin.js';
 import { ageOf } from '../data/period.js';
 import type { Admission } from '../edge/admission.js';
 import type { EdgeEvent } from '../edge/server.js';
-import type { ServiceContext } from '../pipeline/request-state.js';
+import type { ServiceContext } from '../pipeline/state.js';
 import type { ResponseCache } from '../routes/served-snapshot.js';
 import type { WorkQueue } from '../routes/work-queue.js';
 import { Counter, exposition, type Metric, Reader } from './metric.js';

@@ -1,5 +1,5 @@
 /** Metrics of every request: a few additions, and look-ups by reference instead of by name. */
-import type { ServiceContext } from '../pipeline/request-state.js';
+import type { ServiceContext } from '../pipeline/state.js';
 import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
 
 /** In seconds. Cached representations take well under a millisecond, a store's timeout some seconds. */

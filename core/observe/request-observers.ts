@@ -4,7 +4,8 @@ import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { OperatorError } from '../errors.js';
 import { maskKeys } from '../keys/key.js';
-import { type ServiceContext, traceParent } from '../pipeline/request-state.js';
+import { traceParent } from '../pipeline/observe.js';
+import type { ServiceContext } from '../pipeline/state.js';
 import type { RegisteredObserver } from '../registry/register-plugins.js';
 
 export interface RequestObservers {

@@ -13,8 +13,8 @@ import {
   needsKey,
   parquetColumns,
 } from '../registry/route-defaults.js';
+import { csvFormat, ndjsonFormat } from '../response/formats.js';
 import { PARQUET_TYPE, parquetTypeName } from '../response/parquet-format.js';
-import { csvFormat, ndjsonFormat } from '../response/representation.js';
 import { errorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';

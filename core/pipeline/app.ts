@@ -1,37 +1,54 @@
 /**
- * What happens to every request: middleware run from top to bottom, and what follows their `next()` from bottom to top.
- * A refusal is thrown and becomes a response in `catchErrors`, so the middleware above it see refusals as responses.
- * The limit comes before the key and the key before faults of the request, so that every request is counted.
+ * The middleware of every request. They run from top to bottom; what follows their `next()` runs from bottom to top.
+ *
+ * `catchErrors` turns a thrown error into a response, so the middleware above it see errors as responses. The limit comes
+ * first, then the key, then errors in the request, so that every request is counted.
  */
-import { handle } from '../routes/handle-endpoint.js';
-import {
-  addCommonHeaders,
-  authorize,
-  catchErrors,
-  checkRequest,
-  findEndpoint,
-  identify,
-  type KoaDependencies,
-  limit,
-  observe,
-  respond,
-} from './middleware.js';
-import { ServiceKoa } from './service-koa.js';
+import type { IncomingMessage } from 'node:http';
+import type { Middleware } from 'koa';
+import type { Tiers } from '../config/tiers.js';
+import type { Limiter } from '../contracts/limiter.js';
+import type { Authenticator } from '../keys/authenticator.js';
+import { respond } from '../response/respond.js';
+import { authorize } from './authorize.js';
+import { catchErrors } from './catch-errors.js';
+import { checkRequest } from './check-request.js';
+import { addCommonHeaders } from './common-headers.js';
+import { findEndpoint, handle } from './endpoint.js';
+import { identify } from './identify.js';
+import { limit } from './limit.js';
+import { observe } from './observe.js';
+import { ServiceKoa, type ServiceKoaOptions } from './service-koa.js';
+import type { Match, ServiceContext } from './state.js';
+
+interface KoaDependencies extends ServiceKoaOptions {
+  readonly routes: { resolve(url: string): Match };
+  readonly keys: Authenticator;
+  readonly limiter: Limiter;
+  readonly addressOf: (request: IncomingMessage) => string;
+  readonly settings: { readonly tiers: Tiers };
+  readonly observers: readonly ((ctx: ServiceContext) => void)[];
+  /** Middleware that plugins run around every request. A plugin's `middleware` runs for its own endpoints only. */
+  readonly serviceMiddleware: readonly Middleware[];
+  readonly realm: string;
+  readonly compression: boolean;
+}
 
 export const createKoa = (deps: KoaDependencies): ServiceKoa => {
+  const { logger, headers, routes, observers, serviceMiddleware, realm } = deps;
   const app = new ServiceKoa(deps);
 
-  app.use(observe(deps)); // reports the response, once it is written, to log, metrics and plugins' observers
-  app.use(respond(deps)); // writes the response itself, in place of Koa: compressed, or as a 304, where that is right
-  app.use(addCommonHeaders(deps)); // sets what every response has, before anything else runs: request id, security, CORS
-  app.use(app.around(catchErrors(deps), deps.serviceMiddleware)); // plugins' `serviceMiddleware`; what they throw: `catchErrors`
-  app.use(catchErrors(deps)); // makes a response of what the middleware below throw, and keeps the headers set above
-  app.use(findEndpoint(deps)); // finds the route or mount and parses its parameters; checkRequest reports what is wrong
-  app.use(identify(deps)); // finds the caller: the owner of a valid key, otherwise the client's address; refuses nobody
-  app.use(limit(deps)); // counts the request against its caller's limit; past it 429
-  app.use(authorize(deps)); // 401 without a valid key, if the endpoint needs one; others ignore a wrong key
-  app.use(checkRequest(deps)); // 400, 404, 405 or 406, for what findEndpoint has found wrong
-  app.use(handle()); // runs the `middleware` of the endpoint's plugin, then the route or mount
+  app.use(observe(observers)); // reports the response to the log, the metrics and plugins
+  app.use(respond(deps)); // writes the response, compressed or as a 304 where the request allows it
+  app.use(addCommonHeaders(headers)); // request id, security and CORS headers, on every response
+  app.use(app.around(catchErrors(logger), serviceMiddleware)); // middleware of plugins around every request
+  app.use(catchErrors(logger)); // makes errors responses, which keep the headers set above
+  app.use(findEndpoint(routes)); // the route or mount of the URL, and its parameters
+  app.use(identify(deps)); // the caller: the owner of a valid key, otherwise the client's address
+  app.use(limit(deps)); // counts the request; 429 past the caller's limit
+  app.use(authorize(realm)); // 401 or 403, if the endpoint needs a key
+  app.use(checkRequest(headers)); // 400, 404, 405 or 406
+  app.use(handle); // the middleware of the endpoint's plugin, then the route or mount
 
-  return app.complete(); // the list above is complete: `use` from now on adds middleware behind `serviceMiddleware`
+  return app.complete(); // from now on `app.use` adds middleware behind `serviceMiddleware`
 };

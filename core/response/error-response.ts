@@ -6,10 +6,18 @@ import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
 import { maskKeys } from '../keys/key.js';
-import { newRequestId, type ServiceContext } from '../pipeline/request-state.js';
-import { allowOf, type CommonHeaders, linesOf } from './headers.js';
-import { PreparedResponse, sendAlone } from './prepared-response.js';
-import { JSON_TYPE, Prepared, payloadOf } from './representation.js';
+import { JSON_TYPE } from './formats.js';
+import { allowOf, type CommonHeaders, linesOf, newRequestId } from './headers.js';
+import { Prepared, payloadOf } from './representation.js';
+import { FastResponse, send, setHead } from './writer.js';
+
+/** The parts of a Koa context that an error response needs. */
+interface ErrorContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly state: { readonly id: string };
+  body: unknown;
+}
 
 /** Seconds after which a client may try again when a store is away, which usually lasts two seconds at most. */
 const RETRY_AFTER_SECONDS = '2';
@@ -112,13 +120,13 @@ export const statusResponse = (status: number, logger: Logger, requestId: string
 const BROKEN_OFF = 'The connection ended before the body of the request did.';
 
 /** Reading a body that broke off throws the error of its socket, though the fault is the caller's. */
-const withoutBrokenBody = ({ req }: ServiceContext, error: unknown): unknown =>
+const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, BROKEN_OFF, { cause: error })
     : error;
 
 /** Makes an error the response, in place of what there was; a response that has begun is cut off. */
-export const setError = (ctx: ServiceContext, error: unknown, logger: Logger): void => {
+export const setError = (ctx: ErrorContext, error: unknown, logger: Logger): void => {
   const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.state.id);
   if (ctx.res.headersSent) {
     ctx.res.destroy();
@@ -148,7 +156,7 @@ const ABOUT_THE_BODY = [
 
 const removeBodyHeaders = (response: ServerResponse): void => {
   // Header lines of the replaced body that middleware have not read go with it.
-  if (response instanceof PreparedResponse && !response.isOrdinary) return;
+  if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
 
@@ -175,7 +183,10 @@ export const refusal = (
       if (close || request.headers['content-length'] || request.headers['transfer-encoding']) {
         response.shouldKeepAlive = false;
       }
-      sendAlone(response, new Prepared(status, headFor(request.headers.origin), payload), headers.connectionLines);
+      const prepared = new Prepared(status, headFor(request.headers.origin), payload);
+      response.statusCode = status;
+      setHead(response, prepared.head);
+      send(response, prepared, headers.connectionLines);
     },
     toSocket(socket) {
       socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headFor(undefined)}Connection: close\r\n\r\n${body}`);

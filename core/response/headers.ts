@@ -1,4 +1,5 @@
 /** Response heads as text: header lines, each with its CRLF, and the headers that every response has. */
+import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { type Decision, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
@@ -32,15 +33,12 @@ export const linesOf = (fields: Readonly<Record<string, string>>): string => {
   return lines;
 };
 
-/** Names and values in turn, as Node and Koa take them. */
-export const pairsOf = (lines: string): string[] =>
-  lines
-    .split('\r\n')
-    .slice(0, -1)
-    .flatMap((line) => {
-      const colon = line.indexOf(':');
-      return [line.slice(0, colon), line.slice(colon + 2)];
-    });
+// A random part for each process and a counter for each request, so that no request waits for randomness.
+const processId = randomBytes(8).toString('hex');
+let count = 0;
+
+/** A value of `X-Request-Id`. */
+export const newRequestId = (): string => `${processId}-${(++count).toString(36)}`;
 
 /** The value of `Allow` for an endpoint with these methods. */
 export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');

@@ -1,4 +1,4 @@
-/** Large bodies on their way to the socket, in pieces between which other requests are handled. */
+/** Sends large bodies in pieces, between which other requests are handled. */
 import type { ServerResponse } from 'node:http';
 import { TurnQueue } from '../util/event-loop.js';
 
@@ -6,14 +6,12 @@ import { TurnQueue } from '../util/event-loop.js';
 export const PIECE_BYTES = 256 * 1024;
 const largeBodies = new TurnQueue(0.5);
 
-/**
- * Sends a body in turn with other large bodies, as fast as the client reads it. The response has its headers already.
- */
+/** Sends a body in turn with other large bodies, as fast as the client reads it. */
 export const endInPieces = async (response: ServerResponse, body: Buffer): Promise<void> => {
   const pauses = largeBodies.join();
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
     await pauses.pause();
-    // The client has gone.
+    // The client has closed the connection.
     if (response.destroyed) return;
     const room = writeAtOnce(response, body.subarray(at, at + PIECE_BYTES));
     if (!room && response.writableLength > 0) await roomIn(response);

@@ -1,7 +1,7 @@
 /** Lists as Apache Parquet, a file of typed columns. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { TypedColumn } from '../registry/route-defaults.js';
-import { type Format, type ListWriter, ResponseFault } from './representation.js';
+import { type Format, type ListWriter, ResponseFault } from './formats.js';
 
 export const PARQUET_TYPE = 'application/vnd.apache.parquet';
 

@@ -10,24 +10,18 @@ import type { Mount, MountContext, Route, ServiceRequest, ServiceRoute, ServiceS
 import type { Clock } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { StorageError } from '../errors.js';
-import {
-  RequestState,
-  type ServiceContext,
-  type ServiceMiddleware,
-  serviceRequest,
-} from '../pipeline/request-state.js';
+import { serviceRequest } from '../pipeline/identify.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
+import { RequestState, type ServiceContext, type ServiceMiddleware } from '../pipeline/state.js';
+import { JSON_TYPE, jsonFormat, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
-import { JSON_TYPE, jsonFormat, jsonOf, jsonRepresentation, Representation } from '../response/representation.js';
+import { jsonRepresentation, Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { type DataRequest, ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
 import type { WorkQueue } from './work-queue.js';
-
-/** Runs the middleware of the matched endpoint. */
-export const handle = (): ServiceMiddleware => (ctx, next) => ctx.state.match!.endpoint!.handle(ctx, next);
 
 /** Sets `ctx.body` to the route's representation; the last middleware of every route. */
 export const handleRoute = (represent: Represent): ServiceMiddleware => {

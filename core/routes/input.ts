@@ -5,7 +5,7 @@ import type { Scalar } from '../contracts/storage.js';
 import { ApiError, type ErrorKind, errors, invalidParameter } from '../errors.js';
 import { excerpt } from '../keys/key.js';
 import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
-import type { Format } from '../response/representation.js';
+import type { Format } from '../response/formats.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
 

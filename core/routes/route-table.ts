@@ -4,29 +4,14 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import type { ServiceContext, ServiceMiddleware } from '../pipeline/request-state.js';
+import type { Endpoint, Match, ServiceContext, ServiceMiddleware } from '../pipeline/state.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { isLimited, isShared, listColumns, needsKey, parquetColumns } from '../registry/route-defaults.js';
+import { csvFormat, type Format, jsonFormat, ndjsonFormat } from '../response/formats.js';
 import { parquetFormat } from '../response/parquet-format.js';
-import { csvFormat, type Format, jsonFormat, mediaTypeChooser, ndjsonFormat } from '../response/representation.js';
+import { mediaTypeChooser } from '../response/representation.js';
 import { LruMap } from '../util/lru-map.js';
 import { compileInput, decodePercent, type Input, parseTarget } from './input.js';
-
-/** What middleware need to know of an endpoint, route or mount. */
-interface Endpoint {
-  /** The full path template, for logs and metrics. */
-  readonly pattern: string;
-  /** By which tiers name it: its plugin, and its path as declared. */
-  readonly names: readonly string[];
-  /** Without OPTIONS, which every endpoint has. */
-  readonly methods: readonly string[];
-  readonly needsKey: boolean;
-  readonly limited: boolean;
-  /** Shared caches may store the response, which therefore carries nothing about the caller. */
-  readonly shared: boolean;
-  /** The plugin's middleware around the route's or mount's handler. */
-  readonly handle: ServiceMiddleware;
-}
 
 /** A route made ready to serve. */
 export interface ServedRoute extends Endpoint {
@@ -44,7 +29,7 @@ interface ServedMount extends Endpoint {
 }
 
 /** A valid request to a route. Requests with the same cache key get the same body. */
-export interface RouteMatch {
+export interface RouteMatch extends Match {
   readonly endpoint: ServedRoute;
   /** The handler's input: without the framework's own parameters. */
   readonly input: Input;
@@ -56,18 +41,6 @@ export interface RouteMatch {
   /** The path's parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly fault?: undefined;
-}
-
-/** The endpoint and input of a URL, or the fault that makes it invalid. */
-export type Match =
-  | RouteMatch
-  | (Unrouted & { readonly endpoint: ServedMount; readonly fault?: undefined })
-  | (Unrouted & { readonly endpoint: ServedRoute | undefined; readonly fault: ApiError });
-
-interface Unrouted {
-  readonly input?: undefined;
-  readonly format?: undefined;
-  readonly params?: undefined;
 }
 
 const MEMOIZED_URLS = 10_000;
@@ -160,7 +133,7 @@ export class RouteTable {
     return match;
   }
 
-  #resolve(url: string): Match {
+  #resolve(url: string): Match | RouteMatch {
     let endpoint: ServedRoute | undefined;
     try {
       const path = url.split('?', 1)[0]!;
@@ -213,6 +186,6 @@ const composed = (middleware: readonly Middleware[]): ServiceMiddleware =>
 
 /** Sets `ctx.params` for a route's middleware, as @koa/router does. */
 const giveParams: Middleware = (ctx, next) => {
-  ctx['params'] = (ctx as unknown as ServiceContext).state.match?.params ?? {};
+  ctx['params'] = ((ctx as unknown as ServiceContext).state.match as RouteMatch | undefined)?.params ?? {};
   return next();
 };

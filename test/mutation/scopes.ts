@@ -30,7 +30,10 @@ export const scopes: readonly Scope[] = [
       'core/edge/server.ts',
       'core/routes/input.ts',
       'core/routes/handle-endpoint.ts',
-      'core/pipeline/middleware.ts',
+      'core/pipeline/authorize.ts',
+      'core/pipeline/check-request.ts',
+      'core/pipeline/identify.ts',
+      'core/pipeline/limit.ts',
     ],
     tests: [
       'dist/test/core/errors.test.js',

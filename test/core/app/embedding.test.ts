@@ -6,7 +6,7 @@ import type { Config } from '../../../core/config/schema.js';
 import { dataRoute, definePlugin, type Plugin, serviceRoute } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
-import { callerOf } from '../../../core/pipeline/request-state.js';
+import { callerOf } from '../../../core/pipeline/identify.js';
 import { createApp } from '../../../product.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { addKey } from '../../support/test-app.js';

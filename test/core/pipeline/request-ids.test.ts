@@ -1,8 +1,9 @@
-/** Which `X-Request-Id` and `traceparent` headers are believed. */
+/** Which `X-Request-Id` and `traceparent` headers are accepted. */
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createKey } from '../../../core/keys/key.js';
-import { requestId, traceId, traceParent } from '../../../core/pipeline/request-state.js';
+import { traceId, traceParent } from '../../../core/pipeline/observe.js';
+import { requestId } from '../../../core/pipeline/state.js';
 
 describe('requestId(request)', () => {
   const idOf = (given: string | undefined) =>

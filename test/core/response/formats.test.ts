@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';
 import { listColumns, parquetColumns } from '../../../core/registry/route-defaults.js';
-import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/representation.js';
+import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parseCsv } from '../../support/csv-parser.js';
 
 const object = (properties: object) => ({ type: 'object', properties });

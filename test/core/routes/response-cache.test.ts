@@ -1,6 +1,7 @@
 /** Which answers are kept within a budget of bytes. */
 import { expect } from 'chai';
-import { JSON_TYPE, Representation } from '../../../core/response/representation.js';
+import { JSON_TYPE } from '../../../core/response/formats.js';
+import { Representation } from '../../../core/response/representation.js';
 import { BESIDE_BODY, ResponseCache } from '../../../core/routes/served-snapshot.js';
 
 const BODY = 99;

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
+import { csvFormat, type Format, jsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
-import { csvFormat, type Format, jsonFormat } from '../../../core/response/representation.js';
 import { representData } from '../../../core/routes/route-response.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 

@@ -10,7 +10,7 @@ import { collection, type DataRoute, dataRoute } from '../../../core/contracts/p
 import { systemClock } from '../../../core/contracts/runtime.js';
 import type { AdapterContext, StorageAdapter } from '../../../core/contracts/storage.js';
 import { ApiError } from '../../../core/errors.js';
-import { jsonFormat } from '../../../core/response/representation.js';
+import { jsonFormat } from '../../../core/response/formats.js';
 import type { DataRequest } from '../../../core/routes/route-response.js';
 import { createVintages, type Vintages } from '../../../core/routes/vintages.js';
 import { longWork } from '../../../core/util/event-loop.js';

@@ -1,6 +1,6 @@
 /** The CSV of what a page shows, against the CSV of the service. */
 import { expect } from 'chai';
-import { csvFormat } from '../../../core/response/representation.js';
+import { csvFormat } from '../../../core/response/formats.js';
 import { parseCsv } from '../../support/csv-parser.js';
 import { pageModules } from '../../support/page-modules.js';
 

@@ -1,4 +1,4 @@
-/** Responses on their way to the socket: at once, in Node's own way, and large ones in pieces. */
+/** The writer: prepared responses in one write, as Node writes them, and large ones in pieces. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -7,14 +7,9 @@ import { expect } from 'chai';
 import { listen } from '../../../core/edge/listen.js';
 import { commonHeaders, linesOf } from '../../../core/response/headers.js';
 import { PIECE_BYTES } from '../../../core/response/large-bodies.js';
-import {
-  lastResponse,
-  PreparedResponse,
-  sendAlone,
-  setLastResponse,
-  trySendingAtOnce,
-} from '../../../core/response/prepared-response.js';
 import { Prepared, payloadOf } from '../../../core/response/representation.js';
+import { FastResponse, send, setHead } from '../../../core/response/writer.js';
+import { tryFastWrites } from '../../../core/response/writer-check.js';
 import { exchange } from '../../support/raw-http.js';
 
 const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown fox jumps over the lazy dog. ');
@@ -28,11 +23,10 @@ const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const bytes = kind === 'high' ? Buffer.alloc(Number(length), 'é\u0080\u00ff', 'latin1') : bodyOf(Number(length));
   const content = status === '200' || status === '404' ? { 'Content-Length': length } : {};
   const body = status === '204' || status === '304' ? undefined : payloadOf(bytes);
-  sendAlone(
-    response,
-    new Prepared(Number(status), linesOf({ ETag: '"a"', ...content }), body),
-    headers.connectionLines,
-  );
+  const prepared = new Prepared(Number(status), linesOf({ ETag: '"a"', ...content }), body);
+  response.statusCode = prepared.status;
+  setHead(response, prepared.head);
+  send(response, prepared, headers.connectionLines);
 };
 
 const startServer = async (Response: typeof ServerResponse, handle: typeof answer) => {
@@ -48,13 +42,13 @@ const stopServer = async (server: Server): Promise<void> => {
   await closed;
 };
 
-describe('sendAlone()', () => {
+describe('send()', () => {
   let direct: Server;
   let byNode: Server;
   let ports: readonly number[];
   before(async () => {
-    await trySendingAtOnce();
-    const servers = await Promise.all([startServer(PreparedResponse, answer), startServer(ServerResponse, answer)]);
+    await tryFastWrites();
+    const servers = await Promise.all([startServer(FastResponse, answer), startServer(ServerResponse, answer)]);
     [direct, byNode] = servers.map(({ server }) => server) as [Server, Server];
     ports = servers.map(({ port }) => port);
   });
@@ -109,10 +103,10 @@ describe('sendAlone()', () => {
   }
 });
 
-describe('PreparedResponse', () => {
+describe('FastResponse', () => {
   let server: Server | undefined;
   before(async () => {
-    expect(await trySendingAtOnce()).to.equal(true);
+    expect(await tryFastWrites()).to.equal(true);
   });
   afterEach(async () => {
     if (server) await stopServer(server);
@@ -121,11 +115,11 @@ describe('PreparedResponse', () => {
   const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
 
   /** Answers with what the handler does, and says what it left. */
-  const respond = async (handle: (response: PreparedResponse) => void) => {
+  const respond = async (handle: (response: FastResponse) => void) => {
     const responses: ServerResponse[] = [];
-    const started = await startServer(PreparedResponse, (_request, response) => {
+    const started = await startServer(FastResponse, (_request, response) => {
       responses.push(response);
-      handle(response as PreparedResponse);
+      handle(response as FastResponse);
     });
     server = started.server;
     const { responses: received } = await exchange(started.port, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n');
@@ -135,7 +129,7 @@ describe('PreparedResponse', () => {
   it('tells that it has been sent, and finishes when it has gone', async () => {
     const told: unknown[] = [];
     const { response, received } = await respond((response) => {
-      const tell = () => told.push([response.headersSent, response.writableEnded, response.sentAtOnce]);
+      const tell = () => told.push([response.headersSent, response.writableEnded, response.fastState]);
       tell();
       response.once('finish', () => told.push('finish'));
       response.once('close', () => told.push('close'));
@@ -149,29 +143,16 @@ describe('PreparedResponse', () => {
     expect(response.writableFinished).to.equal(true);
   });
 
-  it('is let go of by its connection when it has gone, and not before', async () => {
-    const seen: unknown[] = [];
-    let socket: Socket | undefined;
-    const { response } = await respond((response) => {
-      socket = response.socket!;
-      setLastResponse(socket, response);
-      response.sendPrepared(yes, headers.connectionLines);
-      seen.push(lastResponse(socket));
-    });
-    expect(seen).to.deep.equal([response]);
-    expect(lastResponse(socket!)).to.equal(null);
-  });
-
   describe('lets go of its request', () => {
     const answerTwice = async (first: string, listen: (request: IncomingMessage) => void = () => undefined) => {
       const requests: IncomingMessage[] = [];
       const held: boolean[] = [];
-      const started = await startServer(PreparedResponse, (request, response) => {
+      const started = await startServer(FastResponse, (request, response) => {
         listen(request);
         requests.push(request);
         response.once('close', () => held.push(parserOf(request.socket)?.incoming === request));
-        (response as PreparedResponse).statusCode = 200;
-        (response as PreparedResponse).sendPrepared(yes, headers.connectionLines);
+        (response as FastResponse).statusCode = 200;
+        (response as FastResponse).sendPrepared(yes, headers.connectionLines);
       });
       server = started.server;
       const { responses } = await exchange(
@@ -239,7 +220,7 @@ describe('large bodies', () => {
 
   beforeEach(async () => {
     responses = [];
-    const started = await startServer(PreparedResponse, (request, response) => {
+    const started = await startServer(FastResponse, (request, response) => {
       responses.push(response);
       answer(request, response);
     });

@@ -1,0 +1,35 @@
+/** Checks whether the caller may use the endpoint. */
+import { includes, type Tier } from '../config/tiers.js';
+import { ApiError, errors } from '../errors.js';
+import type { ServiceMiddleware } from './state.js';
+
+/**
+ * For endpoints that need a key: 401 without a valid key, unless the tier of callers without a key includes the
+ * endpoint; 403 if the caller's tier does not include it. OPTIONS, and methods that the endpoint does not have, pass.
+ * @param realm named in the `WWW-Authenticate` header of a 401
+ */
+export const authorize = (realm: string): ServiceMiddleware => {
+  const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
+  const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
+  return (ctx, next) => {
+    const { caller, invalidKey, isInner, match } = ctx.state;
+    const endpoint = match?.endpoint;
+    if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
+    // An inner request needs no key: the mount that makes it has checked its caller. The caller's tier still applies.
+    const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
+    const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
+    if (mayEnter && isIncluded) return next();
+    if (caller?.tier && (caller.key || isInner)) throw forbidden(caller.tier);
+    throw invalidKey
+      ? new ApiError(errors.invalid_api_key, undefined, invalid)
+      : new ApiError(errors.missing_api_key, undefined, missing);
+  };
+};
+
+const forbidden = ({ name, endpoints }: Tier): ApiError => {
+  const included = [...(endpoints ?? [])].join(', ');
+  return new ApiError(
+    errors.not_in_tier,
+    `The tier "${name}" does not include this endpoint. It includes ${included}.`,
+  );
+};

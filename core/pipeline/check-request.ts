@@ -1,0 +1,51 @@
+/** Rejects invalid requests, and responds to OPTIONS. Reads no data. */
+import type { IncomingMessage } from 'node:http';
+import { ApiError, errors } from '../errors.js';
+import { allowOf, type CommonHeaders } from '../response/headers.js';
+import { Prepared } from '../response/representation.js';
+import type { ServiceContext, ServiceMiddleware } from './state.js';
+
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
+const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
+
+/** Responds with 400, 404, 405, 406 or 414 where `findEndpoint` found an error or the endpoint lacks what is asked. */
+export const checkRequest =
+  (headers: CommonHeaders): ServiceMiddleware =>
+  (ctx, next) => {
+    const { req, res, state } = ctx;
+    const { endpoint } = state.match!;
+    const method = req.method ?? '';
+    const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READS.has(method);
+    // Node would take an unread body for the next request, so the connection closes.
+    if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
+    const fault = faultOf(ctx, headers);
+    if (fault) throw fault;
+    if (endpoint && method === 'OPTIONS') {
+      ctx.body = new Prepared(204, headers.options(endpoint.methods, endpoint.mount?.requestHeaders));
+      return undefined;
+    }
+    return next();
+  };
+
+/** The error of a request, regardless of its caller. Without one, sets `state.format`. */
+export const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiError | undefined => {
+  const { endpoint, fault, format } = state.match!;
+  const method = req.method ?? '';
+  if (endpoint && method === 'OPTIONS') return undefined;
+  if (endpoint && !endpoint.methods.includes(method)) {
+    const sentence = endpoint.mount && `This endpoint takes ${allowOf(endpoint.methods)}.`;
+    return new ApiError(errors.method_not_allowed, sentence, { headers: headers.allow(endpoint.methods) });
+  }
+  if (hasBody(req) && (!endpoint || READS.has(method))) {
+    return new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
+  }
+  if (fault) return fault;
+  if (!endpoint?.chooseFormat) return undefined;
+  state.format = format ?? endpoint.chooseFormat(req.headers.accept);
+  return state.format ? undefined : new ApiError(errors.not_acceptable);
+};
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0');

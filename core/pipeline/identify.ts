@@ -1,0 +1,83 @@
+/** Finds the caller: the owner of a valid key, otherwise the address that the request came from. */
+import type { IncomingMessage } from 'node:http';
+import type { Tiers } from '../config/tiers.js';
+import type { CallerAccount, KeyHolder, ServiceRequest } from '../contracts/plugin.js';
+import type { Authenticator, Caller, KeyIdentity } from '../keys/authenticator.js';
+import { familyOf } from '../keys/key.js';
+import type { RequestState, ServiceMiddleware } from './state.js';
+
+interface IdentifyOptions {
+  readonly keys: Authenticator;
+  /** The client's address, or its /64 network. */
+  readonly addressOf: (request: IncomingMessage) => string;
+  /** Limits and quotas of callers. Each reload of the configuration replaces `tiers`. */
+  readonly settings: { readonly tiers: Tiers };
+}
+
+/** Sets `state.caller`, and rejects no request. */
+export const identify = ({ keys, addressOf, settings }: IdentifyOptions): ServiceMiddleware => {
+  const callerOfKey = (identity: KeyIdentity): Caller => {
+    const { tiers } = settings;
+    if (identity.caller?.tiers === tiers) return identity.caller;
+    const { record: key } = identity;
+    const tier = tiers.of(key);
+    const limit = key.limit_per_minute ?? tier?.limit ?? tiers.limit;
+    const loggedKey = JSON.stringify(key.id);
+    identity.caller = { subject: `key:${familyOf(key)}`, limit, tier, key, loggedKey, tiers };
+    return identity.caller;
+  };
+  const callerOfAddress = (request: IncomingMessage): Caller => {
+    const { tiers } = settings;
+    const tier = tiers.anonymous;
+    const limit = tier?.limit ?? tiers.limit;
+    return { subject: `ip:${addressOf(request)}`, limit, tier, key: undefined, loggedKey: 'null', tiers };
+  };
+  return (ctx, next) => {
+    const { state } = ctx;
+    // The inner request of a mount has the caller of the mount's own request. One of this process has no caller.
+    if (state.isInner) return next();
+    const identity = keys.identify(credentialsOf(ctx.req));
+    if (identity.kind === 'key') state.caller = callerOfKey(identity);
+    else {
+      state.invalidKey = identity.kind === 'invalid';
+      state.caller = callerOfAddress(ctx.req);
+    }
+    return next();
+  };
+};
+
+/** A repeated Authorization header is invalid: a proxy may have used either one, and Node keeps the first. */
+const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]!.length === 13 && rawHeaders[i]!.toLowerCase() === 'authorization') count++;
+  }
+  return count > 1 ? 'more than one' : headers.authorization;
+};
+
+/** The caller as plugins see it. Null without a valid key, and before `identify` has run. */
+export const callerOf = ({ state }: { readonly state: Partial<RequestState> }): KeyHolder | null => {
+  const key = state.caller?.key;
+  return key ? { id: key.id, tier: key.tier } : null;
+};
+
+const accountOf = ({ state }: { readonly state: Partial<RequestState> }): CallerAccount | null => {
+  const { subject, limit, tier } = state.caller ?? {};
+  if (subject === undefined || limit === undefined || !tier?.quotas) return null;
+  return { subject, limit, tier: tier.name, quotas: tier.quotas };
+};
+
+const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
+/** The request as handlers of routes see it: without credentials. */
+export const serviceRequest = (ctx: {
+  readonly state: Partial<RequestState>;
+  readonly req: { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
+}): ServiceRequest => ({
+  caller: callerOf(ctx),
+  account: accountOf(ctx),
+  get headers() {
+    const open = Object.entries(ctx.req.headers).filter(([name]) => !SECRET.has(name));
+    return Object.fromEntries(open.map(([name, value]) => [name, String(value)]));
+  },
+});

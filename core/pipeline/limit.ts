@@ -1,0 +1,61 @@
+/** Counts each request against its caller's limit and quotas. */
+import { USAGE_PATH } from '../config/tiers.js';
+import type { Decision, Limiter } from '../contracts/limiter.js';
+import type { Logger } from '../contracts/runtime.js';
+import { ApiError, errors } from '../errors.js';
+import { errorResponse } from '../response/error-response.js';
+import { type CommonHeaders, limitLines } from '../response/headers.js';
+import { Prepared } from '../response/representation.js';
+import { addLines } from '../response/writer.js';
+import { faultOf } from './check-request.js';
+import type { RequestState, ServiceContext, ServiceMiddleware } from './state.js';
+
+interface LimitOptions {
+  readonly limiter: Limiter;
+  readonly logger: Logger;
+  readonly headers: CommonHeaders;
+}
+
+/** Responds with 429 past the limit or a quota. */
+export const limit = ({ limiter, logger, headers }: LimitOptions): ServiceMiddleware => {
+  const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
+  const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
+  const settle = (
+    ctx: ServiceContext,
+    decision: Decision,
+    next: () => Promise<unknown>,
+  ): Promise<unknown> | undefined => {
+    ctx.state.decision = decision;
+    // A response that shared caches may store carries nothing about a caller.
+    if (!ctx.state.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
+    if (decision.allowed) return next();
+    // Prepared and not thrown: a stack trace would make a refused request cost more than an admitted one.
+    const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
+    const { status, head, payload } = usedUp.length > 0 ? quotaRefusal : refusal;
+    const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
+    ctx.body = new Prepared(status, `${head}Retry-After: ${Math.max(1, Math.ceil(resetMs / 1000))}\r\n`, payload);
+    return undefined;
+  };
+  return (ctx, next) => {
+    const { caller, isInner, match } = ctx.state;
+    // A faulty request counts also at an endpoint without a limit, since its error costs more than the response.
+    if (isInner || (match?.endpoint?.limited === false && !faultOf(ctx, headers))) return next();
+    const { subject, limit, tier } = caller!;
+    const decision = asksForUsage(ctx.state, ctx.method)
+      ? limiter.take(`${subject}${USAGE_PATH}`, limit)
+      : limiter.take(subject, limit, tier?.quotas);
+    return decision instanceof Promise
+      ? decision.then((decided) => settle(ctx, decided, next))
+      : settle(ctx, decision, next);
+  };
+};
+
+/**
+ * Whether a caller asks for its own usage. Such requests have a separate window of the same limit. They use no quota and
+ * are not part of the usage.
+ */
+const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
+  if (!caller?.tier?.quotas || invalidKey || match?.fault !== undefined) return false;
+  const endpoint = match?.endpoint;
+  return endpoint?.names.includes(USAGE_PATH) === true && endpoint.methods.includes(method);
+};

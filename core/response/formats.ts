@@ -1,0 +1,146 @@
+/** Formats of responses: JSON, and for lists NDJSON and CSV. */
+import type { FORMATS } from '../registry/route-defaults.js';
+import { nonFinitePath } from '../validation/json.js';
+import { valueAt } from '../validation/path.js';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** A response that a route must not give. Callers see a 500 without the reason, which the log has. */
+export class ResponseFault extends Error {
+  override readonly name = 'ResponseFault';
+}
+
+/**
+ * JSON text of a response, or of a part of one.
+ * @param at the place of the part, as a JSON Pointer
+ * @throws ResponseFault for undefined, or naming the place of a NaN or infinite number, which would become null
+ */
+export const jsonOf = (response: unknown, at = ''): string => {
+  const text = JSON.stringify(response);
+  if (text === undefined) throw new ResponseFault(`it is ${String(response)}, which JSON does not have`);
+  // JSON.stringify writes null for such a number, so that a text without a null need not be searched.
+  if (text.includes('null')) {
+    const path = nonFinitePath(response);
+    if (path) {
+      const place = [at, ...path].join('/') || 'its root';
+      throw new ResponseFault(`it has ${valueAt(response, path)} at ${place}, which JSON does not have`);
+    }
+  }
+  return text;
+};
+
+export interface Format<Piece extends string | Buffer = string | Buffer> {
+  /** As in the query parameter `format`. */
+  readonly name: (typeof FORMATS)[number];
+  /** The value of `Content-Type`. */
+  readonly mediaType: string;
+  /** Whether its bytes are compressed already, so that they get no `Content-Encoding`. */
+  readonly isCompressed?: boolean;
+  /** Writes a whole response. @param columns the properties of the rows to send; default: all that are declared */
+  write(data: unknown, columns?: readonly string[]): Piece;
+  /** How one list is written piece by piece. */
+  list(columns?: readonly string[]): ListWriter<Piece>;
+}
+
+/** Writes one list: `before`, then its batches, none of them empty, then `after`. */
+export interface ListWriter<Piece extends string | Buffer> {
+  readonly before: Piece;
+  /** May keep rows back for a later piece. */
+  rows(batch: readonly object[]): Piece;
+  after(): Piece;
+}
+
+/** Makes a text format whose `write` is derived from its `list`; the response must be `{data: [...]}`. */
+const textListFormat = (format: Pick<Format<string>, 'name' | 'mediaType' | 'list'>): Format<string> => ({
+  ...format,
+  write(answer, columns) {
+    const { before, rows, after } = format.list(columns);
+    return before + rows((answer as { readonly data: readonly object[] }).data) + after();
+  },
+});
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** The row with these properties alone, in their sequence; what it lacks stays absent. */
+const narrowed = (row: object, columns: readonly string[] | undefined): object => {
+  if (!columns) return row;
+  const kept: Record<string, unknown> = {};
+  for (const name of columns) if (Object.hasOwn(row, name)) kept[name] = (row as Row)[name];
+  return kept;
+};
+
+const jsonRows = textListFormat({
+  name: 'json',
+  mediaType: JSON_TYPE,
+  list(columns) {
+    let between = '';
+    return {
+      before: '{"data":[',
+      rows(batch) {
+        const text = between + jsonOf(columns ? batch.map((row) => narrowed(row, columns)) : batch).slice(1, -1);
+        between = ',';
+        return text;
+      },
+      after: () => ']}',
+    };
+  },
+});
+
+export const jsonFormat: Format<string> = {
+  name: 'json',
+  mediaType: JSON_TYPE,
+  write: (answer, columns) => (columns ? jsonRows.write(answer, columns) : jsonOf(answer)),
+  list: jsonRows.list,
+};
+
+/** Lists as JSON, a row a line. */
+export const ndjsonFormat: Format<string> = textListFormat({
+  name: 'ndjson',
+  mediaType: 'application/x-ndjson; charset=utf-8',
+  list: (columns) => ({
+    before: '',
+    rows: (batch) => batch.reduce((text: string, row) => `${text}${jsonOf(narrowed(row, columns))}\n`, ''),
+    after: () => '',
+  }),
+});
+
+/**
+ * Texts that spreadsheets would run as a formula: OWASP's list of first characters, with their full-width forms. Texts
+ * with apostrophes before such a character match too, so that removing one apostrophe always restores the original.
+ */
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
+
+/**
+ * Lists as CSV, by RFC 4180: a header, one record a row, each ended by CRLF, the columns being the properties that
+ * the route's schema declares, in its sequence. Absent values and null are empty fields, an empty text is `""`;
+ * numbers and booleans are printed as in JSON; objects and arrays are one cell of JSON.
+ * @param formulaGuard puts an apostrophe before texts that a spreadsheet would run; numbers are never touched
+ */
+export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Format<string> => {
+  const text = (value: string): string => quote(formulaGuard && FORMULA.test(value) ? `'${value}` : value);
+  const cell = (column: string, value: unknown): string => {
+    if (typeof value === 'string') return text(value);
+    const json = value === undefined ? undefined : jsonOf(value, `/${column}`);
+    if (json === undefined || json === 'null') return '';
+    // Dates and their like are texts in JSON.
+    return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
+  };
+  // Many readers skip empty lines, so a record of one empty field is written as `""`.
+  const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
+  return textListFormat({
+    name: 'csv',
+    mediaType: 'text/csv; charset=utf-8; header=present',
+    list(chosen = columns) {
+      const recordOf = (row: Row): string =>
+        record(chosen.map((column) => cell(column, Object.hasOwn(row, column) ? row[column] : undefined)));
+      return {
+        before: record(chosen.map(text)),
+        rows: (batch) => batch.reduce((text: string, row) => text + recordOf(row as Row), ''),
+        after: () => '',
+      };
+    },
+  });
+};
+
+const quote = (value: string): string =>
+  value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;

@@ -1,0 +1,186 @@
+/**
+ * How a response is written: `ctx.body` accepts prepared bodies, and `respond` writes what middleware have left there.
+ *
+ * A prepared body is sent by the fast writer, compressed or as a 304 where the request allows it. When middleware read
+ * `ctx.body` they see an ordinary one: an object for JSON, a text, or bytes. Koa writes every other body.
+ */
+import Koa, { type Context, type Middleware } from 'koa';
+import type { CommonHeaders } from './headers.js';
+import { chooseEncoding, type Encoded, Prepared, Representation } from './representation.js';
+import { FastResponse, send, setHead } from './writer.js';
+
+/** The properties added to Koa's response. */
+interface PreparedBody {
+  /** The prepared body that was set; undefined for an ordinary body. */
+  prepared?: Prepared | Representation | undefined;
+  /** The ordinary body that middleware have read in its place. */
+  shown?: unknown;
+  /** The representation of which the present body is an encoding, when middleware have compressed it. */
+  encoded?: Representation | undefined;
+}
+
+type Response = Koa.Response & PreparedBody;
+
+/** Whether `ctx.body` is prepared. */
+export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
+
+/** Writes a response whose body must be prepared. */
+export const sendPrepared = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
+  send(res, identityOf((response as Response).prepared!), connectionLines);
+
+/** Writes the response when the middleware below have run. */
+export const respond = ({
+  compression,
+  headers: { connectionLines },
+}: {
+  readonly compression: boolean;
+  readonly headers: CommonHeaders;
+}): Middleware => {
+  const sendEncoded = ({ req, res }: Context, representation: Representation, encoded: Encoded): void => {
+    const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = req.headers;
+    const prepared = representation.isFresh(ifNoneMatch, ifModifiedSince) ? encoded.notModified : encoded;
+    if (!isUntouched(res)) describe(res, encoded, prepared);
+    send(res, prepared, connectionLines);
+  };
+
+  const sendRepresentation = (ctx: Context, representation: Representation): void | Promise<void> => {
+    if (!isNegotiable(ctx, representation)) return send(ctx.res, representation.identity, connectionLines);
+    const accepted = ctx.req.headers['accept-encoding'] as string | undefined;
+    const encoded = representation.encoding(compression ? chooseEncoding(accepted) : 'identity');
+    return encoded instanceof Promise
+      ? encoded.then((settled) => sendEncoded(ctx, representation, settled))
+      : sendEncoded(ctx, representation, encoded);
+  };
+
+  const write = (ctx: Context): void | Promise<void> => {
+    if (ctx.respond === false || ctx.res.writableEnded) return;
+    const response: Response = ctx.response;
+    if (response.shown !== undefined && wasChanged(response)) ctx.body = response.shown;
+    const { prepared, encoded } = response;
+    if (prepared && ctx.res.headersSent) return send(ctx.res, identityOf(prepared), connectionLines);
+    if (prepared instanceof Representation) return sendRepresentation(ctx, prepared);
+    if (prepared) return send(ctx.res, prepared, connectionLines);
+    if (encoded?.isFresh(ctx.req.headers['if-none-match'], undefined)) leaveUnmodified(ctx);
+    return respondByKoa(ctx);
+  };
+
+  return (ctx, next) => next().then(() => write(ctx as Context));
+};
+
+/** Whether middleware have neither read nor changed a header. */
+const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
+
+/**
+ * Whether middleware have left the representation's status, ETag and encoding unchanged, so that an encoding or a 304
+ * may still be chosen.
+ */
+const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =>
+  res.statusCode === identity.status &&
+  (isUntouched(res) || (res.getHeader('ETag') === identity.etag && !res.hasHeader('Content-Encoding')));
+
+/** Changes the headers for the chosen encoding, or for a 304. */
+const describe = (res: Context['res'], { etag, encoding, body }: Encoded, { status }: Prepared): void => {
+  res.statusCode = status;
+  res.setHeader('ETag', etag);
+  if (status === 304) {
+    res.removeHeader('Content-Type');
+    res.removeHeader('Content-Length');
+  } else if (encoding !== 'identity') {
+    res.setHeader('Content-Encoding', encoding);
+    res.setHeader('Content-Length', body.length);
+  }
+};
+
+const leaveUnmodified = (ctx: Context): void => {
+  ctx.status = 304;
+  ctx.body = null;
+  ctx.remove('Content-Encoding');
+};
+
+type HandleRequest = (ctx: Context, run: () => Promise<void>) => Promise<void>;
+
+/** Lets Koa write an ordinary body: text, bytes, an object or a stream. */
+const respondByKoa = (ctx: Context): Promise<void> => {
+  const { statusCode } = ctx.res;
+  // Koa's `respond` is private. `handleRequest` calls it, but first sets the status to 404.
+  const { handleRequest } = Koa.prototype as unknown as { handleRequest: HandleRequest };
+  return handleRequest.call(ctx.app, ctx, async () => {
+    ctx.res.statusCode = statusCode;
+  });
+};
+
+type Body = PropertyDescriptor & Required<Pick<PropertyDescriptor, 'get' | 'set'>>;
+
+/**
+ * Makes Koa's `ctx.body` accept a `Representation` or `Prepared` bytes.
+ * @param prototype of the responses of one application
+ */
+export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
+  const inherited = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(prototype), 'body') as Body;
+  Object.defineProperty(prototype, 'body', {
+    configurable: true,
+    get(this: Response): unknown {
+      if (this.prepared === undefined) return inherited.get.call(this);
+      this.shown ??= contentOf(this, identityOf(this.prepared));
+      return this.shown;
+    },
+    set(this: Response, body: unknown): void {
+      if (body instanceof Prepared || body instanceof Representation) prepare(this, body);
+      else {
+        if (this.prepared !== undefined && !isSame(this.prepared, body)) replace(this, this.prepared, body);
+        if (this.prepared === undefined) inherited.set.call(this, body);
+      }
+    },
+  });
+};
+
+const identityOf = (body: Prepared | Representation): Prepared =>
+  body instanceof Representation ? body.identity : body;
+
+const prepare = (response: Response, body: Prepared | Representation): void => {
+  const { res } = response;
+  const { status, head } = identityOf(body);
+  response.prepared = body;
+  if (response.shown !== undefined) response.shown = undefined;
+  if (response.encoded !== undefined) response.encoded = undefined;
+  if (!res.headersSent) res.statusCode = status;
+  setHead(res, head);
+};
+
+const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
+  if (payload === undefined) return undefined;
+  if (type === 'application/json') return JSON.parse(String(payload));
+  return type.startsWith('text/') ? String(payload) : payload;
+};
+
+/** Whether a text or bytes equal the prepared body. */
+const isSame = (prepared: Prepared | Representation, body: unknown): boolean => {
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
+  const { payload = '' } = identityOf(prepared);
+  return Buffer.from(body).equals(Buffer.from(payload));
+};
+
+/** Removes the prepared body's validators, unless the new body is the same content in an encoding. */
+const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
+  const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
+  response.prepared = undefined;
+  setHead(response.res, '');
+  // Koa keeps a status that was set explicitly, and uses 200 otherwise.
+  response.status = response.res.statusCode;
+  response.remove('Content-Length');
+  if (!(prepared instanceof Representation) || body === null || body === undefined) return;
+  if (response.get('ETag') !== prepared.identity.etag) return;
+  if (isEncoding) {
+    response.encoded = prepared;
+    response.set('ETag', `W/${prepared.identity.etag}`);
+  } else {
+    response.remove('ETag');
+    response.remove('Last-Modified');
+  }
+};
+
+/** Whether middleware have changed the object that they read. */
+const wasChanged = ({ prepared, shown }: PreparedBody): boolean => {
+  if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
+  return JSON.stringify(shown) !== String(identityOf(prepared).payload);
+};

@@ -1,0 +1,277 @@
+/**
+ * Writes prepared responses: status, header lines and body in one system call, without Node's checks and stages.
+ *
+ * A caller of this file uses `addLines`, `setHead` and `send`. They work on any response of Node; the fast way is only
+ * taken on a `FastResponse`. Header lines stay text until something reads or changes a header. Then Node gets all of
+ * them and the response is an ordinary one. Both ways write the same bytes. Only this file relies on Node's internals,
+ * and only after `tryFastWrites` has checked that they work as expected.
+ */
+import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import { endInPieces, PIECE_BYTES } from './large-bodies.js';
+import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representation.js';
+
+/** Returns the `Date` and `Connection` lines. @param isKept whether the connection stays open */
+type ConnectionLines = (isKept: boolean) => string;
+
+/** Adds lines that every response has. */
+export const addLines = (response: ServerResponse, lines: string): void => {
+  if (response instanceof FastResponse) response.addLines(lines);
+  else setLines(response, lines);
+};
+
+/** Sets the lines about the body, in place of those of an earlier body. */
+export const setHead = (response: ServerResponse, head: string): void => {
+  if (response instanceof FastResponse) response.setHead(head);
+  else setLines(response, head);
+};
+
+/**
+ * Sends a prepared body. Its own lines are not sent where Node has the headers already, because middleware have read or
+ * changed them or the status, or have sent the head.
+ */
+export const send = (response: ServerResponse, prepared: Prepared, connectionLines: ConnectionLines): void => {
+  if (response instanceof FastResponse) response.sendPrepared(prepared, connectionLines);
+  else sendBody(response, prepared.payload);
+};
+
+type FastState = 'no' | 'sent' | 'finished';
+
+export class FastResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  /** The header lines of every response, and of the prepared body. */
+  #common = '';
+  #head = '';
+  #isOrdinary = false;
+  #isSending = false;
+  #sent: FastState = 'no';
+
+  /** Whether Node has the headers, because something has read or changed one. */
+  get isOrdinary(): boolean {
+    return this.#isOrdinary;
+  }
+
+  /** Whether the response was written the fast way, and whether the system has taken it. */
+  get fastState(): FastState {
+    return this.#sent;
+  }
+
+  addLines(lines: string): void {
+    if (this.#isOrdinary) setLines(this, lines);
+    else this.#common = lines + this.#common;
+  }
+
+  setHead(head: string): void {
+    this.#head = head;
+    if (this.#isOrdinary) setLines(this, head);
+  }
+
+  sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines): void {
+    this.#isSending = true;
+    if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) sendBody(this, payload);
+    else if (this.#canWriteFast(payload)) {
+      this.#writeFast(status, head + this.#common + connectionLines(this.shouldKeepAlive), payload);
+    } else {
+      this.#isOrdinary = true;
+      this.writeHead(status, pairsOf(head + this.#common));
+      sendBody(this, payload);
+    }
+  }
+
+  /**
+   * Whether Node would write the same bytes now: the request is HTTP/1.1 and first on its connection, nothing has been
+   * written, and no method was replaced.
+   */
+  #canWriteFast(payload: Payload | undefined): boolean {
+    const { socket, req } = this;
+    const own = FastResponse.prototype;
+    return (
+      fastWritesWork &&
+      socket?.writable === true &&
+      req.httpVersionMinor === 1 &&
+      req.headers.expect === undefined &&
+      !this.headersSent &&
+      !isLarge(payload) &&
+      this.statusMessage === undefined &&
+      this.sendDate &&
+      this.writableCorked === 0 &&
+      this.writeHead === own.writeHead &&
+      this.write === own.write &&
+      this.end === own.end
+    );
+  }
+
+  #writeFast(status: number, lines: string, payload: Payload | undefined): void {
+    const socket = this.socket!;
+    this.statusCode = status;
+    // Marks the response as ended now; Node starts the connection's next request on `finish`.
+    this.finished = true;
+    this.#sent = 'sent';
+    // Node then closes the connection on `finish`.
+    if (!this.shouldKeepAlive) (this as unknown as ResponseInsides)._last = true;
+    const written = (error?: Error | null): void => {
+      if (error) return;
+      this.#sent = 'finished';
+      releaseRequest(this.req);
+      this.emit('finish');
+    };
+    const text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n`;
+    if (payload === undefined || this.req.method === 'HEAD') socket.write(text, 'latin1', written);
+    else if (typeof payload === 'string') socket.write(text + payload, 'latin1', written);
+    else if (payload.length <= WRITTEN_AS_TEXT_BYTES)
+      socket.write(text + payload.toString('latin1'), 'latin1', written);
+    else {
+      socket.cork();
+      socket.write(text, 'latin1');
+      socket.write(payload, written);
+      socket.uncork();
+    }
+  }
+
+  /** From Node 24 on, Node would never call a callback that is given after `#writeFast`. */
+  // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
+  override end(...given: any[]): this {
+    if (this.#sent === 'no') return super.end(...given);
+    const callback: unknown = given.findLast((each) => typeof each === 'function');
+    if (typeof callback === 'function') {
+      if (this.#sent === 'finished') process.nextTick(callback as () => void);
+      else this.once('finish', callback as () => void);
+    }
+    return this;
+  }
+
+  /** Called before each use of Node's headers. */
+  giveLinesToNode(): void {
+    if (this.#isOrdinary) return;
+    this.#isOrdinary = true;
+    setLines(this, this.#common + this.#head);
+  }
+
+  /** Node calls it as well, before the first write. */
+  // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
+  override writeHead(...given: any[]): this {
+    this.giveLinesToNode();
+    if (!this.#isSending) this.#removeLinesOfBody();
+    return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
+  }
+
+  /** Middleware send the head: the length and ETag of the prepared body may not apply to the bytes that follow. */
+  #removeLinesOfBody(): void {
+    const pairs = pairsOf(this.#head);
+    for (let i = 0; i < pairs.length; i += 2) {
+      const name = pairs[i]!;
+      if (OF_EXACT_BYTES.has(name) && this.getHeader(name) === pairs[i + 1]) this.removeHeader(name);
+    }
+  }
+}
+
+const OF_EXACT_BYTES: ReadonlySet<string> = new Set(['Content-Length', 'ETag', 'Last-Modified']);
+
+const USES_OF_HEADERS = [
+  'setHeader',
+  'setHeaders',
+  'appendHeader',
+  'getHeader',
+  'getHeaders',
+  'getHeaderNames',
+  'hasHeader',
+  'removeHeader',
+  'flushHeaders',
+] as const;
+
+for (const name of USES_OF_HEADERS) {
+  const byNode = ServerResponse.prototype[name] as (...given: unknown[]) => unknown;
+  Object.defineProperty(FastResponse.prototype, name, {
+    configurable: true,
+    writable: true,
+    value(this: FastResponse, ...given: unknown[]): unknown {
+      this.giveLinesToNode();
+      return byNode.apply(this, given);
+    },
+  });
+}
+
+/** Node's accessors, which see nothing of `#writeFast`. */
+const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
+const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
+Object.defineProperties(FastResponse.prototype, {
+  headersSent: {
+    configurable: true,
+    get(this: FastResponse): boolean {
+      return this.fastState !== 'no' || headersSentByNode?.call(this);
+    },
+  },
+  writableFinished: {
+    configurable: true,
+    get(this: FastResponse): boolean {
+      return this.fastState === 'no' ? writableFinishedByNode?.call(this) : this.fastState === 'finished';
+    },
+  },
+});
+
+/** Fields of a response that Node's types lack. */
+interface ResponseInsides {
+  /** Whether the connection is closed after the response. */
+  _last: boolean;
+}
+
+/** Fields of a request that Node's types lack. */
+interface RequestInsides {
+  /** Whether a handler reads the body, so that Node need not. */
+  _consuming: boolean;
+  readonly socket: { readonly parser?: { incoming: unknown } | null };
+}
+
+/**
+ * Releases a request that has arrived completely and whose stream nothing uses. Node would first read the stream to its
+ * end, which takes four ticks and a sixth of a request's garbage.
+ */
+const releaseRequest = (request: IncomingMessage): void => {
+  if (!request.complete || request.readableLength > 0) return;
+  if (request.listenerCount('end') > 0 || request.listenerCount('close') > 0) return;
+  const insides = request as unknown as RequestInsides;
+  insides._consuming = true;
+  const { parser } = insides.socket;
+  if (parser?.incoming === request) parser.incoming = null;
+};
+
+/** Names and values in turn, as Node takes them. */
+const pairsOf = (lines: string): string[] =>
+  lines
+    .split('\r\n')
+    .slice(0, -1)
+    .flatMap((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 2)];
+    });
+
+/** Sets header lines on any response. A line replaces an earlier one of its name; values of `Vary` are combined. */
+const setLines = (response: ServerResponse, lines: string): void => {
+  // As Koa does, ignores headers that come too late.
+  if (response.headersSent) return;
+  const pairs = pairsOf(lines);
+  for (let i = 0; i < pairs.length; i += 2) {
+    const name = pairs[i]!;
+    const before = name === 'Vary' ? response.getHeader(name) : undefined;
+    response.setHeader(name, before === undefined ? pairs[i + 1]! : merged(before, pairs[i + 1]!));
+  }
+};
+
+const merged = (before: number | string | string[], more: string): string => {
+  const names = `${before}, ${more}`.split(',').map((name) => name.trim());
+  return names.filter((name, i) => names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) === i).join(', ');
+};
+
+let fastWritesWork = false;
+
+/** Turns fast writes on or off in this process. */
+export const allowFastWrites = (work: boolean): void => {
+  fastWritesWork = work;
+};
+
+/** Ends a response whose status and headers are set. HEAD gets no body. */
+const sendBody = (response: ServerResponse, payload: Payload | undefined): void => {
+  if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload);
+  else response.end(payload, 'latin1');
+};
+
+const isLarge = (payload: Payload | undefined): payload is Buffer =>
+  Buffer.isBuffer(payload) && payload.length > PIECE_BYTES;

@@ -1,0 +1,74 @@
+/** The folders of core depend on each other in one direction. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { expect } from 'chai';
+import { packageRoot } from '../../core/util/package.js';
+
+/** From top to bottom. Each folder, and the file of errors, imports only from those that come later in this list. */
+const LAYERS = [
+  // Puts an application together.
+  'app',
+  'observe',
+  'openapi',
+  // Handle a request.
+  'routes',
+  'edge',
+  'pipeline',
+  'response',
+  // Load plugins, data and keys; count requests.
+  'registry',
+  'data',
+  'keys',
+  'limiter',
+  'config',
+  'redis',
+  // Know nothing of the service.
+  'validation',
+  'util',
+  'contracts',
+  'errors.ts',
+] as const;
+
+const root = join(packageRoot, 'core');
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** `redis/connection.ts` is in the layer `redis`, `errors.ts` is a layer. */
+const layerOf = (file: string): string => file.split('/')[0]!;
+
+const importsIn = (folder: string): Import[] => {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  return files.flatMap((from) => {
+    const found = readFileSync(join(folder, from), 'utf8').matchAll(/\b(?:from|import)\b\s*\(?'(\.[^']+)\.js'/g);
+    return [...found].map(([, path]) => ({ from, to: `${normalize(join(dirname(from), path!))}.ts` }));
+  });
+};
+
+/** Imports within core that do not go down. */
+const upward = (imports: readonly Import[], layers: readonly string[]): string[] =>
+  imports
+    .filter(({ from, to }) => layerOf(from) !== layerOf(to) && !to.startsWith('../'))
+    .filter(({ from, to }) => layers.indexOf(layerOf(to)) <= layers.indexOf(layerOf(from)))
+    .map(({ from, to }) => `${from} imports ${to}`);
+
+describe('layers of core', () => {
+  const imports = importsIn(root);
+
+  it('are all listed', () => {
+    const found = readdirSync(root).filter((name) => !name.startsWith('.'));
+    expect(found.sort()).to.deep.equal([...LAYERS].sort());
+  });
+
+  it('import from lower layers only', () => {
+    expect(imports.length).to.be.above(100);
+    expect(upward(imports, LAYERS)).to.deep.equal([]);
+  });
+
+  it('are checked: an import that goes up is reported', () => {
+    const wrong = { from: 'response/writer.ts', to: 'pipeline/state.ts' };
+    expect(upward([...imports, wrong], LAYERS)).to.deep.equal(['response/writer.ts imports pipeline/state.ts']);
+  });
+});
