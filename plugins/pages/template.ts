@@ -37,6 +37,7 @@ const headOf = ({ service, base, root }: { service: string; base: string; root: 
     `<meta name="service" content="${service}">`,
     `<meta name="base-path" content="${base}">`,
     `<link rel="icon" href="${root}/pages/shared/icon.svg">`,
+    `<link rel="stylesheet" href="${root}/pages/shared/base.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/page.css">`,
   ].join('\n    ');
 

@@ -1,13 +1,12 @@
 /** The reference: the OpenAPI document part by part, with contents, search, and a link to every place. */
 import { getJson } from '../../pages/shared/api.js';
-import { find, h } from '../../pages/shared/dom.js';
+import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
 import { inline } from '../../pages/shared/markdown.js';
 import { problemView } from '../../pages/shared/problems.js';
 import { contentsOf, followReading, startDrawer } from './contents.js';
 import { modelOf } from './model.js';
 import { operationSection } from './operation.js';
 import { authentication, changesPart, errorsPart, headersPart, introduction } from './overview.js';
-import { startSearch } from './search.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
@@ -47,6 +46,31 @@ const aim = () => {
   target.scrollIntoView({ behavior: 'instant' });
 };
 
+/** The search is loaded when the reader goes to its box. @param {Model} model */
+const startSearchOnFocus = (model) => {
+  const input = /** @type {HTMLInputElement} */ (find('#search'));
+  /** The last key that was pressed while the search loads. @type {string | undefined} */
+  let pressed;
+  const remember = (/** @type {KeyboardEvent} */ { key }) => {
+    pressed = key;
+  };
+  const start = async () => {
+    input.addEventListener('keydown', remember);
+    try {
+      const { startSearch } = await import('./search.js');
+      startSearch(input, model, aim);
+      if (pressed === 'Enter') input.dispatchEvent(new KeyboardEvent('keydown', { key: pressed }));
+    } catch {
+      input.addEventListener('focus', start, { once: true });
+    } finally {
+      input.removeEventListener('keydown', remember);
+    }
+  };
+  input.addEventListener('focus', start, { once: true });
+  if (document.activeElement === input) void start();
+  focusOnSlash(input);
+};
+
 const show = async () => {
   const main = find('#main');
   try {
@@ -58,7 +82,7 @@ const show = async () => {
     aim();
     addEventListener('hashchange', aim);
     followReading();
-    startSearch(model, aim);
+    startSearchOnFocus(model);
   } catch (error) {
     main.replaceChildren(problemView(error, () => void show()));
   }

@@ -95,3 +95,14 @@ export const codePanel = (label, title, code) =>
 /** @param {string} label @param {Children} code */
 export const codeBlock = (label, code) =>
   h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', {}, ...[code].flat()));
+
+/** Why there is no response. @param {string} title @param {Children} text */
+export const problem = (title, text) =>
+  panel(
+    'Response to your request',
+    h('span', { class: 'status bad' }, title),
+    h('p', { class: 'advice' }, ...[text].flat()),
+  );
+
+export const unreachable = () =>
+  problem('No response', 'The service cannot be reached. Check that it runs, and try again.');

@@ -1,131 +1,19 @@
-/** Finds parts of the reference and of its guides, and views of other pages. `/` goes to the box, Enter to what is found. */
-import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
+/** Searches the reference, its guides and the views of other pages. `/` focuses the box, Enter opens a result. */
+import { find, h } from '../../pages/shared/dom.js';
 import { plain } from '../../pages/shared/format.js';
-import { headingId } from '../../pages/shared/markdown.js';
-import { linkTo, placeOf } from './parts.js';
+import { entriesOf, remoteEntries } from './search-entries.js';
 
-/** @typedef {import('./model.js').Model} Model */
-/** @typedef {import('./model.js').Field} Field */
-/** @typedef {{ kind: string, name: string, where: string, text: string, href: string, rank: number }} Entry */
+/** @typedef {import('./search-entries.js').Entry} Entry */
 
-const SHOWN = 12;
-/** Of fields with one name, so that a name which every list has leaves room for others. */
-const SHOWN_OF_ONE_NAME = 3;
+const MOST_RESULTS = 12;
+/** The most results with one name. Many lists have fields of the same name. */
+const MOST_OF_ONE_NAME = 3;
 
 /** @param {string} text */
 const wordsOf = (text) =>
   plain(text)
     .split(/[^\p{L}\p{N}_]+/u)
     .filter(Boolean);
-
-/** @param {string} place @param {readonly Field[]} fields @returns {{ place: string, field: Field }[]} */
-const allFields = (place, fields) =>
-  fields.flatMap((field) => {
-    const own = `${place}/${field.name}`;
-    return [{ place: own, field }, ...allFields(own, field.children)];
-  });
-
-/** @param {Model} model @returns {Entry[]} */
-const entriesOf = ({ groups, operations, errors, headers, changes }) => [
-  ...[
-    { name: 'Introduction', where: 'Conventions, base URL, contact', place: 'introduction' },
-    { name: 'Authentication', where: 'API key', place: 'authentication' },
-    { name: 'Errors', where: 'Status, sentence and code', place: 'errors' },
-    { name: 'Response headers', where: '', place: 'headers' },
-    ...(changes.length > 0 ? [{ name: 'Changes', where: 'Versions of the API', place: 'changes' }] : []),
-  ].map(({ name, where, place }) => ({ kind: 'part', name, where, text: '', href: linkTo(placeOf(place)), rank: 20 })),
-  ...operations.map(({ id, path, group, summary, description }) => ({
-    kind: 'endpoint',
-    name: path,
-    where: summary,
-    text: `${id} ${group} ${groups.find(({ name }) => name === group)?.description} ${description}`,
-    href: linkTo(placeOf(id)),
-    rank: 3,
-  })),
-  ...operations.flatMap(({ id, path, parameters, fields }) => [
-    ...parameters.map(({ name, description, limits }) => ({
-      kind: 'parameter',
-      name,
-      where: path,
-      text: `${description} ${limits}`,
-      href: linkTo(placeOf(id, 'parameters', name)),
-      rank: 1,
-    })),
-    ...allFields(placeOf(id, 'fields'), fields).map(({ place, field: { name, description, limits } }) => ({
-      kind: 'field',
-      name,
-      where: path,
-      text: `${description} ${limits}`,
-      href: linkTo(place),
-      rank: 0,
-    })),
-  ]),
-  ...errors.map(({ code, status, when }) => ({
-    kind: 'error',
-    name: code,
-    where: when,
-    text: status,
-    href: linkTo(placeOf('errors', code)),
-    rank: 2,
-  })),
-  ...headers.map(({ name, description }) => ({
-    kind: 'header',
-    name,
-    where: description,
-    text: '',
-    href: linkTo(placeOf('headers', name)),
-    rank: 2,
-  })),
-];
-
-/** The headings of the guides, of which each is a file below its page. @returns {Promise<Entry[]>} */
-const guideEntries = async () => {
-  const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('#guides a')]);
-  const guides = links.map(async (link) => {
-    const guide = link.textContent ?? '';
-    const response = await fetch(`${link.href}/guide.md`);
-    const text = response.ok ? await response.text() : '';
-    const headings = [...text.replace(/^```.*?^```/gms, '').matchAll(/^##+ (.+)$/gm)].map(
-      ([, heading = '']) => heading,
-    );
-    return [
-      { kind: 'guide', name: guide, where: '', text: '', href: link.href, rank: 2 },
-      ...headings.map((name) => ({
-        kind: 'guide',
-        name,
-        where: guide,
-        text: '',
-        href: `${link.href}#${headingId(name)}`,
-        rank: 2,
-      })),
-    ];
-  });
-  return (await Promise.all(guides)).flat();
-};
-
-/** The other pages of the service, and the views that their navigation links to. @returns {Promise<Entry[]>} */
-const pageEntries = async () => {
-  const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('.top .end a')]);
-  const pages = links.map(async (link) => {
-    const page = link.textContent ?? '';
-    const response = await fetch(link.href);
-    const text = response.ok ? await response.text() : '';
-    // The page's policy lets no text become a document.
-    const views = [...text.matchAll(/<a href="(#\/[^"]+)"(?: title="([^"]*)")?>([^<]+)<\/a>/g)];
-    return [
-      { kind: 'page', name: page, where: '', text: '', href: link.href, rank: 2 },
-      ...views.map(([, view = '', title = '', name = '']) => ({
-        kind: 'page',
-        name: `${page}: ${name}`,
-        where: title,
-        text: '',
-        href: `${link.href}${view}`,
-        rank: 2,
-      })),
-    ];
-  });
-  return (await Promise.all(pages)).flat();
-};
 
 /** @param {readonly Entry[]} entries @param {string} query @returns {Entry[]} best first */
 export const search = (entries, query) => {
@@ -146,7 +34,7 @@ export const search = (entries, query) => {
       else if (more.some((one) => one.startsWith(word))) total += 4;
       else return 0;
     }
-    // Of two that fit alike, the shorter name is the one that was meant.
+    // Of two equal matches, the shorter name is more likely meant.
     return total + (plain(name) === whole ? 40 : 0) - name.length / 100;
   };
   /** @type {Map<string, number>} */
@@ -159,110 +47,120 @@ export const search = (entries, query) => {
     .filter(({ kind, name }) => {
       const count = (counts.get(`${kind} ${name}`) ?? 0) + 1;
       counts.set(`${kind} ${name}`, count);
-      return count <= SHOWN_OF_ONE_NAME;
+      return count <= MOST_OF_ONE_NAME;
     })
-    .slice(0, SHOWN);
+    .slice(0, MOST_RESULTS);
 };
 
-/** @param {Model} model @param {() => void} aim called when the address already names what was chosen */
-export const startSearch = (model, aim) => {
-  const input = /** @type {HTMLInputElement} */ (find('#search'));
+/** The list of results. @param {HTMLElement} input @param {(entry: Entry) => void} onpick */
+const resultList = (input, onpick) => {
   const list = find('#found');
-  const note = find('#found-note');
-  let entries = entriesOf(model);
-  /** @type {Entry[]} */
-  let found = [];
-  let chosen = 0;
-  let asked = false;
-
-  const close = () => {
-    list.hidden = true;
-    input.setAttribute('aria-expanded', 'false');
-    input.removeAttribute('aria-activedescendant');
-  };
-  const mark = () => {
-    for (const [index, option] of [...list.children].entries()) {
-      option.setAttribute('aria-selected', String(index === chosen));
-      if (index === chosen) option.scrollIntoView({ block: 'nearest' });
+  /** @type {readonly Entry[]} */
+  let shown = [];
+  let marked = 0;
+  const mark = (/** @type {number} */ index) => {
+    marked = index;
+    for (const [at, option] of [...list.children].entries()) {
+      option.setAttribute('aria-selected', String(at === marked));
+      if (at === marked) option.scrollIntoView({ block: 'nearest' });
     }
-    input.setAttribute('aria-activedescendant', `found-${chosen}`);
+    input.setAttribute('aria-activedescendant', `found-${marked}`);
   };
+  const optionOf = (/** @type {Entry} */ entry, /** @type {number} */ index) => {
+    const { kind, name, where } = entry;
+    const option = h(
+      'div',
+      { id: `found-${index}`, class: 'found', role: 'option', 'aria-selected': 'false' },
+      h('span', { class: 'kind' }, kind),
+      h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
+    );
+    // The input keeps the focus until the click.
+    option.addEventListener('pointerdown', (event) => event.preventDefault());
+    option.addEventListener('click', () => onpick(entry));
+    return option;
+  };
+  const nothing = (/** @type {string} */ query) =>
+    h(
+      'div',
+      { class: 'found', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
+      `Nothing is called “${query}”.`,
+    );
+  return {
+    isOpen: () => !list.hidden,
+    marked: () => shown[marked],
+    close: () => {
+      shown = [];
+      list.hidden = true;
+      input.setAttribute('aria-expanded', 'false');
+      input.removeAttribute('aria-activedescendant');
+    },
+    /** @param {readonly Entry[]} found @param {string} query */
+    open: (found, query) => {
+      shown = found;
+      list.replaceChildren(...(found.length > 0 ? found.map(optionOf) : [nothing(query)]));
+      list.hidden = false;
+      if (found.length === 0) return;
+      input.setAttribute('aria-expanded', 'true');
+      mark(0);
+    },
+    /** @param {number} step 1 or -1 */
+    move: (step) => {
+      if (shown.length > 0) mark((marked + step + shown.length) % shown.length);
+    },
+  };
+};
+
+/**
+ * Starts the search in a box that has the focus.
+ * @param {HTMLInputElement} input @param {import('./model.js').Model} model
+ * @param {() => void} aim called if the address already names the result
+ */
+export const startSearch = (input, model, aim) => {
+  const note = find('#found-note');
   const go = (/** @type {Entry | undefined} */ entry) => {
     if (!entry) return;
-    close();
+    list.close();
     input.blur();
     const same = location.hash === entry.href;
     location.href = entry.href;
     if (same) aim();
   };
+  const list = resultList(input, go);
+  let entries = entriesOf(model);
   const look = () => {
-    const query = input.value;
-    found = search(entries, query);
-    chosen = 0;
-    list.replaceChildren(
-      ...found.map((entry, index) => {
-        const { kind, name, where } = entry;
-        const option = h(
-          'div',
-          { id: `found-${index}`, class: 'found', role: 'option', 'aria-selected': 'false' },
-          h('span', { class: 'kind' }, kind),
-          h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
-        );
-        // Before the box loses the focus.
-        option.addEventListener('pointerdown', (event) => event.preventDefault());
-        option.addEventListener('click', () => go(entry));
-        return option;
-      }),
-    );
-    note.textContent = query.trim() === '' ? '' : `${found.length === 0 ? 'Nothing' : found.length} found`;
-    if (found.length === 0) {
-      if (query.trim() === '') return close();
-      list.replaceChildren(
-        h(
-          'div',
-          { class: 'found', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
-          `Nothing is called “${query.trim()}”.`,
-        ),
-      );
-      list.hidden = false;
-      return;
-    }
-    list.hidden = false;
-    input.setAttribute('aria-expanded', 'true');
-    mark();
+    const query = input.value.trim();
+    const found = search(entries, query);
+    note.textContent = query === '' ? '' : `${found.length === 0 ? 'Nothing' : found.length} found`;
+    if (query === '') list.close();
+    else list.open(found, query);
   };
-
-  input.addEventListener('focus', () => {
-    if (!asked) {
-      asked = true;
-      Promise.all([guideEntries(), pageEntries()]).then(
-        (more) => {
-          entries = [...entries, ...more.flat()];
-          if (input.value !== '' && document.activeElement === input) look();
-        },
-        () => {
-          asked = false;
-        },
-      );
+  let isRequested = false;
+  const addRemoteEntries = async () => {
+    if (isRequested) return;
+    isRequested = true;
+    try {
+      entries = [...entries, ...(await remoteEntries())];
+      if (input.value !== '' && document.activeElement === input) look();
+    } catch {
+      isRequested = false;
     }
+  };
+  const begin = () => {
+    void addRemoteEntries();
     if (input.value.trim() !== '') look();
-  });
+  };
+  input.addEventListener('focus', begin);
   input.addEventListener('input', look);
-  input.addEventListener('blur', close);
+  input.addEventListener('blur', list.close);
   input.addEventListener('keydown', (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === 'Escape' && !list.hidden) {
-      event.preventDefault();
-      close();
-    } else if (step !== undefined && !list.hidden && found.length > 0) {
-      event.preventDefault();
-      chosen = (chosen + step + found.length) % found.length;
-      mark();
-    } else if (event.key === 'Enter') {
-      event.preventDefault();
-      if (list.hidden) look();
-      go(found[chosen]);
-    }
+    if (event.key === 'Escape' && list.isOpen()) list.close();
+    else if (event.key === 'Enter') {
+      if (!list.isOpen()) look();
+      go(list.marked());
+    } else if (step !== undefined && list.isOpen()) list.move(step);
+    else return;
+    event.preventDefault();
   });
-  focusOnSlash(input);
+  begin();
 };

@@ -1,16 +1,13 @@
-/** The request of an endpoint as the reader fills it in, in the language of all samples; sends it, and shows the response. */
-import { basePath, getKey, send } from '../../pages/shared/api.js';
+/** A form for the request of an endpoint. It shows the request in the chosen language, sends it, and shows the response. */
+import { basePath } from '../../pages/shared/api.js';
 import { copyButton, h } from '../../pages/shared/dom.js';
 import { language, languageChoice, onLanguage } from './language.js';
-import { codeBlock, coloured, exampleText, linkTo, panel, placeOf, radios } from './parts.js';
+import { codeBlock, coloured, exampleText, panel, radios, unreachable } from './parts.js';
 import { LANGUAGES } from './samples.js';
 
 /** @typedef {import('./model.js').Operation} Operation */
 /** @typedef {import('./model.js').Parameter} Parameter */
 /** @typedef {{ parameter: Parameter, value: string }} Filled */
-
-/** More is cut off: a page with megabytes of text in it stands still. */
-const SHOWN_CHARACTERS = 20_000;
 
 /** @param {Operation} operation @param {Parameter} parameter @param {() => void} onchange */
 const field = (operation, parameter, onchange) => {
@@ -58,28 +55,6 @@ const callOf = ({ path, needsKey }, filled) => {
   return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
 };
 
-/** @param {string} text @param {string} type */
-const readable = (text, type) => {
-  if (!type.includes('json')) return text;
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-};
-
-/** @param {number} bytes */
-const size = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 100_000 ? 1 : 0)} kB`);
-
-/** @param {string} text */
-const codeOf = (text) => {
-  try {
-    return String(JSON.parse(text).code ?? '');
-  } catch {
-    return '';
-  }
-};
-
 /** The example of the document, in each format. @param {Operation} operation */
 const exampleResponse = ({ id, contents }) => {
   const label = 'Example of a response';
@@ -107,75 +82,18 @@ const exampleResponse = ({ id, contents }) => {
   return panel(label, [h('span', { class: 'title' }, 'Response'), choices], shown);
 };
 
-/** The body, or what there is to say of one that is no text. @param {Response} response */
-const textOf = async (response) => {
-  const type = response.headers.get('content-type') ?? '';
-  if (/json|^text\//.test(type)) return response.text();
-  return `${(await response.arrayBuffer()).byteLength.toLocaleString('en')} bytes`;
-};
-
-/**
- * @param {Operation} operation
- * @param {Response} response
- * @param {string} text
- * @param {number} ms
- * @param {() => void} close
- */
-const triedResponse = ({ headers }, response, text, ms, close) => {
-  const type = response.headers.get('content-type') ?? '';
-  const body = readable(text, type).slice(0, SHOWN_CHARACTERS);
-  const code = response.ok ? '' : codeOf(text);
-  const rows = [...response.headers]
-    .filter(
-      ([name]) => headers.some((known) => known.toLowerCase() === name) || /^content-(type|length)$|^retry/.test(name),
-    )
-    .map(([name, value]) => {
-      const known = headers.find((one) => one.toLowerCase() === name);
-      return h(
-        'div',
+/** @param {readonly { element: HTMLElement }[]} fields */
+const parameterFields = (fields) =>
+  fields.length === 0
+    ? null
+    : h(
+        'details',
         {},
-        h('dt', {}, known ? h('a', { href: linkTo(placeOf('headers', known)) }, known) : name),
-        h('dd', {}, value),
+        h('summary', {}, 'Parameters'),
+        h('div', { class: 'fields' }, ...fields.map(({ element }) => element)),
       );
-    });
-  return panel(
-    'Response to your request',
-    [
-      h(
-        'span',
-        { class: `status ${response.ok ? 'good' : 'bad'}` },
-        `${response.status} ${response.statusText}`.trim(),
-      ),
-      h('span', { class: 'facts' }, `${ms} ms · ${size(new TextEncoder().encode(text).length)}`),
-      h('button', { type: 'button', class: 'quiet', onclick: close }, 'Example'),
-    ],
-    [
-      code === ''
-        ? null
-        : h(
-            'p',
-            { class: 'advice' },
-            'About this error: ',
-            h('a', { href: linkTo(placeOf('errors', code)) }, h('code', {}, code)),
-          ),
-      h('details', { class: 'sent' }, h('summary', {}, `${rows.length} headers`), h('dl', {}, ...rows)),
-      codeBlock('Body of the response', type.includes('json') ? coloured(body) : body),
-      text.length > body.length && body.length === SHOWN_CHARACTERS
-        ? h('p', { class: 'advice' }, `Cut after ${SHOWN_CHARACTERS.toLocaleString('en')} characters.`)
-        : null,
-    ],
-  );
-};
 
-/** @param {string} title @param {import('../../pages/shared/dom.js').Children} text */
-const problem = (title, text) =>
-  panel(
-    'Response to your request',
-    h('span', { class: 'status bad' }, title),
-    h('p', { class: 'advice' }, ...[text].flat()),
-  );
-
-/** @param {Operation} operation @returns {HTMLElement} a form: the request, what it takes, and the response */
+/** A form with the request, its parameters and the response. @param {Operation} operation @returns {HTMLElement} */
 export const tryIt = (operation) => {
   const code = h('div');
   const answer = h('div', { class: 'answer', role: 'status' });
@@ -191,65 +109,24 @@ export const tryIt = (operation) => {
   };
   const showExample = () => answer.replaceChildren(exampleResponse(operation));
   const button = h('button', { type: 'submit' }, 'Send');
-
-  const run = async () => {
-    if (operation.needsKey && getKey() === '') {
-      const link = h('a', { href: linkTo(placeOf('authentication')) }, 'enter yours');
-      answer.replaceChildren(problem('No key', ['This endpoint needs a key: ', link, ', then send again.']));
-      return;
-    }
-    const { target, query } = call();
-    const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
-    button.disabled = true;
-    const started = performance.now();
-    try {
-      const response = await send(search === '' ? target : `${target}?${search}`, {
-        key: operation.needsKey,
-        accept: '*/*',
-      });
-      const text = await textOf(response);
-      const ms = Math.round(performance.now() - started);
-      answer.replaceChildren(triedResponse(operation, response, text, ms, showExample));
-    } catch {
-      answer.replaceChildren(
-        problem('No response', 'The service cannot be reached. Check that it runs, and try again.'),
-      );
-    } finally {
-      button.disabled = false;
-    }
-  };
-  /** @param {Event} event */
-  const submit = (event) => {
+  const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
-    void run();
+    button.disabled = true;
+    const shown = await import('./response.js').then(
+      ({ respond }) => respond(operation, call(), showExample),
+      unreachable,
+    );
+    answer.replaceChildren(shown);
+    button.disabled = false;
   };
-
   write();
   showExample();
   onLanguage(write);
+  const foot = h('div', { class: 'foot' }, parameterFields(fields), button);
   return h(
     'form',
     { class: 'try', onsubmit: submit, novalidate: true, 'aria-label': `Try ${operation.path}` },
-    panel(
-      'Request',
-      [languageChoice(`${operation.id}-language`), copyButton(sample)],
-      [
-        code,
-        h(
-          'div',
-          { class: 'foot' },
-          fields.length > 0
-            ? h(
-                'details',
-                {},
-                h('summary', {}, 'Parameters'),
-                h('div', { class: 'fields' }, ...fields.map(({ element }) => element)),
-              )
-            : null,
-          button,
-        ),
-      ],
-    ),
+    panel('Request', [languageChoice(`${operation.id}-language`), copyButton(sample)], [code, foot]),
     answer,
   );
 };

@@ -1,5 +1,5 @@
 /** Bars in tables, hidden from screen readers, since the row's text says the same. */
-import { paint, svg } from './drawing.js';
+import { paint, svg } from './svg.js';
 
 const [WIDTH, HEIGHT] = [150, 16];
 

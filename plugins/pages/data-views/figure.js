@@ -5,7 +5,7 @@ import { copyButton, h } from '../shared/dom.js';
 import { exact } from '../shared/format.js';
 import { addressOf, readAddress } from './address.js';
 import { choice } from './controls.js';
-import { save, savePicture } from './picture.js';
+import { save } from './save.js';
 import { dataTable } from './table.js';
 
 /**
@@ -145,6 +145,12 @@ const embedCode = (title, figure) => {
     h('pre', { tabindex: '0' }, code),
     copyButton(text, 'Copy embed'),
   );
+};
+
+/** @param {Picture} picture @param {'png' | 'svg'} format */
+const savePicture = async (picture, format) => {
+  const { drawPicture } = await import('./picture.js');
+  save(await drawPicture(picture, format), `${picture.file}.${format}`);
 };
 
 /** @param {Tools} tools */

@@ -1,17 +1,26 @@
-/** What every page of data does by itself: its skip link, its way to forget the key, and its search box. */
-import { setKey } from '../shared/api.js';
+/** What every page of data starts with: the banner of synthetic data, the skip link, the key and the search box. */
+import { getJson, setKey } from '../shared/api.js';
 import { find } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
+/** Loads the status, and marks the page if the data is synthetic. @param {AbortSignal} [signal] */
+export const getStatus = async (signal) => {
+  const status = await getJson('/status', { key: false, signal });
+  find('#synthetic').hidden = status.snapshot?.synthetic !== true;
+  return status;
+};
+
 export const startPage = () => {
-  // A sheet of paper says which service it comes from, and which view.
+  // The view of the status shows why it cannot be loaded.
+  void getStatus().catch(() => undefined);
+  // A printed page names the service and its address.
   const paper = document.querySelector('.on-paper');
   const owner = paper?.textContent ?? '';
   addEventListener('beforeprint', () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // The address after # is the view's, so that the browser's own jump would leave it.
+  // The part after # names the view: the browser's own jump would leave the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

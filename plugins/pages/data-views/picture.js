@@ -1,17 +1,11 @@
 /** A chart as a picture to take away: with its title, legend, source, vintage and attribution, in light colours. */
 import { h } from '../shared/dom.js';
-import { draw, legendOf, paint, svg, textWidth, wrap } from './drawing.js';
+import { draw, legendOf } from './drawing.js';
+import { paint, svg, textWidth, wrap } from './svg.js';
 
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
 /** Pixels of a PNG for each of the drawing. */
 const SCALE = 2;
-
-/** @param {Blob} blob @param {string} file */
-export const save = (blob, file) => {
-  const url = URL.createObjectURL(blob);
-  h('a', { href: url, download: file }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-};
 
 /** Puts the light colours themselves in the place of the style sheet's names. @param {SVGElement} picture */
 const resolveColors = (picture) => {
@@ -86,9 +80,8 @@ const pngOf = async (markup) => {
   });
 };
 
-/** @param {import('./figure.js').Picture} picture @param {'png' | 'svg'} format */
-export const savePicture = async (picture, format) => {
+/** @param {import('./figure.js').Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>} */
+export const drawPicture = async (picture, format) => {
   const markup = pictureOf(picture);
-  const blob = format === 'svg' ? new Blob([markup], { type: 'image/svg+xml' }) : await pngOf(markup);
-  save(blob, `${picture.file}.${format}`);
+  return format === 'svg' ? new Blob([markup], { type: 'image/svg+xml' }) : pngOf(markup);
 };

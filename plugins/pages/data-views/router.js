@@ -18,6 +18,21 @@ import { readAddress } from './address.js';
  * @typedef {(series: readonly string[], signal: AbortSignal) => Promise<{ notes: readonly string[], late: string }>} About
  */
 
+/**
+ * A view whose modules the browser loads when it is first shown.
+ * @param {() => Promise<Route>} load
+ * @returns {Route}
+ */
+export const lazyView =
+  (load) =>
+  async (...call) => {
+    const view = await load().catch((error) => {
+      if (!(error instanceof TypeError)) throw error;
+      throw new Problem('The service cannot be reached.', { status: 0, code: 'unreachable' });
+    });
+    return view(...call);
+  };
+
 let current = new AbortController();
 
 /** @param {string} text */
@@ -70,18 +85,68 @@ const showFigure = (name) => {
   } else if (!history.state?.top) named?.scrollIntoView();
 };
 
+/** Whether the page is in a frame. A frame takes neither the focus nor the scroll position of the page around it. */
+const isFramed = () => window !== window.top;
+
+/** @param {View} view @param {string} site @param {HTMLElement} age */
+const render = ({ title, aside = [], layout, content }, site, age) => {
+  const heading = h('h1', { tabindex: '-1' }, title);
+  const main = find('#main');
+  main.replaceChildren(h('div', { class: 'head' }, heading, ...aside, age), h('div', { class: layout }, ...content));
+  main.removeAttribute('aria-busy');
+  document.title = `${title} – ${site}`;
+  announce(title);
+  const forget = document.querySelector('#forget');
+  if (forget instanceof HTMLElement) forget.hidden = getKey() === '';
+  return heading;
+};
+
+/** Shows that a view is loading, after 300 ms. @param {AbortSignal} signal of the view @returns {() => void} stops it */
+const showLoading = (signal) => {
+  const main = find('#main');
+  main.setAttribute('aria-busy', 'true');
+  announce('Loading');
+  const slow = setTimeout(() => main.replaceChildren(h('p', { class: 'muted' }, 'Loading …')), 300);
+  const stop = () => clearTimeout(slow);
+  signal.addEventListener('abort', stop);
+  return stop;
+};
+
+/** Remembers the scroll position of each view for Back and reload. @param {() => boolean} isSettled */
+const followScroll = (isSettled) => {
+  /** @type {ReturnType<typeof setTimeout>} */
+  let waiting;
+  const scrolled = () => {
+    clearTimeout(waiting);
+    if (isSettled()) waiting = setTimeout(() => isSettled() && keepScroll(), 100);
+  };
+  addEventListener('scroll', scrolled, { capture: true, passive: true });
+  addEventListener('hashchange', () => clearTimeout(waiting));
+};
+
 /**
  * @param {Record<string, Route>} routes by the first part of the address
- * @param {string} home the one of an empty address
- * @param {About} [about] tells of a view's series what stands below it, and that their data is late
+ * @param {string} home the route of an empty address
+ * @param {About} [about] gives the notes and the age of a view's series
  */
 export const startRouter = (routes, home, about) => {
-  const main = find('#main');
   const site = document.title;
   history.scrollRestoration = 'manual';
   let settled = false;
 
-  /** @param {boolean} moved whether the reader went there, so that the focus goes along */
+  /** @param {string} name @param {Parameters<Route>} call @returns {Promise<View>} */
+  const viewOf = async (name, call) => {
+    try {
+      const route = Object.hasOwn(routes, name) ? routes[name] : undefined;
+      if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
+      return await route(...call);
+    } catch (error) {
+      // Errors of requests that ended with the view are not shown.
+      if (call[1].aborted) return { title: '', content: [] };
+      return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
+    }
+  };
+  /** @param {boolean} moved whether the reader went to another view, which then gets the focus */
   const show = async (moved) => {
     current.abort();
     current = new AbortController();
@@ -89,39 +154,17 @@ export const startRouter = (routes, home, about) => {
     const { signal } = current;
     const { parts, query } = readAddress();
     const [name = '', ...parameters] = parts;
-    const route = Object.hasOwn(routes, name || home) ? routes[name || home] : undefined;
     markCurrent(name || home);
-    main.setAttribute('aria-busy', 'true');
-    announce('Loading');
-    const slow = setTimeout(() => main.replaceChildren(h('p', { class: 'muted' }, 'Loading …')), 300);
-    signal.addEventListener('abort', () => clearTimeout(slow));
-    /** @type {View} */
-    let view;
-    try {
-      if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
-      view = await route(parameters, signal, query);
-    } catch (error) {
-      // The reader went elsewhere: nobody waits for this view.
-      if (signal.aborted) return;
-      view = { title: titleOf(error), content: [problemView(error, () => void show(true))] };
-    }
-    clearTimeout(slow);
+    const loaded = showLoading(signal);
+    const view = await viewOf(name || home, [parameters, signal, query]);
+    loaded();
+    // The reader went to another view meanwhile.
     if (signal.aborted) return;
-    const heading = h('h1', { tabindex: '-1' }, view.title);
     const age = h('p', { class: 'overdue', hidden: true });
-    const head = h('div', { class: 'head' }, heading, ...(view.aside ?? []), age);
-    main.replaceChildren(head, h('div', { class: view.layout }, ...view.content));
-    main.removeAttribute('aria-busy');
-    document.title = `${view.title} – ${site}`;
-    announce(view.title);
-    const forget = document.querySelector('#forget');
-    if (forget instanceof HTMLElement) forget.hidden = getKey() === '';
-    const field = main.querySelector('#key');
-    // A frame takes neither the focus nor the scroll of the page around it.
-    if (window === window.top) {
-      if (field instanceof HTMLElement) field.focus();
-      else if (moved) heading.focus({ preventScroll: true });
-    }
+    const heading = render(view, site, age);
+    const field = document.querySelector('#main #key');
+    if (!isFramed() && field instanceof HTMLElement) field.focus();
+    else if (!isFramed() && moved) heading.focus({ preventScroll: true });
     restoreScroll();
     showFigure(query.get('figure'));
     settled = true;
@@ -132,17 +175,8 @@ export const startRouter = (routes, home, about) => {
     age.hidden = late === '';
   };
 
-  /** @type {ReturnType<typeof setTimeout>} */
-  let waiting;
-  const scrolled = () => {
-    clearTimeout(waiting);
-    if (settled) waiting = setTimeout(() => settled && keepScroll(), 100);
-  };
-  addEventListener('scroll', scrolled, { capture: true, passive: true });
-  addEventListener('hashchange', () => {
-    clearTimeout(waiting);
-    void show(true);
-  });
+  followScroll(() => settled);
+  addEventListener('hashchange', () => void show(true));
   addEventListener('keychange', () => void show(true));
   void show(false);
 };

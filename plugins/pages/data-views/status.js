@@ -1,10 +1,10 @@
 /** Health of the platform, and how fresh each source is. Needs no key. */
-import { getJson } from '../shared/api.js';
-import { find, h } from '../shared/dom.js';
+import { h } from '../shared/dom.js';
 import { day, period, span } from '../shared/format.js';
 import { badge } from './badge.js';
 import { ageLine } from './bars.js';
 import { dataTools } from './figure.js';
+import { getStatus } from './page-start.js';
 import { column, dataTable, numbers } from './table.js';
 
 /**
@@ -48,16 +48,6 @@ const sourceColumns = (titles) => [
   column('Cadence', ({ cadence }) => cadence, undefined, { name: 'wide' }),
   column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
 ];
-
-/** @param {AbortSignal} [signal] */
-const getStatus = async (signal) => {
-  const status = await getJson('/status', { key: false, signal });
-  find('#synthetic').hidden = status.snapshot?.synthetic !== true;
-  return status;
-};
-
-/** Marks the page where the served numbers were made up. That it cannot be known is told by the view itself. */
-export const markSynthetic = () => void getStatus().catch(() => undefined);
 
 /**
  * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] the sources' titles

@@ -50,80 +50,97 @@ const compare = (a, b, sign) => {
   return sign * String(a).localeCompare(String(b), 'en');
 };
 
+/** @param {{ key?: string, label: string }} column */
+const keyOf = ({ key, label }) => key ?? label.toLowerCase();
+
 /**
- * The first column heads its row; where it holds a link, a click anywhere in the row follows it.
+ * Which column sorts the table, and how.
+ * @template Row
+ * @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort
+ */
+const orderOf = (columns, sort) => {
+  let sorted = columns.findIndex((column) => column.value && keyOf(column) === sort?.replace(/^-/, ''));
+  let sign = sort?.startsWith('-') ? -1 : 1;
+  return {
+    /** Sorts by a column, or reverses its order. @param {number} index @returns {string} the new order */
+    choose: (index) => {
+      const column = /** @type {Column<Row>} */ (columns[index]);
+      // Numbers start with the largest, names with A.
+      sign = sorted === index ? -sign : column.numeric ? -1 : 1;
+      sorted = index;
+      return `${sign < 0 ? '-' : ''}${keyOf(column)}`;
+    },
+    /** @param {readonly Row[]} rows */
+    apply: (rows) => {
+      const value = columns[sorted]?.value;
+      return value ? rows.toSorted((a, b) => compare(value(a), value(b), sign)) : rows;
+    },
+    /** @param {readonly HTMLElement[]} headings */
+    mark: (headings) =>
+      headings.forEach((heading, index) => {
+        if (index === sorted) heading.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
+        else heading.removeAttribute('aria-sort');
+      }),
+  };
+};
+
+/**
+ * @template Row
+ * @param {readonly Column<Row>[]} columns @param {Row} row
+ */
+const rowOf = (columns, row) =>
+  h(
+    'tr',
+    { onclick: followLink },
+    ...columns.map((column, index) =>
+      index === 0
+        ? h('th', { scope: 'row', class: classOf(column) }, column.cell(row))
+        : h('td', { class: classOf(column) }, column.cell(row)),
+    ),
+  );
+
+/**
+ * A table. The first column is the row's heading. A click anywhere in a row follows the link in that column.
  * @template Row
  * @param {object} options
  * @param {string} options.caption
  * @param {readonly Column<Row>[]} options.columns
  * @param {readonly Row[]} options.rows
- * @param {string | null} [options.sort] key of the column sorted by at first, `-` before it: descending; none: as the
- *   rows come
+ * @param {string | null} [options.sort] key of the column that sorts the table at first, after `-` in descending order.
+ *   Default: the order of the rows
  * @param {(sort: string) => void} [options.onsort]
- * @param {boolean} [options.scrolls] whether it scrolls by itself, below its headings
+ * @param {boolean} [options.scrolls] whether the rows scroll below the headings
  */
 export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = false }) => {
-  const keyOf = (/** @type {Column<Row>} */ { key, label }) => key ?? label.toLowerCase();
-  let sorted = columns.findIndex((column) => column.value && keyOf(column) === sort?.replace(/^-/, ''));
-  let sign = sort?.startsWith('-') ? -1 : 1;
+  const order = orderOf(columns, sort);
   let shown = rows;
   let ordered = rows;
   const body = h('tbody');
   const more = h('p', { class: 'muted', hidden: true });
   const headings = columns.map((column, index) => {
-    const button = column.value && h('button', { type: 'button', onclick: () => sortBy(index) }, column.label);
+    const sortBy = () => {
+      const chosen = order.choose(index);
+      fill();
+      onsort?.(chosen);
+    };
+    const button = column.value && h('button', { type: 'button', onclick: sortBy }, column.label);
     return h('th', { scope: 'col', class: classOf(column), title: column.hint || undefined }, button ?? column.label);
   });
-
-  /** @param {number} index */
-  const sortBy = (index) => {
-    const column = columns[index];
-    if (!column) return;
-    // Figures are looked through from the largest on, names from A on.
-    sign = sorted === index ? -sign : column.numeric ? -1 : 1;
-    sorted = index;
-    fill();
-    onsort?.(`${sign < 0 ? '-' : ''}${keyOf(column)}`);
-  };
   const fill = () => {
-    headings.forEach((heading, index) => {
-      if (index === sorted) heading.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
-      else heading.removeAttribute('aria-sort');
-    });
-    const value = columns[sorted]?.value;
-    ordered = value ? shown.toSorted((a, b) => compare(value(a), value(b), sign)) : shown;
-    body.replaceChildren(...ordered.slice(0, SHOWN).map(rowOf));
+    order.mark(headings);
+    ordered = order.apply(shown);
+    body.replaceChildren(...ordered.slice(0, SHOWN).map((row) => rowOf(columns, row)));
     more.hidden = ordered.length <= SHOWN;
-    more.textContent = `The first ${SHOWN} of ${ordered.length} rows. The CSV has all of them.`;
+    more.textContent = `The first ${SHOWN} of ${ordered.length} rows. The CSV has all rows.`;
   };
-  /** @param {Row} row */
-  const rowOf = (row) => {
-    const cells = columns.map((column, index) =>
-      index === 0
-        ? h('th', { scope: 'row', class: classOf(column) }, column.cell(row))
-        : h('td', { class: classOf(column) }, column.cell(row)),
-    );
-    return h('tr', { onclick: followLink }, ...cells);
-  };
-
-  const table = h(
-    'table',
-    {},
-    h('caption', {}, h('span', {}, caption)),
-    h('thead', {}, h('tr', {}, ...headings)),
-    body,
-  );
-  // Wider than a phone, it scrolls by itself, also by keys.
-  const element = h(
-    'div',
-    { class: 'table' },
-    h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption, 'data-scrolls': scrolls }, table),
-    more,
-  );
+  const heads = [h('caption', {}, h('span', {}, caption)), h('thead', {}, h('tr', {}, ...headings))];
+  // On a narrow screen the table scrolls sideways, also by keys.
+  const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption, 'data-scrolls': scrolls };
+  const element = h('div', { class: 'table' }, h('div', scroll, h('table', {}, ...heads, body)), more);
   fill();
   return {
     element,
-    /** As they stand, those too that are not laid out. */
+    /** All rows in their order, also those that the table does not show. */
     rows: () => ordered,
     /** @param {readonly Row[]} some other rows */
     show: (some) => {

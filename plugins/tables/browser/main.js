@@ -2,17 +2,16 @@
 import { readAddress } from '../../pages/data-views/address.js';
 import { textColumns } from '../../pages/data-views/figure.js';
 import { startPage } from '../../pages/data-views/page-start.js';
-import { startRouter } from '../../pages/data-views/router.js';
+import { lazyView, startRouter } from '../../pages/data-views/router.js';
 import { isNarrowing, searchField } from '../../pages/data-views/search-field.js';
-import { markSynthetic, statusView } from '../../pages/data-views/status.js';
 import { getJson } from '../../pages/shared/api.js';
 import { find, h } from '../../pages/shared/dom.js';
 import { problemView } from '../../pages/shared/problems.js';
-import { rowView } from './row-view.js';
-import { tableView, words } from './table-view.js';
+import { words } from './cells.js';
+import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
 
-/** From a view that no search narrows, Enter leads to the list of its table, or else of the first. @param {readonly string[]} tables */
+/** In views without a list, Enter searches the view's table, or the first table. @param {readonly string[]} tables */
 const startFinder = (tables) =>
   find('#finder').addEventListener('submit', (event) => {
     event.preventDefault();
@@ -22,32 +21,31 @@ const startFinder = (tables) =>
     location.hash = `#/${tables.includes(here) ? here : tables[0]}?q=${query}`;
   });
 
+/** The views of a table and of its rows. @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route} */
+const routeOf = (table) => {
+  const list = tableView(table);
+  const row = lazyView(async () => (await import('./row-view.js')).rowView(table));
+  return (parameters, ...rest) => (parameters[0] ? row : list)(parameters, ...rest);
+};
+
 const start = async () => {
   const tables = tablesOf(await getJson('/openapi.json', { key: false }));
   for (const { columns } of tables) {
     for (const { name, kind } of columns) if (kind === 'text') textColumns.add(name);
   }
-  const names = [...tables.map(({ name }) => name), 'status'];
-  find('#views').replaceChildren(...names.map((name) => h('li', {}, h('a', { href: `#/${name}` }, words(name)))));
-  startFinder(tables.map(({ name }) => name));
+  const names = tables.map(({ name }) => name);
+  const views = [...names, 'status'];
+  find('#views').replaceChildren(...views.map((name) => h('li', {}, h('a', { href: `#/${name}` }, words(name)))));
+  startFinder(names);
   startRouter(
-    Object.fromEntries([
-      ...tables.map((table) => {
-        const [list, one] = [tableView(table), rowView(table)];
-        return [
-          table.name,
-          /** @type {import('../../pages/data-views/router.js').Route} */ (
-            (parameters, signal, query) => (parameters[0] ? one : list)(parameters, signal, query)
-          ),
-        ];
-      }),
-      ['status', statusView()],
-    ]),
-    names[0] ?? 'status',
+    {
+      ...Object.fromEntries(tables.map((table) => [table.name, routeOf(table)])),
+      status: lazyView(async () => (await import('../../pages/data-views/status.js')).statusView()),
+    },
+    views[0] ?? 'status',
   );
 };
 
 startPage();
-markSynthetic();
 const begin = () => void start().catch((error) => find('#main').replaceChildren(problemView(error, begin)));
 begin();

@@ -3,7 +3,7 @@
 import { dataTools } from '../../pages/data-views/figure.js';
 import { getJson, Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { cellsOf, targetOf, words } from './table-view.js';
+import { cellsOf, targetOf, words } from './cells.js';
 
 /**
  * @param {import('./tables.js').Table} table

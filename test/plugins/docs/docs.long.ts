@@ -223,6 +223,8 @@ describe('the reference page', () => {
     for (const [query, first] of expected) {
       await browser.page.locator('#search').fill(query);
       await browser.page.keyboard.press('Enter');
+      // The first search is loaded when its box gets the focus.
+      await browser.page.waitForURL((url) => url.hash !== '');
       expect(new URL(await addressOf(browser.page)).hash, query).to.equal(first);
     }
   });

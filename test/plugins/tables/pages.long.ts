@@ -77,7 +77,7 @@ describe('the pages of tables in Chromium', () => {
   it('sorts more rows than it loads by the API, says so, and shows the API’s word on filters', async () => {
     const { page } = browser;
     await view('weather');
-    await page.getByText('5,000 rows of the first 5,000; filters lead to others').waitFor();
+    await page.getByText('5,000 rows of the first 5,000. Filter to see others.').waitFor();
     expect(await page.locator('.rows th button').allInnerTexts()).to.deep.equal(['Station']);
     await page.getByRole('button', { name: 'Station' }).click();
     await page.getByRole('button', { name: 'Station' }).click();

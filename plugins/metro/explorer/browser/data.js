@@ -1,7 +1,7 @@
 /** Every collection as a whole: its call, and its download with the reader's key. */
 
 import { dataTools } from '../../../pages/data-views/figure.js';
-import { save } from '../../../pages/data-views/picture.js';
+import { save } from '../../../pages/data-views/save.js';
 import { dataTable } from '../../../pages/data-views/table.js';
 import { getJson, request } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';

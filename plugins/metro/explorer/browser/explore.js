@@ -1,43 +1,31 @@
 /** The explorer: which view is shown at which address. */
-
 import { textColumns } from '../../../pages/data-views/figure.js';
 import { startPage } from '../../../pages/data-views/page-start.js';
-import { startRouter } from '../../../pages/data-views/router.js';
-import { markSynthetic, statusView } from '../../../pages/data-views/status.js';
-import { h } from '../../../pages/shared/dom.js';
+import { lazyView, startRouter } from '../../../pages/data-views/router.js';
 import { aboutSeries } from './about-series.js';
-import { backtestView } from './backtest.js';
-import { titlesOf } from './catalog.js';
-import { compareView } from './compare.js';
-import { dataView } from './data.js';
-import { marketView } from './market.js';
-import { marketsView } from './markets.js';
-import { moversView } from './movers.js';
 import { startSearch } from './search-box.js';
-import { seriesView } from './series.js';
 
-// Of a page inside another one: the same view in a window of its own.
+// On a page in a frame: the link to the same view in the explorer.
 const whole = document.querySelector('#whole');
 whole?.addEventListener('click', () =>
   whole.setAttribute('href', `${whole.getAttribute('href')?.replace(/#.*/, '')}${location.hash}`),
 );
 
+const allMarkets = lazyView(async () => (await import('./markets/view.js')).marketsView);
+const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
+
 textColumns.add('cbsa');
 startPage();
-markSynthetic();
 startSearch();
 startRouter(
   {
-    markets: (parameters, signal, query) => (parameters[0] ? marketView : marketsView)(parameters, signal, query),
-    compare: compareView,
-    movers: moversView,
-    series: seriesView,
-    backtest: backtestView,
-    status: statusView({
-      titles: titlesOf,
-      more: () => h('p', {}, h('a', { href: '#/data' }, 'Download all the data')),
-    }),
-    data: dataView,
+    markets: (parameters, ...rest) => (parameters[0] ? oneMarket : allMarkets)(parameters, ...rest),
+    compare: lazyView(async () => (await import('./compare/view.js')).compareView),
+    movers: lazyView(async () => (await import('./movers.js')).moversView),
+    series: lazyView(async () => (await import('./series.js')).seriesView),
+    backtest: lazyView(async () => (await import('./backtest/view.js')).backtestView),
+    status: lazyView(async () => (await import('./status.js')).explorerStatus),
+    data: lazyView(async () => (await import('./data.js')).dataView),
   },
   'markets',
   aboutSeries,

@@ -8,7 +8,7 @@ import { getJson } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { day, percent, points } from '../../../pages/shared/format.js';
 import { allMarkets, HPI } from './catalog.js';
-import { marketLink } from './markets.js';
+import { marketLink } from './links.js';
 
 const TARGET = '/movers?limit=50';
 

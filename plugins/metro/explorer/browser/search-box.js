@@ -1,4 +1,4 @@
-/** Suggests markets below the search box: Enter goes to one. The start page narrows its list instead. */
+/** Suggests markets below the search box. Enter opens one. The view of all markets narrows its list instead. */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { getKey } from '../../../pages/shared/api.js';
@@ -10,91 +10,103 @@ import { onlyOne, plainName, searcher, stateNamed } from './search.js';
 
 const SUGGESTED = 8;
 
+/** @param {HTMLInputElement} field @param {(market: Named) => void} onpick */
+const suggestionList = (field, onpick) => {
+  const list = find('#found');
+  /** @type {readonly Named[]} */
+  let shown = [];
+  /** Index of the marked suggestion, -1 for none. */
+  let marked = -1;
+  const mark = (/** @type {number} */ index) => {
+    marked = index;
+    for (const [at, each] of [...list.children].entries()) each.setAttribute('aria-selected', String(at === marked));
+    if (marked < 0) field.removeAttribute('aria-activedescendant');
+    else field.setAttribute('aria-activedescendant', `found-${marked}`);
+  };
+  const option = (/** @type {Named} */ market, /** @type {number} */ index) =>
+    h(
+      'div',
+      { id: `found-${index}`, role: 'option', onmousedown: () => onpick(market) },
+      plainName(market.name),
+      h('span', { class: 'muted' }, ` ${market.cbsa}`),
+    );
+  return {
+    isOpen: () => !list.hidden,
+    marked: () => shown[marked],
+    close: () => {
+      list.hidden = true;
+      field.setAttribute('aria-expanded', 'false');
+      field.removeAttribute('aria-activedescendant');
+    },
+    /** @param {readonly Named[]} markets @param {Named | undefined} meant @param {string} query */
+    open: (markets, meant, query) => {
+      shown = markets.slice(0, SUGGESTED);
+      list.replaceChildren(...shown.map(option));
+      if (shown.length === 0) {
+        list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `No market is called “${query.trim()}”.`));
+      }
+      list.hidden = false;
+      field.setAttribute('aria-expanded', 'true');
+      // If several markets could be meant, none is marked.
+      mark(meant ? shown.indexOf(meant) : -1);
+    },
+    /** @param {number} step 1 or -1 */
+    move: (step) => {
+      if (shown.length === 0) return;
+      mark((Math.max(marked, step > 0 ? -1 : 0) + step + shown.length) % shown.length);
+    },
+  };
+};
+
+/** The markets that a query finds, and the one that it means. @param {string} query */
+const lookUp = async (query) => {
+  const { markets, parents } = await places();
+  const found = searcher(markets, parents)(query);
+  return { found, meant: onlyOne(query, found) };
+};
+
 export const startSearch = () => {
   const field = searchField();
   if (!field) return;
-  const list = find('#found');
-  /** @type {Named[]} */
-  let found = [];
-  let chosen = 0;
-
-  const close = () => {
-    list.hidden = true;
-    field.setAttribute('aria-expanded', 'false');
-    field.removeAttribute('aria-activedescendant');
-  };
-  const mark = () => {
-    for (const [index, each] of [...list.children].entries())
-      each.setAttribute('aria-selected', String(index === chosen));
-    if (chosen < 0) field.removeAttribute('aria-activedescendant');
-    else field.setAttribute('aria-activedescendant', `found-${chosen}`);
-  };
-  const go = (/** @type {Named | undefined} */ market) => {
-    if (!market) return;
-    close();
+  const go = (/** @type {string} */ address) => {
+    list.close();
     field.value = '';
     field.blur();
-    location.hash = `#/markets/${market.cbsa}`;
+    location.hash = address;
   };
-  const look = async () => {
+  const goToMarket = (/** @type {Named} */ { cbsa }) => go(`#/markets/${cbsa}`);
+  const list = suggestionList(field, goToMarket);
+
+  const suggest = async () => {
     const query = field.value;
-    if (query.trim() === '' || getKey() === '') {
-      found = [];
-      return close();
-    }
-    const { markets, parents } = await places();
+    if (query.trim() === '' || getKey() === '' || isNarrowing()) return list.close();
+    const { found, meant } = await lookUp(query);
     if (query !== field.value) return;
-    found = searcher(markets, parents)(query);
-    const meant = stateNamed(query) ? undefined : onlyOne(query, found);
-    // Of several that would do, the reader chooses.
-    chosen = meant ? found.slice(0, SUGGESTED).indexOf(meant) : -1;
-    if (isNarrowing()) return close();
-    list.replaceChildren(
-      ...found
-        .slice(0, SUGGESTED)
-        .map((market, index) =>
-          h(
-            'div',
-            { id: `found-${index}`, role: 'option', onmousedown: () => go(market) },
-            plainName(market.name),
-            h('span', { class: 'muted' }, ` ${market.cbsa}`),
-          ),
-        ),
-    );
-    if (found.length === 0) {
-      list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `No market is called “${query.trim()}”.`));
-    }
-    list.hidden = false;
-    field.setAttribute('aria-expanded', 'true');
-    mark();
+    list.open(found, stateNamed(query) ? undefined : meant, query);
   };
-  field.addEventListener('input', () => void look().catch(() => undefined));
-  field.addEventListener('keydown', (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === 'Escape') close();
-    if (step !== undefined && !list.hidden) {
-      event.preventDefault();
-      const length = Math.min(found.length, SUGGESTED);
-      if (length === 0) return;
-      chosen = (Math.max(chosen, step > 0 ? -1 : 0) + step + length) % length;
-      mark();
-    }
-  });
-  field.addEventListener('blur', close);
-  find('#finder').addEventListener('submit', (event) => {
-    event.preventDefault();
-    if (!list.hidden && chosen >= 0) return go(found[chosen]);
+  const submit = async () => {
+    const marked = list.isOpen() ? list.marked() : undefined;
+    if (marked) return goToMarket(marked);
     const query = field.value;
     const state = stateNamed(query);
-    if (state) {
-      close();
-      field.value = '';
-      field.blur();
-      location.hash = `#/markets?state=${state}`;
-      return;
-    }
-    void look()
-      .then(() => go(onlyOne(query, found)))
-      .catch(() => undefined);
+    if (state) return go(`#/markets?state=${state}`);
+    if (query.trim() === '' || getKey() === '') return;
+    const { found, meant } = await lookUp(query);
+    if (query !== field.value) return;
+    if (meant) goToMarket(meant);
+    else if (!isNarrowing()) list.open(found, undefined, query);
+  };
+  field.addEventListener('input', () => void suggest().catch(() => undefined));
+  field.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Escape') list.close();
+    if (step === undefined || !list.isOpen()) return;
+    event.preventDefault();
+    list.move(step);
+  });
+  field.addEventListener('blur', list.close);
+  find('#finder').addEventListener('submit', (event) => {
+    event.preventDefault();
+    void submit().catch(() => undefined);
   });
 };

@@ -1,5 +1,4 @@
-/** The catalogue of series, and one macro series as a chart. */
-
+/** The views of all series, and of one series as a chart. */
 import { keepInAddress } from '../../../pages/data-views/address.js';
 import { chart } from '../../../pages/data-views/chart.js';
 import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
@@ -9,18 +8,19 @@ import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson, Problem } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { day, exact, period } from '../../../pages/shared/format.js';
-import { catalog, creditOf, HPI } from './catalog.js';
+import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
 import { recessionsOf } from './index-data.js';
-import { keyFigures } from './market.js';
+import { keyFigures } from './key-figures.js';
 import { monthsBetween } from './market-figures.js';
 
 /** @typedef {import('./catalog.js').Series} Series */
+/** @typedef {import('./market-figures.js').Observation} Observation */
 
 /** @type {import('../../../pages/data-views/table.js').Column<Series>[]} */
 const COLUMNS = [
   {
     label: 'Series',
-    // The index of the metros is shown market by market.
+    // The index of the metros has a view for each market.
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
@@ -56,7 +56,7 @@ const allSeries = async (query) => {
     content: [
       rows.length > 0
         ? dataTable({
-            caption: 'Every series that is published.',
+            caption: 'All published series.',
             columns: COLUMNS,
             rows,
             sort: query.get('sort') ?? 'series',
@@ -68,20 +68,20 @@ const allSeries = async (query) => {
   };
 };
 
-/** Cadences whose periods the calendar tells: what is missing in them is shown as missing. */
+/** Months in a period, for cadences of the calendar. Their missing periods are gaps in the chart. */
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
   ['annual', 12],
 ]);
 
-/** @param {readonly import('./market-figures.js').Observation[]} rows oldest first @param {string} cadence */
+/** @param {readonly Observation[]} rows oldest first @param {string} cadence */
 const periodsOf = (rows, cadence) => {
   const known = new Map(rows.map(({ period_start, value }) => [period_start, value]));
   const step = MONTHS.get(cadence);
   const [first, last] = [rows[0], rows.at(-1)];
   const periods = step && first && last ? monthsBetween(first.period_start, last.period_start, step) : [];
-  // Observations beside the cadence's own days are kept, whatever it says.
+  // Observations on other days than the cadence's are shown too.
   const dates = [...new Set([...periods, ...known.keys()])].sort();
   return { dates, values: dates.map((date) => known.get(date) ?? null) };
 };
@@ -96,39 +96,68 @@ const ADJUSTED = {
 const unitOf = ({ units, seasonal_adjustment }) =>
   [units, seasonal_adjustment && ADJUSTED[/** @type {'SA'} */ (seasonal_adjustment)]].filter(Boolean).join(', ');
 
-/** @param {string} id @param {AbortSignal} signal @param {URLSearchParams} query */
-const oneSeries = async (id, signal, query) => {
-  const one = (await catalog()).find(({ series_id }) => series_id === id);
-  if (!one)
-    throw new Problem(`There is no series ${id}. The list of series has all.`, { status: 404, code: 'no_view' });
-  const target = `/observations?series_id=${encodeURIComponent(id)}`;
-  const [{ data }, recessions] = await Promise.all([getJson(target, { signal }), recessionsOf(signal)]);
-  const rows = /** @type {import('./market-figures.js').Observation[]} */ (data);
-  const { dates, values } = periodsOf(rows, one.cadence);
-  let years = Number(query.get('years') ?? 20);
+const DEFAULT_YEARS = 20;
+
+/**
+ * @param {Series} series
+ * @param {readonly Observation[]} rows oldest first
+ * @param {{ recessions: import('../../../pages/data-views/drawing.js').ChartOptions['shades'], query: URLSearchParams,
+ *   signal: AbortSignal, source: { label: string, target: string, file: string } }} options
+ */
+const seriesFigure = (series, rows, { recessions, query, signal, source }) => {
+  const { dates, values } = periodsOf(rows, series.cadence);
+  let years = Number(query.get('years') ?? DEFAULT_YEARS);
   /** @returns {import('../../../pages/data-views/drawing.js').ChartOptions} */
   const options = () => ({
-    label: `${one.title}, ${one.units}.`,
-    unit: unitOf(one),
+    label: `${series.title}, ${series.units}.`,
+    unit: unitOf(series),
     dates,
     from: lastYears(dates, years),
-    lines: [{ label: one.title, values, color: 'accent' }],
-    shades: recessions,
+    lines: [{ label: series.title, values, color: 'accent' }],
+    ...(recessions && { shades: recessions }),
     dateText: day,
     valueText: exact,
   });
   const place = h('div');
   const next = latestOf(signal);
   const show = () => place.replaceChildren(chart(options(), next()));
-  show();
   const span = spanChoice(years, (chosen) => {
     years = chosen;
     keepInAddress({ years: String(years) });
     show();
   });
+  show();
+  return chartFigure({
+    title: 'Observations',
+    note: unitOf(series),
+    chart: h('div', {}, h('div', { class: 'switches' }, span), place),
+    picture: {
+      title: series.title,
+      file: source.file,
+      options,
+      credits: () => [creditOf(series), ...(series.notes ? [series.notes] : []), location.href],
+    },
+    sources: [source],
+    table: {
+      rows: rows.toReversed(),
+      columns: [column('Date', (row) => row.period_start), numbers('Value', ({ value }) => value, exact)],
+    },
+  });
+};
+
+/** @param {string} id @param {AbortSignal} signal @param {URLSearchParams} query */
+const oneSeries = async (id, signal, query) => {
+  const series = await seriesOf(id);
+  if (!series) {
+    throw new Problem(`There is no series ${id}. See the list of series.`, { status: 404, code: 'no_view' });
+  }
+  const target = `/observations?series_id=${encodeURIComponent(id)}`;
+  const [{ data }, recessions] = await Promise.all([getJson(target, { signal }), recessionsOf(signal)]);
+  const rows = /** @type {Observation[]} */ (data);
   const last = rows.at(-1);
+  const source = { label: 'observations', target, file: id };
   return {
-    title: one.title,
+    title: series.title,
     series: [id],
     content: [
       h(
@@ -141,28 +170,13 @@ const oneSeries = async (id, signal, query) => {
       ),
       keyFigures([
         ['Newest value', last ? exact(last.value) : '–'],
-        ['Of', last ? period(last.period_start, one.cadence) : '–'],
-        ['Cadence', one.cadence],
-        ['Source', one.source],
+        ['Period', last ? period(last.period_start, series.cadence) : '–'],
+        ['Cadence', series.cadence],
+        ['Source', series.source],
       ]),
       rows.length === 0
         ? h('p', { class: 'notice' }, 'This series has no observations.')
-        : chartFigure({
-            title: 'Observations',
-            note: unitOf(one),
-            chart: h('div', {}, h('div', { class: 'switches' }, span), place),
-            picture: {
-              title: one.title,
-              file: id,
-              options,
-              credits: () => [creditOf(one), ...(one.notes ? [one.notes] : []), location.href],
-            },
-            sources: [{ label: 'observations', target, file: id }],
-            table: {
-              rows: rows.toReversed(),
-              columns: [column('Date', (row) => row.period_start), numbers('Value', ({ value }) => value, exact)],
-            },
-          }),
+        : seriesFigure(series, rows, { recessions, query, signal, source }),
     ],
   };
 };

@@ -1,5 +1,6 @@
 /** A line as small as a word: whether it went up, without figures. */
-import { lineOf, paint, svg } from '../../../pages/data-views/drawing.js';
+import { lineOf } from '../../../../pages/data-views/drawing.js';
+import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 const [WIDTH, HEIGHT] = [80, 22];
 

@@ -1,5 +1,5 @@
 /** Colours of the map: bins with round limits, the same for every run, told apart by people who see few colours too. */
-import { paint, svg } from '../../../pages/data-views/drawing.js';
+import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 

@@ -1,0 +1,120 @@
+/** Sends the reader's request and shows the response. */
+import { getKey, send } from '../../pages/shared/api.js';
+import { h } from '../../pages/shared/dom.js';
+import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
+
+/** @typedef {import('./model.js').Operation} Operation */
+
+/** The browser is slow with megabytes of text: longer responses are cut off. */
+const SHOWN_CHARACTERS = 20_000;
+
+/** @param {string} text @param {string} type */
+const readable = (text, type) => {
+  if (!type.includes('json')) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+};
+
+/** @param {number} bytes */
+const size = (bytes) => (bytes < 1000 ? `${bytes} B` : `${(bytes / 1000).toFixed(bytes < 100_000 ? 1 : 0)} kB`);
+
+/** @param {string} text */
+const codeOf = (text) => {
+  try {
+    return String(JSON.parse(text).code ?? '');
+  } catch {
+    return '';
+  }
+};
+
+/** The body as text; the size of a binary body. @param {Response} response */
+const textOf = async (response) => {
+  const type = response.headers.get('content-type') ?? '';
+  if (/json|^text\//.test(type)) return response.text();
+  return `${(await response.arrayBuffer()).byteLength.toLocaleString('en')} bytes`;
+};
+
+/**
+ * @param {Operation} operation
+ * @param {Response} response
+ * @param {string} text
+ * @param {number} ms
+ * @param {() => void} close
+ */
+const triedResponse = ({ headers }, response, text, ms, close) => {
+  const type = response.headers.get('content-type') ?? '';
+  const body = readable(text, type).slice(0, SHOWN_CHARACTERS);
+  const code = response.ok ? '' : codeOf(text);
+  const rows = [...response.headers]
+    .filter(
+      ([name]) => headers.some((known) => known.toLowerCase() === name) || /^content-(type|length)$|^retry/.test(name),
+    )
+    .map(([name, value]) => {
+      const known = headers.find((one) => one.toLowerCase() === name);
+      return h(
+        'div',
+        {},
+        h('dt', {}, known ? h('a', { href: linkTo(placeOf('headers', known)) }, known) : name),
+        h('dd', {}, value),
+      );
+    });
+  return panel(
+    'Response to your request',
+    [
+      h(
+        'span',
+        { class: `status ${response.ok ? 'good' : 'bad'}` },
+        `${response.status} ${response.statusText}`.trim(),
+      ),
+      h('span', { class: 'facts' }, `${ms} ms · ${size(new TextEncoder().encode(text).length)}`),
+      h('button', { type: 'button', class: 'quiet', onclick: close }, 'Example'),
+    ],
+    [
+      code === ''
+        ? null
+        : h(
+            'p',
+            { class: 'advice' },
+            'About this error: ',
+            h('a', { href: linkTo(placeOf('errors', code)) }, h('code', {}, code)),
+          ),
+      h('details', { class: 'sent' }, h('summary', {}, `${rows.length} headers`), h('dl', {}, ...rows)),
+      codeBlock('Body of the response', type.includes('json') ? coloured(body) : body),
+      text.length > body.length && body.length === SHOWN_CHARACTERS
+        ? h('p', { class: 'advice' }, `Cut after ${SHOWN_CHARACTERS.toLocaleString('en')} characters.`)
+        : null,
+    ],
+  );
+};
+
+/** @returns {HTMLElement} */
+const keyNeeded = () => {
+  const link = h('a', { href: linkTo(placeOf('authentication')) }, 'enter yours');
+  return problem('No key', ['This endpoint needs a key: ', link, ', then send again.']);
+};
+
+/**
+ * Sends the reader's request. It never rejects.
+ * @param {Operation} operation
+ * @param {{ target: string, query: readonly (readonly [string, string])[] }} call
+ * @param {() => void} close shows the example again
+ * @returns {Promise<HTMLElement>} the response, or why there is none
+ */
+export const respond = async (operation, { target, query }, close) => {
+  if (operation.needsKey && getKey() === '') return keyNeeded();
+  const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
+  const started = performance.now();
+  try {
+    const response = await send(search === '' ? target : `${target}?${search}`, {
+      key: operation.needsKey,
+      accept: '*/*',
+    });
+    const text = await textOf(response);
+    return triedResponse(operation, response, text, Math.round(performance.now() - started), close);
+  } catch {
+    return unreachable();
+  }
+};

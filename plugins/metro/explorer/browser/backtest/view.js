@@ -1,0 +1,137 @@
+/** The view of the backtest: the quality of past forecasts, for all markets and runs with published outcomes. */
+import { badge } from '../../../../pages/data-views/badge.js';
+import { bar } from '../../../../pages/data-views/bars.js';
+import { dataTools } from '../../../../pages/data-views/figure.js';
+import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
+import { getJson } from '../../../../pages/shared/api.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
+import { HPI } from '../catalog.js';
+import { keyFigures } from '../key-figures.js';
+import { STATES } from '../search.js';
+import { breakdownTarget, errorColumns, size } from './groups.js';
+import { yearFigures } from './years.js';
+
+/**
+ * @typedef {import('./groups.js').Group} Group
+ * @typedef {import('../../../client/api-types.js').Backtest} Backtest
+ */
+
+const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
+
+/** @type {import('../../../../pages/data-views/table.js').Column<Group>} */
+const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
+
+/** @param {readonly Group[]} grades */
+const gradeTable = (grades) => {
+  const most = Math.max(...grades.map((row) => Math.max(row.decline_share, row.predicted_decline_share ?? 0)), 0.01);
+  return [
+    h('h2', {}, 'Do the grades hold?'),
+    h(
+      'p',
+      { class: 'muted' },
+      'The share of markets that declined, by grade. The mark is the share that the model predicted.',
+    ),
+    dataTable({
+      caption: 'Declines by risk grade.',
+      rows: grades,
+      columns: [
+        { label: 'Grade', cell: ({ group }) => badge(group) },
+        numbers('Declined', (row) => row.decline_share, share),
+        {
+          label: 'Compared with the prediction',
+          cell: (row) => bar(row.decline_share, { most, color: 'fall-2', mark: row.predicted_decline_share }),
+        },
+        numbers(
+          'Predicted',
+          (row) => row.predicted_decline_share,
+          (one) => (one === null ? '–' : share(one)),
+        ),
+        FORECASTS,
+      ],
+    }).element,
+  ];
+};
+
+/** @param {readonly Group[]} states */
+const stateTable = (states) => [
+  h('h2', {}, 'Best and worst states'),
+  dataTable({
+    caption: 'Mean absolute error by the first state in a market’s name. The mark is the error of persistence.',
+    rows: states,
+    sort: '-error',
+    columns: [column('State', ({ group }) => STATES.get(group) ?? group), ...errorColumns(states), FORECASTS],
+  }).element,
+];
+
+/**
+ * Figures to compare the hit rate with. Some datasets lack them.
+ * @param {Backtest} backtest
+ * @returns {import('../key-figures.js').KeyFigure[]}
+ */
+const comparisonFigures = ({ base_rate_up, declines, declines_called }) =>
+  base_rate_up === undefined
+    ? []
+    : [
+        ['Right if it always said “up”', share(base_rate_up)],
+        ['Declines called', `${number(declines_called, 0)} of ${number(declines, 0)}`],
+      ];
+
+/** @param {Backtest} backtest */
+const summary = (backtest) => {
+  const { benchmark, model_version, horizon_months } = backtest;
+  const [forecasts, markets, runs] = [backtest.n, backtest.n_metros, backtest.n_runs].map((count) => number(count, 0));
+  const targets = `${quarter(backtest.window_start)} to ${quarter(backtest.window_end)}`;
+  return [
+    h(
+      'p',
+      {},
+      `${forecasts} forecasts for ${markets} markets by ${runs} runs of ${model_version}, ${horizon_months} months ahead, with targets from ${targets}.`,
+    ),
+    keyFigures([
+      ['Mean absolute error', size(backtest.mae_pp), 'average distance from the outcome'],
+      [`Error of ${benchmark.name}`, size(benchmark.mae_pp), 'repeats the last change'],
+      ['Skill', share(backtest.skill_mae), 'share of that error avoided'],
+      ['Inside the 80% band', share(backtest.coverage_80), '80% expected'],
+      ['Right direction', share(backtest.direction_hit_rate)],
+      ...comparisonFigures(backtest),
+      ['Bias', points(backtest.bias_pp), 'outcome minus forecast'],
+      ['Root mean squared error', size(backtest.rmse_pp), 'weights large errors more'],
+      ['Interval score', size(backtest.interval_score_80), 'width of the band, plus a penalty for each miss'],
+    ]),
+    h(
+      'p',
+      { class: 'muted' },
+      `The benchmark, ${benchmark.name}, forecasts that the last 12-month change repeats. Outcomes are those published by ${day(backtest.realized_vintage)}; computed ${day(backtest.as_of)}.`,
+    ),
+  ];
+};
+
+const emptyView = () => {
+  const reason = 'There is no backtest yet: it needs 12 months of completed runs, and outcomes to compare them with.';
+  return {
+    title: 'Backtest',
+    series: [HPI],
+    content: [h('p', { class: 'notice' }, reason), dataTools({ sources: TOOLS })],
+  };
+};
+
+/** @type {import('../../../../pages/data-views/router.js').Route} */
+export const backtestView = async (_parameters, signal) => {
+  const data = /** @type {Backtest | null} */ ((await getJson('/forecast-backtest', { signal })).data);
+  if (data === null) return emptyView();
+  const groupsBy = async (/** @type {string} */ by) =>
+    /** @type {Group[]} */ ((await getJson(breakdownTarget(by), { signal })).data);
+  const [years, grades, states] = await Promise.all([groupsBy('year'), groupsBy('grade'), groupsBy('state')]);
+  return {
+    title: 'Backtest',
+    series: [HPI],
+    content: [
+      ...summary(data),
+      dataTools({ sources: TOOLS }),
+      ...(years.length > 0 ? yearFigures(years, signal) : []),
+      ...(grades.length > 0 ? gradeTable(grades) : []),
+      ...(states.length > 0 ? stateTable(states) : []),
+    ],
+  };
+};

@@ -1,0 +1,104 @@
+/** The backtest by year: charts of errors and of hit rates, and a table. */
+import { chart } from '../../../../pages/data-views/chart.js';
+import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
+import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { number, points, share } from '../../../../pages/shared/format.js';
+import { breakdownTarget, errorColumns, size } from './groups.js';
+
+/**
+ * @typedef {import('./groups.js').Group} Group
+ * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
+ */
+
+/** @param {readonly Group[]} years */
+const datesOf = (years) => years.map(({ group }) => `${group}-01-01`);
+
+/** @param {string} date */
+const yearText = (date) => date.slice(0, 4);
+
+/** @param {readonly Group[]} years @returns {ChartOptions} */
+const errorOptions = (years) => ({
+  label: 'Mean absolute error of the forecasts and of persistence, by year.',
+  unit: 'Percentage points, by the year of the target',
+  dates: datesOf(years),
+  lines: [
+    { label: 'Model', short: 'Model', values: years.map(({ mae_pp }) => mae_pp), color: 'line-1' },
+    {
+      ...{ label: 'Persistence', short: 'Persistence', color: 'line-2', dashed: true },
+      values: years.map((row) => row.benchmark_mae_pp),
+    },
+  ],
+  dateText: yearText,
+  valueText: size,
+});
+
+/** @param {readonly Group[]} years @returns {ChartOptions} */
+const rateOptions = (years) => ({
+  label: 'Shares of outcomes inside the 80% band and of right directions, by year.',
+  unit: 'Percent of forecasts, by the year of the target',
+  dates: datesOf(years),
+  lines: [
+    {
+      ...{ label: 'Inside the 80% band', short: 'In band', color: 'line-1' },
+      values: years.map((row) => 100 * row.coverage_80),
+    },
+    { label: 'Expected share (80%)', short: '80%', values: years.map(() => 80), color: 'muted', dashed: true },
+    {
+      ...{ label: 'Right direction', short: 'Direction', color: 'line-3' },
+      values: years.map((row) => 100 * row.direction_hit_rate),
+    },
+    {
+      ...{ label: 'Always forecasting a rise', short: 'Always up', color: 'line-2', dashed: true },
+      values: years.map((row) => 100 * row.always_up_hit_rate),
+    },
+  ],
+  dateText: yearText,
+  valueText: (value) => `${number(value, 1)}%`,
+});
+
+/** @param {readonly Group[]} years */
+const yearTable = (years) =>
+  dataTable({
+    caption: 'Mean absolute error by year. The mark is the error of persistence.',
+    rows: years,
+    sort: '-error',
+    columns: [
+      column('Year', ({ group }) => group),
+      ...errorColumns(years),
+      numbers('Bias', (row) => row.bias_pp, points),
+      numbers('In band', (row) => row.coverage_80, share),
+      {
+        ...numbers('Declines called', (row) => row.declines, String),
+        cell: (row) => `${row.declines_called} of ${row.declines}`,
+      },
+    ],
+  }).element;
+
+/** @param {readonly Group[]} years oldest first @param {AbortSignal} signal */
+export const yearFigures = (years, signal) => {
+  const worst = years.toSorted((a, b) => b.mae_pp - a.mae_pp)[0];
+  const common = (/** @type {string} */ title, /** @type {ChartOptions} */ options) => ({
+    chart: chart(options, signal),
+    table: linesTable(options, 'Year'),
+    picture: { title, file: 'backtest', options: () => options, credits: () => [location.href] },
+    sources: [{ label: 'years', target: breakdownTarget('year'), file: 'backtest-years' }],
+  });
+  return [
+    chartFigure({
+      title: 'Error by year',
+      note:
+        worst &&
+        `The worst year was ${worst.group}: off by ${size(worst.mae_pp)} on average, persistence by ${size(worst.benchmark_mae_pp)}.`,
+      ...common('Error of the forecasts by year', errorOptions(years)),
+    }),
+    chartFigure({
+      title: 'Coverage and direction by year',
+      figure: 'coverage',
+      note: 'In a correct 80% band, four of five outcomes are inside.',
+      ...common('Coverage and direction of the forecasts by year', rateOptions(years)),
+    }),
+    h('h2', {}, 'Years, the worst first'),
+    yearTable(years),
+  ];
+};

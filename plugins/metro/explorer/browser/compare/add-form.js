@@ -1,0 +1,94 @@
+/** Adds a market or a series to a comparison, and asks which one if a name means several. */
+import { h } from '../../../../pages/shared/dom.js';
+import { onlyOne, plainName } from '../search.js';
+import { MOST_MEMBERS } from './members.js';
+
+/**
+ * @typedef {import('./members.js').Offer} Offer
+ * @typedef {{ m: readonly string[], s: readonly string[] }} Members
+ */
+
+/** The most markets offered for one name. */
+const MOST_OFFERED = 8;
+
+/** The series and markets that a text means. @param {string} text @param {Offer} offer */
+const meant = (text, { macros, find }) => {
+  const id = text.replace(/ .*/, '').toLowerCase();
+  const macro = macros.find(({ series_id }) => series_id.toLowerCase() === id);
+  const found = macro ? [] : find(text);
+  const market = found.find(({ name }) => plainName(name) === text) ?? onlyOne(text, found);
+  return { macro, market, found };
+};
+
+/**
+ * @param {string} text @param {Offer} offer @param {Members} members
+ * @returns {{ added?: Partial<Members>, problem?: string, offered?: Offer['markets'] }}
+ */
+const answerOf = (text, offer, { m, s }) => {
+  const { macro, market, found } = meant(text, offer);
+  if (m.length + s.length >= MOST_MEMBERS) return { problem: `At most ${MOST_MEMBERS}: remove one first.` };
+  if (macro && !s.includes(macro.series_id)) return { added: { s: [...s, macro.series_id] } };
+  if (market && !m.includes(market.cbsa)) return { added: { m: [...m, market.cbsa] } };
+  if (macro || market) return { problem: 'It is already in the chart.' };
+  if (found.length === 0) return { problem: 'No market or series has this name.' };
+  const some = found.length > MOST_OFFERED ? ` The first ${MOST_OFFERED}:` : '';
+  return { problem: `Which of ${found.length}?${some}`, offered: found.slice(0, MOST_OFFERED) };
+};
+
+/** @param {Offer} offer */
+const suggestions = ({ markets, macros }) =>
+  h(
+    'datalist',
+    { id: 'addable' },
+    ...markets.map(({ name }) => h('option', { value: plainName(name) })),
+    ...macros.map(({ series_id, title }) => h('option', { value: `${series_id} ${title}` })),
+  );
+
+/**
+ * @param {Offer} offer
+ * @param {{ missing: readonly string[], members: () => Members, onadd: (added: Partial<Members>) => void }} options
+ *   `missing`: members of the address that do not exist
+ */
+export const addForm = (offer, { missing, members, onadd }) => {
+  const leftOut = missing.map((what) => `There is no ${what}; it was left out.`).join(' ');
+  const problem = h('span', { class: 'problem', role: 'alert' }, leftOut);
+  const which = h('div', { class: 'row', role: 'group', 'aria-label': 'Markets found' });
+  const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or UNRATE' });
+  const clear = () => {
+    problem.textContent = '';
+    which.replaceChildren();
+    field.value = '';
+  };
+  const offerButton = (/** @type {Offer['markets'][number]} */ { cbsa, name }) => {
+    const take = () => {
+      const { m } = members();
+      onadd({ m: m.includes(cbsa) ? m : [...m, cbsa] });
+      clear();
+      field.focus();
+    };
+    return h('button', { type: 'button', class: 'quiet', onclick: take }, plainName(name));
+  };
+  const add = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const text = field.value.trim();
+    problem.textContent = '';
+    which.replaceChildren();
+    if (text === '') return;
+    const { added, problem: reason, offered = [] } = answerOf(text, offer, members());
+    if (added) {
+      onadd(added);
+      clear();
+    }
+    problem.textContent = reason ?? '';
+    which.replaceChildren(...offered.map(offerButton));
+  };
+  return h(
+    'form',
+    { class: 'row', onsubmit: add },
+    h('div', {}, h('label', { for: 'add' }, 'Add a market or a series'), field),
+    suggestions(offer),
+    h('button', { type: 'submit' }, 'Add'),
+    problem,
+    which,
+  );
+};

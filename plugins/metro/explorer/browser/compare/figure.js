@@ -1,0 +1,74 @@
+/** The chart of a comparison, with its members and downloads. */
+import { chart } from '../../../../pages/data-views/chart.js';
+import { linesCsv } from '../../../../pages/data-views/csv.js';
+import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { creditOf } from '../catalog.js';
+import { compareCalls } from '../data-calls.js';
+import { PRICES } from '../index-data.js';
+
+/**
+ * @typedef {import('./members.js').Member} Member
+ * @typedef {import('./members.js').Choices} Choices
+ * @typedef {import('../catalog.js').Series} Series
+ * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
+ * @typedef {{ members: readonly Member[], options: ChartOptions, nationSource: string | undefined }} Comparison
+ */
+
+/** @param {readonly Member[]} members @param {(member: Member) => void} onremove */
+export const chipsOf = (members, onremove) =>
+  members.map((member) =>
+    h(
+      'li',
+      {},
+      member.label,
+      h(
+        'button',
+        { type: 'button', class: 'quiet', 'aria-label': `Remove ${member.label}`, onclick: () => onremove(member) },
+        '×',
+      ),
+    ),
+  );
+
+/**
+ * The lines below a saved picture.
+ * @param {Choices} chosen @param {Series | undefined} index of the markets @param {readonly Series[]} macros
+ */
+const creditsOf = ({ m, s, real }, index, macros) => {
+  const shown = macros.filter(({ series_id }) => s.includes(series_id) || (real && series_id === PRICES));
+  const sources = [...(m.length > 0 && index ? [index] : []), ...shown];
+  return [sources.map(creditOf).join('; '), ...(index?.notes ? [index.notes] : []), location.href];
+};
+
+/**
+ * @param {Comparison} comparison @param {Choices} chosen
+ * @param {{ index: Series | undefined, macros: readonly Series[] }} series
+ * @param {AbortSignal} signal ends the chart
+ */
+export const comparisonFigure = ({ members, options, nationSource }, chosen, { index, macros }, signal) => {
+  const names = members.map(({ short }) => short).join(', ');
+  const calls = compareCalls({
+    ...chosen,
+    nation: nationSource,
+    money: members.filter(({ kind, money }) => kind === 's' && money).map(({ id }) => id),
+  });
+  return chartFigure({
+    title: names,
+    note: `${options.unit}.${chosen.s.length > 0 ? ' Monthly and daily series are means of quarters.' : ''}`,
+    chart:
+      options.lines.length > 0
+        ? chart(options, signal)
+        : h('p', { class: 'notice' }, 'Add a market or a series above.'),
+    sources: calls.targets.map((target) => ({ label: 'observations', target, file: 'observations' })),
+    remark: calls.remark,
+    table: linesTable(options, 'Quarter'),
+    shown: { file: 'comparison.csv', text: () => linesCsv(options, 'date') },
+    picture: {
+      // The unit is above the axis.
+      title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}`,
+      file: 'comparison',
+      options: () => options,
+      credits: () => creditsOf(chosen, index, macros),
+    },
+  });
+};

@@ -1,0 +1,89 @@
+/** The markets and series of a comparison, with their quarterly values. */
+import { listIn } from '../../../../pages/data-views/address.js';
+import { catalog, places } from '../catalog.js';
+import { indexOf, observationsOf } from '../index-data.js';
+import { quarterMeans } from '../market-figures.js';
+import { onceEach } from '../once.js';
+import { plainName, searcher, tellingName } from '../search.js';
+
+/**
+ * @typedef {import('../catalog.js').Named} Named
+ * @typedef {import('../catalog.js').Series} Series
+ * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>, money: boolean }}
+ *   Member `money`: whether real terms apply
+ * @typedef {'rebased' | 'change' | 'nation'} Show
+ * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: codes of markets, `s`: ids
+ *   of series
+ */
+
+export const MOST_MEMBERS = 8;
+/** The number of markets in the example of an address without members. */
+const EXAMPLE = 2;
+
+/** @type {readonly (readonly [Show, string])[]} */
+export const SHOWS = [
+  ['rebased', 'Start = 100'],
+  ['change', 'Yearly change'],
+  ['nation', 'Difference to the nation'],
+];
+
+/** Whether inflation changes values in these units. @param {string} units */
+const isMoney = (units) => /dollar/i.test(units) && !/chained/i.test(units);
+
+/** @param {Named} market @param {readonly Named[]} all @param {AbortSignal} signal @returns {Promise<Member>} */
+const metro = async ({ cbsa: id, name }, all, signal) => {
+  const values = await indexOf(id, signal);
+  return { id, kind: 'm', label: plainName(name), short: tellingName(name, all), values, money: true };
+};
+
+/** @param {Series} series @param {AbortSignal} signal @returns {Promise<Member>} */
+const macro = async ({ series_id: id, title, units }, signal) => {
+  const values = quarterMeans(await observationsOf(id, signal));
+  return { id, kind: 's', label: `${title} (${id})`, short: id, values, money: isMoney(units) };
+};
+
+/** What can be compared. @param {AbortSignal} signal */
+export const offerOf = async (signal) => {
+  const [{ markets, parents }, all] = await Promise.all([places(), catalog()]);
+  const macros = all.filter(({ kind }) => kind === 'macro');
+  const marketBy = new Map(markets.map((market) => [market.cbsa, market]));
+  const macroBy = new Map(macros.map((one) => [one.series_id, one]));
+  const once = onceEach();
+  return {
+    markets,
+    macros,
+    find: searcher(markets, parents),
+    isMarket: (/** @type {string} */ id) => marketBy.has(id),
+    isMacro: (/** @type {string} */ id) => macroBy.has(id),
+    /** @param {Choices} chosen @returns {Promise<Member[]>} */
+    members: ({ m, s }) => {
+      const loads = [
+        ...m.flatMap((id) => marketBy.get(id) ?? []).map((one) => () => metro(one, markets, signal)),
+        ...s.flatMap((id) => macroBy.get(id) ?? []).map((one) => () => macro(one, signal)),
+      ];
+      const ids = [...m, ...s];
+      return Promise.all(loads.slice(0, MOST_MEMBERS).map((load, index) => once(`${ids[index]}`, load)));
+    },
+  };
+};
+
+/** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
+
+/** What the address says, without members that do not exist. @param {URLSearchParams} query @param {Offer} offer */
+export const choicesOf = (query, { markets, isMarket, isMacro }) => {
+  const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
+  const isExample = m.length + s.length === 0;
+  /** @type {Choices} */
+  const chosen = {
+    m: isExample ? markets.slice(0, EXAMPLE).map(({ cbsa }) => cbsa) : m.filter(isMarket),
+    s: s.filter(isMacro),
+    show: SHOWS.find(([each]) => each === query.get('show'))?.[0] ?? 'rebased',
+    real: query.get('real') === '1',
+    from: query.get('from') ?? '2008',
+  };
+  const missing = [
+    ...m.filter((id) => !isMarket(id)).map((id) => `market ${id}`),
+    ...s.filter((id) => !isMacro(id)).map((id) => `series ${id}`),
+  ];
+  return { chosen, isExample, missing };
+};

@@ -1,0 +1,99 @@
+/** The view that compares up to eight markets and series. The address keeps the members and the choices. */
+import { keepInAddress } from '../../../../pages/data-views/address.js';
+import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
+import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { HPI, seriesOf } from '../catalog.js';
+import { recessionsOf } from '../index-data.js';
+import { addForm } from './add-form.js';
+import { chipsOf, comparisonFigure } from './figure.js';
+import { choicesOf, offerOf, SHOWS } from './members.js';
+import { optionsOf } from './options.js';
+
+/** @typedef {import('./members.js').Choices} Choices */
+
+/** The years of the index, as texts. @param {import('../catalog.js').Series | undefined} index */
+const yearsOf = (index) => {
+  const first = Number(index?.observation_start?.slice(0, 4) ?? 1975);
+  const last = Number(index?.observation_end?.slice(0, 4) ?? 2025);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => String(first + at));
+};
+
+/** @param {Choices} chosen */
+const keep = ({ m, s, show, real, from }) =>
+  keepInAddress({
+    m: m.join(','),
+    s: s.join(','),
+    show: show === 'rebased' ? null : show,
+    real: real ? '1' : null,
+    from,
+  });
+
+/** @param {Choices} chosen @param {readonly string[]} years @param {(change: Partial<Choices>) => void} choose */
+const controlsOf = (chosen, years, choose) => {
+  const real = checkBox('real', 'Real terms', chosen.real, (isReal) => choose({ real: isReal }));
+  const since = years.map((year) => /** @type {const} */ ([year, year]));
+  return {
+    element: h(
+      'div',
+      { class: 'switches' },
+      choice({
+        legend: 'Show',
+        name: 'show',
+        choices: SHOWS,
+        value: chosen.show,
+        onchange: (show) => choose({ show }),
+      }),
+      real.element,
+      select('from', 'Since', since, chosen.from, (from) => choose({ from })),
+    ),
+    update: () => {
+      // Consumer prices cancel out in the difference to the nation.
+      real.box.disabled = chosen.show === 'nation';
+    },
+  };
+};
+
+/** @type {import('../../../../pages/data-views/router.js').Route} */
+export const compareView = async (_parameters, signal, query) => {
+  const [offer, index, recessions] = await Promise.all([offerOf(signal), seriesOf(HPI), recessionsOf(signal)]);
+  const { chosen, isExample, missing } = choicesOf(query, offer);
+  const years = yearsOf(index);
+  if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
+  // The first market that the reader adds replaces the example.
+  let example = isExample;
+  const chips = h('ul', { class: 'chips', 'aria-label': 'Compared' });
+  const figure = h('div');
+  const next = latestOf(signal);
+  const load = async () => {
+    const members = await offer.members(chosen);
+    return { members, ...(await optionsOf(members, chosen, recessions, signal)) };
+  };
+  const show = () =>
+    showLatest(next, figure, load, (comparison, shown) => {
+      const remove = (/** @type {import('./members.js').Member} */ { kind, id }) => {
+        example = false;
+        choose({ [kind]: chosen[kind].filter((one) => one !== id) });
+      };
+      chips.replaceChildren(...chipsOf(comparison.members, remove));
+      controls.update();
+      figure.replaceChildren(comparisonFigure(comparison, chosen, { index, macros: offer.macros }, shown));
+    });
+  const choose = (/** @type {Partial<Choices>} */ change) => {
+    Object.assign(chosen, change);
+    keep(chosen);
+    void show();
+  };
+  const controls = controlsOf(chosen, years, choose);
+  const form = addForm(offer, {
+    missing,
+    members: () => (example ? { m: [], s: [] } : chosen),
+    onadd: (added) => {
+      const { m, s } = example ? { m: [], s: [] } : chosen;
+      example = false;
+      choose({ m, s, .../** @type {Partial<Choices>} */ (added) });
+    },
+  });
+  await show();
+  return { title: 'Compare', series: [HPI], content: [form, chips, controls.element, figure] };
+};

@@ -1,0 +1,23 @@
+/** What the parts of a market's view have in common. */
+import { day } from '../../../../pages/shared/format.js';
+import { creditOf } from '../catalog.js';
+
+/**
+ * @typedef {import('../market-figures.js').Track} Track
+ * @typedef {{ market: { cbsa: string, name: string }, history: import('../market-figures.js').Observation[], track: Track[],
+ *   newest: Track | undefined, series: import('../catalog.js').Series | undefined,
+ *   recessions: { label: string, spans: [string, string][] }, signal: AbortSignal, query: URLSearchParams }} Context
+ */
+
+/** The lines below a saved picture: sources, model, attribution and address. @param {Context} context */
+export const creditsOf = ({ series, newest }) => [
+  [
+    series && creditOf(series),
+    newest?.vintage && `vintage of ${newest.vintage}`,
+    newest && `forecast: ${newest.model_version}, run of ${day(newest.run_at)}`,
+  ]
+    .filter(Boolean)
+    .join('; '),
+  ...(series?.notes ? [series.notes] : []),
+  location.href,
+];

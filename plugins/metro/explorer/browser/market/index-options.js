@@ -1,0 +1,120 @@
+/** What the chart of a market's index shows, for each choice of the reader. */
+import { lastYears } from '../../../../pages/data-views/controls.js';
+import { number, percent, quarter } from '../../../../pages/shared/format.js';
+import { nationOf, pricesOf, stateOf } from '../index-data.js';
+import { fanOf, inRealTerms, quartersBetween, valuesOf, yearlyChange } from '../market-figures.js';
+import { plainName, shortName, statesOf } from '../search.js';
+
+/**
+ * @typedef {import('./context.js').Context} Context
+ * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
+ * @typedef {{ show: 'level' | 'change' | 'real', years: number, beside: boolean }} Choices `years`: 0 for all; `beside`:
+ *   whether the nation and the state are shown
+ * @typedef {ReturnType<typeof fanOf>} Fan
+ * @typedef {NonNullable<ReturnType<typeof dataOf>>} Data
+ */
+
+export const DEFAULT_YEARS = 10;
+
+/** The index and the forecast along all quarters. Undefined without an index. @param {Context} context */
+export const dataOf = ({ history, newest }) => {
+  const [first, last] = [history[0], history.at(-1)];
+  if (!first || !last) return undefined;
+  const index = valuesOf(history);
+  const fan = fanOf(index, newest);
+  const end = fan && fan.target > last.period_start ? fan.target : last.period_start;
+  const dates = quartersBetween(first.period_start, end);
+  return {
+    index,
+    fan,
+    dates,
+    along: (/** @type {ReadonlyMap<string, number>} */ values) => dates.map((date) => values.get(date) ?? null),
+  };
+};
+
+/** @param {Context} context @param {Data} data @returns {Partial<ChartOptions> & Pick<ChartOptions, 'lines'>} */
+const forecastOfChange = ({ newest }, { fan, along }) => {
+  if (!newest || !fan) return { lines: [] };
+  const { point, lower_80: lower, upper_80: upper } = newest;
+  const at = (/** @type {number} */ value) => along(new Map([[fan.target, value]]));
+  return {
+    lines: [{ label: 'Forecast', values: at(point), color: 'accent' }],
+    ...(lower !== null && upper !== null ? { band: { label: '80% band', lower: at(lower), upper: at(upper) } } : {}),
+  };
+};
+
+/** @param {Context} context @param {Data} data @param {boolean} beside */
+const changeOptions = async (context, data, beside) => {
+  const { market, signal } = context;
+  const name = plainName(market.name);
+  const [state] = statesOf(market.name);
+  const others = beside
+    ? (await Promise.all([nationOf(signal), state ? stateOf(state, signal) : undefined])).filter(
+        (one) => one !== undefined,
+      )
+    : [];
+  const forecast = forecastOfChange(context, data);
+  return {
+    ...forecast,
+    label: `Change of house prices in ${name} over four quarters, in percent.`,
+    unit: 'Percent, over four quarters',
+    lines: [
+      { label: name, short: shortName(market.name), values: data.along(yearlyChange(data.index)), color: 'actual' },
+      ...others.map(({ label, changes }, at) => ({
+        label,
+        short: label.replace(/ \(.*/, ''),
+        values: data.along(changes),
+        color: `line-${at + 2}`,
+      })),
+      ...forecast.lines,
+    ],
+    valueText: percent,
+  };
+};
+
+/**
+ * An index in real terms equals the published index at its last quarter, so that it is no longer 100 at its base.
+ * @param {string} units @param {string} last
+ */
+const realUnit = (units, last) =>
+  `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), at prices of ${quarter(last)}; the forecast is in nominal terms and not drawn`;
+
+/** @param {Context} context @param {Data} data */
+const realOptions = async ({ market, series, signal }, { index, along }) => {
+  const { values, last } = inRealTerms(index, await pricesOf(signal));
+  return {
+    label: `Index of house prices in ${plainName(market.name)}, adjusted for consumer prices.`,
+    unit: last ? realUnit(series?.units ?? 'Index', last) : 'No consumer prices (CPIAUCSL) are loaded',
+    lines: [{ label: 'Index in real terms', values: along(values), color: 'actual' }],
+    valueText: (/** @type {number} */ value) => number(value),
+  };
+};
+
+/** @param {Context} context @param {Data} data */
+const levelOptions = ({ market, series }, { index, fan, along }) => ({
+  label: `Index of house prices in ${plainName(market.name)}${fan ? ', with its forecast' : ''}.`,
+  unit: [series?.units ?? 'Index', series?.seasonal_adjustment === 'NSA' && 'not seasonally adjusted']
+    .filter(Boolean)
+    .join(', '),
+  lines: [
+    { label: 'Index', values: along(index), color: 'actual' },
+    ...(fan ? [{ label: 'Forecast', values: along(fan.point), color: 'accent', dashed: true }] : []),
+  ],
+  ...(fan && fan.lower.size > 0
+    ? { band: { label: '80% band', lower: along(fan.lower), upper: along(fan.upper) } }
+    : {}),
+  valueText: (/** @type {number} */ value) => number(value),
+});
+
+/** @param {Context} context @param {Data} data @param {Choices} chosen @returns {Promise<ChartOptions>} */
+export const optionsOf = async (context, data, { show, years, beside }) => ({
+  dates: data.dates,
+  dateText: quarter,
+  from: lastYears(data.dates, years),
+  shades: context.recessions,
+  ...(await (show === 'change'
+    ? changeOptions(context, data, beside)
+    : show === 'real'
+      ? realOptions(context, data)
+      : levelOptions(context, data))),
+});

@@ -1,0 +1,46 @@
+/** Explains a market's signal and grade, by the thresholds of the run. */
+import { number, percent, share } from '../../../../pages/shared/format.js';
+import { limitsOf, recordOf } from '../grades.js';
+
+/**
+ * @typedef {import('../market-figures.js').Track} Track
+ * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, grades: number[] }} Rules
+ */
+
+/** @param {Track} forecast @param {Rules} rules */
+const signalReason = ({ point, lower_80, signal }, rules) => {
+  if (!signal) return '';
+  const low = lower_80 === null ? 'it has no lower bound' : `its lower bound is ${percent(lower_80)}`;
+  const forecast = `the forecast of ${percent(point)}`;
+  const [expand, contract] = [`${number(rules.expand_point, 1)}%`, `${number(rules.contract_point, 1)}%`];
+  const lowest = `${number(rules.expand_lower, 1)}%`;
+  const hold =
+    point < rules.expand_point
+      ? `${forecast} is between ${contract} and ${expand}`
+      : `${forecast} is high enough for expand, but ${low}, not above ${lowest}`;
+  const reason = {
+    expand: `${forecast} is at least ${expand}, and ${low}, above ${lowest}`,
+    contract: `${forecast} is below ${contract}`,
+    hold,
+  }[signal];
+  return reason ? `The signal is ${signal} because ${reason}.` : '';
+};
+
+/** @param {Track} forecast @param {Rules} rules */
+const gradeReason = ({ risk_score, decline_probability }, rules) => {
+  const limits = limitsOf(rules, risk_score);
+  if (!limits) return '';
+  const here = decline_probability === null ? '' : `; here ${share(decline_probability)}`;
+  return `Grade ${risk_score} stands for a decline with a probability of ${limits}, according to the model${here}.`;
+};
+
+/**
+ * @param {Track} forecast @param {Rules | null} rules
+ * @param {readonly import('../grades.js').Record[]} records how often past forecasts of each grade declined
+ */
+export const reasonsOf = (forecast, rules, records) =>
+  rules
+    ? [signalReason(forecast, rules), gradeReason(forecast, rules), recordOf(records, forecast.risk_score)]
+        .filter(Boolean)
+        .join(' ')
+    : '';

@@ -1,0 +1,99 @@
+/** The view of one market: its figures and the reasons for them, its index with the forecast, and past forecasts. */
+import { badge } from '../../../../pages/data-views/badge.js';
+import { getJson } from '../../../../pages/shared/api.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { day, percent, quarter } from '../../../../pages/shared/format.js';
+import { HPI, seriesOf } from '../catalog.js';
+import { gradeRecords, recessionsOf } from '../index-data.js';
+import { keyFigures } from '../key-figures.js';
+import { addMonths } from '../market-figures.js';
+import { plainName } from '../search.js';
+import { indexFigure } from './index-figure.js';
+import { neighboursOf } from './neighbours.js';
+import { reasonsOf } from './reasons.js';
+import { trackFigure } from './track-figure.js';
+
+/**
+ * @typedef {import('./context.js').Track} Track
+ * @typedef {import('../../../client/api-types.js').Area} Area
+ * @typedef {import('../../../client/api-types.js').Market} Market
+ * @typedef {{ id: number, vintage: string | null, rules: import('./reasons.js').Rules | null }} Run
+ */
+
+/** @param {string} cbsa @param {AbortSignal} signal @param {URLSearchParams} query */
+const load = async (cbsa, signal, query) => {
+  const path = `/markets/${encodeURIComponent(cbsa)}`;
+  const [market, { data: history }, { data: track }, { data: runs }, { data: areas }, series, recessions, records] =
+    await Promise.all([
+      ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs', '/areas'].map((target) =>
+        getJson(target, { signal }),
+      ),
+      seriesOf(HPI),
+      recessionsOf(signal),
+      gradeRecords(signal),
+    ]);
+  const newest = market.forecast_12m === null ? undefined : /** @type {Track | undefined} */ (track.at(-1));
+  const run = /** @type {Run[]} */ (runs).find(({ id }) => id === newest?.run_id);
+  const context = { market, history, track, newest, series, recessions, signal, query };
+  return { context, run, records, areas: /** @type {Area[]} */ (areas) };
+};
+
+/** The area's code and kind, and the run of the forecast. @param {Awaited<ReturnType<typeof load>>} loaded */
+const aboutMarket = ({ context: { market, newest }, run, areas }) => {
+  const area = areas.find(({ cbsa }) => cbsa === market.cbsa);
+  const parent = area?.parent && areas.find(({ cbsa }) => cbsa === area.parent);
+  return h(
+    'p',
+    { class: 'muted' },
+    `CBSA ${market.cbsa} · `,
+    parent
+      ? `a division of the metropolitan area ${parent.name} · `
+      : /MSAD/.test(market.name)
+        ? 'a division of a metropolitan area (MSAD) · '
+        : '',
+    newest && run
+      ? `run of ${day(newest.run_at)} by ${newest.model_version}${run.vintage ? `, vintage of ${run.vintage}` : ''} · `
+      : '',
+    h('a', { href: '#/markets' }, 'All markets'),
+  );
+};
+
+/** @param {import('./context.js').Context & { market: Market }} context */
+const figuresOf = ({ market, history, newest }) => {
+  const start = newest && addMonths(newest.target_period, -newest.horizon_months);
+  const last = history.at(-1);
+  return keyFigures([
+    [
+      'Forecast, 12 months',
+      percent(market.forecast_12m),
+      newest && start && `${quarter(start)} to ${quarter(newest.target_period)}`,
+    ],
+    [
+      '80% band',
+      newest && newest.lower_80 !== null ? `${percent(newest.lower_80)} to ${percent(newest.upper_80)}` : '–',
+      'four of five outcomes',
+    ],
+    ['Last 12 months', percent(market.yoy_price), last && `to ${quarter(last.period_start)}`],
+    ['Signal', badge(market.signal)],
+    ['Risk grade', badge(market.risk_score), 'A low, F high'],
+  ]);
+};
+
+/** @type {import('../../../../pages/data-views/router.js').Route} */
+export const marketView = async ([cbsa = ''], signal, query) => {
+  const loaded = await load(cbsa, signal, query);
+  const { context, run, records, areas } = loaded;
+  const { newest } = context;
+  return {
+    title: plainName(context.market.name),
+    series: [HPI],
+    content: [
+      aboutMarket(loaded),
+      figuresOf(context),
+      newest ? h('p', { class: 'reasons' }, reasonsOf(newest, run?.rules ?? null, records)) : null,
+      indexFigure(context),
+      trackFigure(context),
+      neighboursOf(areas, cbsa),
+    ],
+  };
+};

@@ -1,0 +1,45 @@
+/** The API calls and the CSV of the list of markets. */
+import { csvOf } from '../../../../pages/data-views/csv.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { day } from '../../../../pages/shared/format.js';
+import { marketCalls } from '../data-calls.js';
+import { plainName } from '../search.js';
+
+/**
+ * @typedef {import('./runs.js').Row} Row
+ * @typedef {import('./runs.js').Run} Run
+ */
+
+const HEADINGS = [
+  ...['cbsa', 'name', 'forecast_12m_percent', 'lower_80_percent', 'upper_80_percent', 'last_12_months_percent'],
+  ...['change_from_run_before_pp', 'grade', 'signal', 'target_period', 'run_at', 'model_version'],
+];
+
+/** @param {readonly Row[]} rows @param {Run | undefined} run */
+const csvOfRows = (rows, run) =>
+  csvOf([
+    HEADINGS,
+    ...rows.map(({ cbsa, name, forecast, lower, upper, last, change, grade, signal }) => [
+      ...[cbsa, plainName(name), forecast, lower, upper, last, change, grade, signal],
+      ...[run?.target, run?.run_at, run?.model_version],
+    ]),
+  ]);
+
+/**
+ * @param {import('./filters.js').Choices} chosen @param {readonly Run[]} runs @param {() => readonly Row[]} rows
+ * @returns {import('../../../../pages/data-views/figure.js').Tools}
+ */
+export const toolsOf = (chosen, runs, rows) => {
+  const run = runs[chosen.run];
+  const past = chosen.run < runs.length - 1 ? run?.target : undefined;
+  const { targets, remark } = marketCalls(chosen, past);
+  return {
+    sources: targets.map((target) => ({ label: 'markets', target, file: 'markets' })),
+    remark,
+    more: h('a', { href: '#/data' }, 'All the data'),
+    shown: {
+      file: `markets${past ? `-run-${day(run?.run_at ?? null)}` : ''}.csv`,
+      text: () => csvOfRows(rows(), run),
+    },
+  };
+};

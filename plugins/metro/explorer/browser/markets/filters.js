@@ -1,0 +1,111 @@
+/** The choices of the view of all markets: filters, the figure on the map, and the run of the model. */
+import { addressOf } from '../../../../pages/data-views/address.js';
+import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { quarter } from '../../../../pages/shared/format.js';
+import { STATES, statesOf } from '../search.js';
+import { lastQuarterOf } from './runs.js';
+
+/**
+ * @typedef {import('./runs.js').Row} Row
+ * @typedef {import('./runs.js').Run} Run
+ * @typedef {import('./scales.js').Measure} Measure
+ * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, run: number }} Choices
+ *   `run`: index of the run, -1 without runs
+ */
+
+/** @type {readonly (readonly [Measure, string])[]} */
+const MEASURES = [
+  ['forecast', 'Forecast'],
+  ['grade', 'Grade'],
+  ['signal', 'Signal'],
+  ['last', 'Last year'],
+];
+
+/** @param {URLSearchParams} query @param {readonly Run[]} runs @returns {Choices} */
+export const choicesOf = (query, runs) => {
+  const run = runs.findIndex(({ id }) => String(id) === query.get('run'));
+  return {
+    q: query.get('q') ?? '',
+    state: query.get('state') ?? '',
+    signal: query.get('signal') ?? '',
+    grade: query.get('grade') ?? '',
+    colour: MEASURES.find(([name]) => name === query.get('colour'))?.[0] ?? 'forecast',
+    sort: query.get('sort') ?? 'name',
+    run: run >= 0 ? run : runs.length - 1,
+  };
+};
+
+/** @param {Row} row @param {Choices} chosen */
+export const matches = ({ name, signal, grade }, chosen) =>
+  (chosen.state === '' || statesOf(name).includes(chosen.state)) &&
+  (chosen.signal === '' || signal === chosen.signal) &&
+  (chosen.grade === '' || grade === chosen.grade);
+
+/**
+ * @param {string} name of the query @param {string} label @param {readonly (readonly [string, string])[]} options
+ * @param {string} value @param {(value: string) => void} onchange
+ */
+const filter = (name, label, options, value, onchange) =>
+  h('div', {}, ...labelledSelect(`by-${name}`, label, [['', 'All'], ...options], value, onchange));
+
+/** @param {readonly string[]} names @returns {(readonly [string, string])[]} */
+const same = (names) => names.map((name) => [name, name]);
+
+/** @param {readonly { name: string }[]} markets @param {Choices} chosen @param {(change: Partial<Choices>) => void} choose */
+export const filterFields = (markets, chosen, choose) => {
+  const codes = [...new Set(markets.flatMap(({ name }) => statesOf(name)))].sort();
+  const states = codes.map((code) => /** @type {const} */ ([code, STATES.get(code) ?? code]));
+  const signals = same(['expand', 'hold', 'contract']);
+  return [
+    filter('state', 'State', states, chosen.state, (state) => choose({ state })),
+    filter('signal', 'Signal', signals, chosen.signal, (signal) => choose({ signal })),
+    filter('grade', 'Risk grade', same([...'ABCDF']), chosen.grade, (grade) => choose({ grade })),
+  ];
+};
+
+/** @param {Choices} chosen @param {(change: Partial<Choices>) => void} choose */
+export const measureChoice = ({ colour }, choose) =>
+  choice({
+    legend: 'Colour by',
+    name: 'colour',
+    choices: MEASURES,
+    value: colour,
+    onchange: (one) => choose({ colour: one }),
+  });
+
+/**
+ * How many markets are shown, and the way out of filters that leave none.
+ * @param {number} shown @param {number} found by the search alone @param {number} all @param {string} q
+ */
+export const countOf = (shown, found, all, q) => {
+  if (shown > 0) return [shown === all ? `${all} markets` : `${shown} of ${all} markets`];
+  const keepsSearch = found > 0;
+  const reason =
+    q !== '' && keepsSearch
+      ? `The search finds ${found}, but the other filters exclude them. Choose fewer filters, or `
+      : 'No market matches all filters. Choose fewer filters, or ';
+  const href = addressOf(['markets'], keepsSearch ? new URLSearchParams({ q }) : undefined);
+  return [reason, h('a', { href }, 'clear the filters'), '.'];
+};
+
+/** @param {readonly Run[]} runs @param {Choices} chosen @param {(run: number) => void} onrun */
+export const runSlider = (runs, chosen, onrun) => {
+  const output = h('output', { for: 'run' });
+  const slider = h('input', {
+    id: 'run',
+    type: 'range',
+    min: 0,
+    max: Math.max(0, runs.length - 1),
+    value: chosen.run,
+    disabled: runs.length < 2,
+  });
+  slider.addEventListener('input', () => onrun(Number(slider.value)));
+  return {
+    element: h('div', { class: 'time' }, h('label', { for: 'run' }, 'Run of the model'), slider, output),
+    show: () => {
+      const run = runs[chosen.run];
+      output.textContent = run ? `Data to ${quarter(lastQuarterOf(run))}, forecast for ${quarter(run.target)}` : '';
+    },
+  };
+};

@@ -1,0 +1,75 @@
+/** The list of markets, with a small line of each market's index. */
+import { badge } from '../../../../pages/data-views/badge.js';
+import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { number, percent, points } from '../../../../pages/shared/format.js';
+import { allIndexes } from '../index-data.js';
+import { marketLink } from '../links.js';
+import { addMonths, quartersBetween } from '../market-figures.js';
+import { sparkLine } from './spark-line.js';
+
+/** @typedef {import('./runs.js').Row} Row */
+
+/** Length of the small lines. */
+const SPARK_MONTHS = 60;
+
+/** @param {Row} row */
+const band = ({ lower, upper }) =>
+  lower === null ? null : h('small', { class: 'muted' }, `${number(lower, 1)} to ${number(upper, 1)}`);
+
+/** @type {readonly import('../../../../pages/data-views/table.js').Column<Row>[]} */
+const COLUMNS = [
+  { label: 'Market', key: 'name', cell: ({ cbsa, name }) => marketLink(cbsa, name), value: ({ name }) => name },
+  {
+    label: 'Forecast',
+    cell: (row) => [h('b', {}, percent(row.forecast)), band(row)],
+    value: ({ forecast }) => forecast,
+    numeric: true,
+  },
+  numbers('Last year', ({ last }) => last, percent, { key: 'last' }),
+  numbers('Change', ({ change }) => change, points, { hint: 'Change of the forecast since the previous run' }),
+  column('Grade', ({ grade }) => grade, badge),
+  column('Signal', (row) => row.signal, badge),
+];
+
+/** @param {string} sort @param {(sort: string) => void} onsort */
+export const marketList = (sort, onsort) => {
+  /** @type {string[]} */
+  let quarters = [];
+  /** @type {Map<string, Map<string, number>>} */
+  let indexes = new Map();
+  const fillSpark = (/** @type {HTMLElement} */ place) => {
+    const values = indexes.get(place.dataset['cbsa'] ?? '');
+    place.replaceChildren(sparkLine(quarters.map((date) => values?.get(date) ?? null)));
+    return place;
+  };
+  const table = dataTable({
+    caption: 'Markets, their 12-month forecasts, signals and risk grades.',
+    columns: [
+      ...COLUMNS,
+      { label: 'Five years', name: 'spark', cell: ({ cbsa }) => fillSpark(h('span', { 'data-cbsa': cbsa })) },
+    ],
+    rows: /** @type {Row[]} */ ([]),
+    sort,
+    onsort,
+    scrolls: true,
+  });
+  return {
+    ...table,
+    /**
+     * Draws the small lines when their data arrives. The view does not wait for this request, its largest.
+     * @param {string} until the last quarter @param {AbortSignal} signal of the view
+     * @param {AbortSignal} shown aborted when other lines are loaded
+     */
+    loadSparks: async (until, signal, shown) => {
+      quarters = quartersBetween(addMonths(until, -SPARK_MONTHS), until);
+      indexes = new Map();
+      const loaded = await allIndexes(signal, quarters[0], until).catch(() => undefined);
+      if (!loaded || shown.aborted) return;
+      indexes = loaded;
+      for (const place of table.element.querySelectorAll('.spark span')) {
+        fillSpark(/** @type {HTMLElement} */ (place));
+      }
+    },
+  };
+};

@@ -1,0 +1,175 @@
+/** A map of the metros: outlines from `map.json`, a colour for each metro. Pointer, touch and arrow keys read it. */
+import { paint, svg } from '../../../../pages/data-views/svg.js';
+import { h } from '../../../../pages/shared/dom.js';
+
+/**
+ * @typedef {Record<string, [outline: string, x: number, y: number]>} Areas by CBSA code, with the centre
+ * @typedef {{ size: [number, number], land: string, states: string, areas: Areas }} Outlines
+ */
+
+/** @type {Promise<Outlines> | undefined} */
+let requested;
+
+/** @returns {Promise<Outlines>} */
+export const outlines = () => {
+  requested ??= fetch(new URL('../map.json', import.meta.url)).then((response) => response.json());
+  return requested;
+};
+
+/** Radius of a metro without an outline, in units of the map. */
+const POINT = 34;
+/** Distance of the box from the metro, in pixels. */
+const MARGIN = 16;
+
+/** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} shapes by CBSA code */
+const shapesOf = (areas, codes) => {
+  const shapes = new Map();
+  for (const cbsa of codes) {
+    const area = areas[cbsa];
+    if (!area) continue;
+    const [outline, x, y] = area;
+    const shape = outline ? svg('path', { d: outline }) : svg('circle', { cx: x, cy: y, r: POINT });
+    shape.dataset['cbsa'] = cbsa;
+    shape.setAttribute('class', 'metro');
+    shapes.set(cbsa, shape);
+  }
+  return shapes;
+};
+
+/**
+ * The nearest metro in a direction. One step sideways counts as two steps ahead.
+ * @param {Areas} areas @param {Iterable<string>} codes
+ * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
+ *   place of `from`
+ */
+const nextInDirection = (areas, codes, { from, centre: [x, y], direction: [dx, dy] }) => {
+  let best;
+  let least = Number.POSITIVE_INFINITY;
+  for (const cbsa of codes) {
+    const [, otherX = 0, otherY = 0] = areas[cbsa] ?? [];
+    const ahead = (otherX - x) * dx + (otherY - y) * dy;
+    const aside = Math.abs((otherX - x) * dy) + Math.abs((otherY - y) * dx);
+    const distance = ahead + 2 * aside;
+    if (cbsa !== from && ahead > 0 && distance < least) [best, least] = [cbsa, distance];
+  }
+  return best;
+};
+
+/** @type {Record<string, readonly [number, number]>} */
+const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** Puts the box next to a point of the map, within the host. @param {HTMLElement} box @param {HTMLElement} host @param {DOMPoint} point */
+const placeBox = (box, host, point) => {
+  const frame = host.getBoundingClientRect();
+  const [x, y] = [point.x - frame.left, point.y - frame.top];
+  const { clientWidth, clientHeight } = host;
+  const left = x + MARGIN + box.offsetWidth <= clientWidth ? x + MARGIN : x - MARGIN - box.offsetWidth;
+  box.style.left = `${Math.min(Math.max(0, left), Math.max(0, clientWidth - box.offsetWidth))}px`;
+  box.style.top = `${Math.max(0, Math.min(y - box.offsetHeight / 2, clientHeight - box.offsetHeight))}px`;
+};
+
+/**
+ * @param {HTMLElement} host
+ * @param {{ show: (cbsa: string) => void, clear: () => void, isClear: () => boolean, current: () => string | undefined,
+ *   onpick: (cbsa: string) => void }} map
+ */
+const listenToPointer = (host, { show, clear, isClear, current, onpick }) => {
+  const codeAt = (/** @type {Event} */ { target }) =>
+    target instanceof SVGElement ? target.dataset['cbsa'] : undefined;
+  host.addEventListener('pointermove', (event) => {
+    const cbsa = codeAt(event);
+    if (cbsa === undefined) clear();
+    else if (cbsa !== current() || isClear()) show(cbsa);
+  });
+  host.addEventListener('pointerleave', (event) => {
+    if (event.pointerType === 'mouse') clear();
+  });
+  /** @type {string | undefined} */
+  let tapped;
+  host.addEventListener('pointerup', (event) => {
+    const cbsa = codeAt(event);
+    // A finger cannot hover: the first tap shows the values, the second tap opens the market.
+    if (event.pointerType !== 'mouse' && cbsa !== tapped) {
+      tapped = cbsa;
+      if (cbsa) show(cbsa);
+      else clear();
+    } else if (cbsa) onpick(cbsa);
+  });
+  host.addEventListener('blur', clear);
+};
+
+/** @param {Outlines} outlines @param {Iterable<SVGElement>} shapes @param {SVGElement} ring */
+const drawingOf = ({ size, land, states }, shapes, ring) =>
+  svg(
+    'svg',
+    { viewBox: `0 0 ${size[0]} ${size[1]}`, 'aria-hidden': 'true', class: 'map' },
+    svg('path', { d: land, class: 'land' }),
+    ...shapes,
+    // Borders cover the fills and ignore the pointer.
+    svg('path', { d: states, class: 'borders' }),
+    ring,
+  );
+
+/**
+ * @param {object} options
+ * @param {Outlines} options.outlines
+ * @param {string} options.label what the map shows
+ * @param {readonly string[]} options.codes of the markets, by CBSA code
+ * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe the lines of the
+ *   box next to a market
+ * @param {(cbsa: string) => void} options.onpick
+ */
+export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
+  const { size, areas } = outlines;
+  const box = h('div', { class: 'values', 'aria-hidden': 'true' });
+  box.hidden = true;
+  const readout = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
+  const shapes = shapesOf(areas, codes);
+  const ring = svg('g', { class: 'ring' });
+  const picture = drawingOf(outlines, shapes.values(), ring);
+  const keys = 'Arrow keys go from metro to metro, Enter opens one.';
+  const group = { class: 'mapped', tabindex: '0', role: 'group', 'aria-label': `${label} ${keys}` };
+  const host = h('div', group, picture, box);
+  /** @type {string | undefined} */
+  let current;
+  const clear = () => {
+    box.hidden = true;
+    ring.replaceChildren();
+  };
+  const show = (/** @type {string} */ cbsa) => {
+    const [area, shape] = [areas[cbsa], shapes.get(cbsa)];
+    if (!area || !shape) return;
+    current = cbsa;
+    const copy = /** @type {SVGElement} */ (shape.cloneNode());
+    copy.setAttribute('class', 'picked');
+    ring.replaceChildren(copy);
+    box.replaceChildren(...describe(cbsa).map((child) => (child instanceof Node ? child : h('div', {}, child))));
+    box.hidden = false;
+    readout.textContent = [...box.children].map((child) => child.textContent).join(' · ');
+    placeBox(box, host, new DOMPoint(area[1], area[2]).matrixTransform(picture.getScreenCTM() ?? undefined));
+  };
+  listenToPointer(host, { show, clear, isClear: () => box.hidden !== false, current: () => current, onpick });
+  host.addEventListener('keydown', (event) => {
+    const direction = DIRECTIONS[event.key];
+    if (direction) {
+      event.preventDefault();
+      const [, x = size[0] / 2, y = size[1] / 2] = areas[current ?? ''] ?? [];
+      const [first] = shapes.keys();
+      const step = { from: current ?? '', centre: /** @type {const} */ ([x, y]), direction };
+      const next = current === undefined ? first : nextInDirection(areas, shapes.keys(), step);
+      if (next) show(next);
+    } else if (event.key === 'Enter' && current !== undefined) onpick(current);
+    else if (event.key === 'Escape') clear();
+  });
+  return {
+    element: h('div', {}, host, readout),
+    /** @param {(cbsa: string) => { color: string, isFaint: boolean }} colorOf `color`: a custom property */
+    colour: (/** @type {(cbsa: string) => { color: string, isFaint: boolean }} */ colorOf) => {
+      for (const [cbsa, shape] of shapes) {
+        const { color, isFaint } = colorOf(cbsa);
+        shape.setAttribute('fill', paint(color));
+        shape.classList.toggle('faint', isFaint);
+      }
+    },
+  };
+};

@@ -1,0 +1,100 @@
+/** Runs of the model, and the rows of the list at each run. */
+import { getJson } from '../../../../pages/shared/api.js';
+import { allIndexes } from '../index-data.js';
+import { addMonths } from '../market-figures.js';
+import { onceEach } from '../once.js';
+
+/**
+ * @typedef {import('../../../client/api-types.js').Market} Market
+ * @typedef {import('../../../client/api-types.js').AreaForecastTrack} Forecast
+ * @typedef {{ id: number, run_at: string, model_version: string, vintage: string | null, target: string,
+ *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the quarter that the run forecasts
+ * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null,
+ *   lower: number | null, upper: number | null, change: number | null, last: number | null }} Row
+ */
+
+/** All runs, oldest first. @param {AbortSignal} signal @param {readonly Market[]} markets @returns {Promise<Run[]>} */
+export const runsOf = async (signal, markets) => {
+  const scored = markets.find(({ forecast_12m }) => forecast_12m !== null);
+  if (!scored) return [];
+  const [runs, track] = await Promise.all([
+    getJson('/forecast-runs', { signal }),
+    // The list of runs has no target quarters. The forecasts of one market do.
+    getJson(`/markets/${scored.cbsa}/forecast-track`, { signal }),
+  ]);
+  const targets = new Map(track.data.map((/** @type {Forecast} */ row) => [row.run_id, row.target_period]));
+  return runs.data
+    .flatMap((/** @type {{ id: number }} */ run) =>
+      targets.has(run.id) ? [{ ...run, target: targets.get(run.id) }] : [],
+    )
+    .toReversed();
+};
+
+/** The last quarter with data at the time of a run. @param {Run} run */
+export const lastQuarterOf = ({ target }) => addMonths(target, -12);
+
+/**
+ * The forecasts of a run by market, requested once per run.
+ * @param {AbortSignal} signal
+ * @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
+ */
+const forecastsBy = (signal) => {
+  const once = onceEach();
+  return async (run) => {
+    if (!run) return new Map();
+    return once(run.id, async () => {
+      const target = `/forecast-track?since=${run.target}&until=${run.target}`;
+      const rows = /** @type {Forecast[]} */ ((await getJson(target, { signal })).data);
+      return new Map(rows.filter(({ run_id }) => run_id === run.id).map((row) => [row.cbsa, row]));
+    });
+  };
+};
+
+/**
+ * Changes over the four quarters before a run, by market.
+ * @param {Run} run @param {AbortSignal} signal
+ * @returns {Promise<(cbsa: string) => number | null>} percent
+ */
+const lastYearOf = async (run, signal) => {
+  const until = lastQuarterOf(run);
+  const since = addMonths(until, -12);
+  const indexes = await allIndexes(signal, since, until);
+  return (cbsa) => {
+    const [before, after] = [indexes.get(cbsa)?.get(since), indexes.get(cbsa)?.get(until)];
+    return before && after ? (after / before - 1) * 100 : null;
+  };
+};
+
+/**
+ * @param {readonly Market[]} markets @param {readonly Run[]} runs @param {AbortSignal} signal
+ * @returns {(index: number) => Promise<Row[]>} the rows at a run
+ */
+export const rowsByRun = (markets, runs, signal) => {
+  const forecasts = forecastsBy(signal);
+  return async (index) => {
+    const run = runs[index];
+    const isNewest = index === runs.length - 1;
+    const [now, before, lastYear] = await Promise.all([
+      forecasts(run),
+      forecasts(runs[index - 1]),
+      isNewest || !run ? undefined : lastYearOf(run, signal),
+    ]);
+    return markets.map((market) => {
+      const { cbsa, name } = market;
+      const forecast = now.get(cbsa);
+      const previous = before.get(cbsa);
+      return {
+        cbsa,
+        name,
+        // The figures in the list of markets are those of the newest run.
+        signal: isNewest ? market.signal : (forecast?.signal ?? null),
+        grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
+        forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),
+        lower: forecast?.lower_80 ?? null,
+        upper: forecast?.upper_80 ?? null,
+        change: forecast && previous ? forecast.point - previous.point : null,
+        last: lastYear ? lastYear(cbsa) : market.yoy_price,
+      };
+    });
+  };
+};

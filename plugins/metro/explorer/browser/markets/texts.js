@@ -1,0 +1,47 @@
+/** Sentences of the view of all markets. */
+import { day, quarter, share } from '../../../../pages/shared/format.js';
+import { limitsOf, recordOf } from '../grades.js';
+
+/**
+ * @typedef {import('./runs.js').Run} Run
+ * @typedef {import('../grades.js').Record} Record
+ */
+
+/** What all grades mean, in one sentence. @param {Run['rules']} rules @param {readonly Record[]} records */
+const allGrades = (rules, records) => {
+  const each = [...'ABCDF'].flatMap((letter) => {
+    const record = records.find(({ group }) => group === letter);
+    const limits = rules ? limitsOf(rules, letter) : '';
+    return limits ? [`${letter} ${limits}${record ? ` (${share(record.decline_share)})` : ''}`] : [];
+  });
+  if (each.length === 0) return '';
+  return `Probability of a decline by grade, and in brackets the share of past forecasts that declined: ${each.join(', ')}.`;
+};
+
+/** What a grade means. @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
+const oneGrade = (rules, records, grade) =>
+  [rules && `${grade} stands for a decline with a probability of ${limitsOf(rules, grade)}.`, recordOf(records, grade)]
+    .filter(Boolean)
+    .join(' ');
+
+/**
+ * @param {{ grade: string, colour: string }} chosen @param {Run | undefined} run @param {readonly Record[]} records
+ * @returns {string} empty if the view shows no grades
+ */
+export const gradesText = ({ grade, colour }, run, records) => {
+  const rules = run?.rules ?? null;
+  if (grade !== '') return oneGrade(rules, records, grade);
+  return colour === 'grade' ? allGrades(rules, records) : '';
+};
+
+/** @param {import('../catalog.js').Series | undefined} series @param {Run | undefined} run @param {string} until last quarter of the data */
+export const factsText = (series, run, until) => {
+  const adjusted = series?.seasonal_adjustment === 'NSA' ? ', not seasonally adjusted' : '';
+  return [
+    series && `${series.title}: ${series.units}${adjusted}, up to ${quarter(until)}`,
+    run && `run of ${day(run.run_at)} by ${run.model_version}`,
+    run?.vintage && `vintage of ${run.vintage}`,
+  ]
+    .filter(Boolean)
+    .join(' · ');
+};

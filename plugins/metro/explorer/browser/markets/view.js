@@ -1,0 +1,168 @@
+/** The view of all markets: a map and a list, at any run of the model. */
+import { keepInAddress } from '../../../../pages/data-views/address.js';
+import { replaceTools } from '../../../../pages/data-views/figure.js';
+import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
+import { narrowBy } from '../../../../pages/data-views/search-field.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { allMarkets, HPI, places, seriesOf } from '../catalog.js';
+import { gradeRecords } from '../index-data.js';
+import { searcher } from '../search.js';
+import { toolsOf } from './downloads.js';
+import { choicesOf, countOf, filterFields, matches, measureChoice, runSlider } from './filters.js';
+import { marketList } from './list.js';
+import { outlines } from './map.js';
+import { marketMap } from './picture.js';
+import { lastQuarterOf, rowsByRun, runsOf } from './runs.js';
+import { factsText, gradesText } from './texts.js';
+
+/** @typedef {import('./filters.js').Choices} Choices */
+/** @typedef {import('./runs.js').Row} Row */
+/** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
+
+/** A run is loaded when the slider rests this long. */
+const REST_MS = 120;
+
+/** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
+const load = async (markets, signal) => {
+  const outlined = outlines();
+  const [{ parents }, map, runs, series, records] = await Promise.all([
+    places(),
+    outlined,
+    runsOf(signal, markets),
+    seriesOf(HPI),
+    gradeRecords(signal),
+  ]);
+  return { markets, map, runs, series, records, find: searcher(markets, parents) };
+};
+
+/** The parts of the view and what they show. @param {Loaded} loaded @param {Choices} chosen @param {AbortSignal} signal */
+const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) => {
+  /** @type {readonly Row[]} */
+  let rows = [];
+  const showTools = () => replaceTools(tools, toolsOf(chosen, runs, list.rows));
+  const list = marketList(chosen.sort, (sort) => {
+    chosen.sort = sort;
+    keepInAddress({ sort });
+    showTools();
+  });
+  const picture = marketMap(map, markets);
+  const [tools, facts] = [h('div'), h('p', { class: 'facts muted' })];
+  const count = h('p', { class: 'count muted', role: 'status' });
+  const meaning = h('p', { class: 'meaning muted' });
+  const run = () => runs[chosen.run];
+  const until = () => {
+    const now = run();
+    return now ? lastQuarterOf(now) : (series?.observation_end ?? '2020-01-01');
+  };
+  return {
+    ...{ list, picture, tools, facts, count, meaning },
+    /** Shows the rows that the choices leave. */
+    show: () => {
+      const found = new Set(find(chosen.q).map(({ cbsa }) => cbsa));
+      const searched = rows.filter(({ cbsa }) => found.has(cbsa));
+      const shown = searched.filter((row) => matches(row, chosen));
+      list.show(shown);
+      showTools();
+      meaning.textContent = gradesText(chosen, run(), records);
+      meaning.hidden = meaning.textContent === '';
+      picture.show(rows, new Set(shown.map(({ cbsa }) => cbsa)), chosen.colour);
+      count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
+    },
+    showFacts: () => {
+      facts.textContent = factsText(series, run(), until());
+    },
+    /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when another run is chosen */
+    setRows: (some, shown) => {
+      rows = some;
+      void list.loadSparks(until(), signal, shown);
+    },
+  };
+};
+
+const emptyView = () => ({
+  title: 'Markets',
+  content: [
+    h(
+      'p',
+      { class: 'notice' },
+      'The dataset has no markets yet. The operator of the service adds them with ',
+      h('code', {}, 'metro-forecast import'),
+      '.',
+    ),
+  ],
+});
+
+/** @type {import('../../../../pages/data-views/router.js').Route} */
+export const marketsView = async (_parameters, signal, query) => {
+  // The map is requested together with the list.
+  void outlines();
+  const markets = /** @type {import('./runs.js').Market[]} */ (await allMarkets());
+  if (markets.length === 0) return emptyView();
+  const loaded = await load(markets, signal);
+  const { runs } = loaded;
+  const chosen = choicesOf(query, runs);
+  const rowsOf = rowsByRun(markets, runs, signal);
+  const first = await rowsOf(chosen.run);
+  const parts = partsOf(loaded, chosen, signal);
+  const problem = h('div');
+  const next = latestOf(signal);
+  /** @param {Partial<Choices>} change */
+  const choose = (change) => {
+    Object.assign(chosen, change);
+    const { q, state, signal: one, grade, colour } = chosen;
+    keepInAddress({ q, state, signal: one, grade, colour: colour === 'forecast' ? null : colour });
+    parts.show();
+  };
+  const loadRun = async (/** @type {AbortSignal} */ shown) => {
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    shown.throwIfAborted();
+    keepInAddress({ run: chosen.run === runs.length - 1 ? null : String(runs[chosen.run]?.id) });
+    return rowsOf(chosen.run);
+  };
+  const slider = runSlider(runs, chosen, (run) => {
+    chosen.run = run;
+    slider.show();
+    parts.showFacts();
+    void showLatest(next, problem, loadRun, (rows, shown) => {
+      problem.replaceChildren();
+      parts.setRows(rows, shown);
+      parts.show();
+    });
+  });
+  narrowBy(chosen.q, (q) => choose({ q }), signal);
+  slider.show();
+  parts.showFacts();
+  parts.setRows(first, next());
+  parts.show();
+  return {
+    title: 'Markets',
+    layout: 'start',
+    aside: [parts.facts],
+    series: [HPI],
+    content: layoutOf(parts, { loaded, chosen, choose, problem, slider: slider.element }),
+  };
+};
+
+/**
+ * @param {ReturnType<typeof partsOf>} parts
+ * @param {{ loaded: Loaded, chosen: Choices, choose: (change: Partial<Choices>) => void, problem: HTMLElement, slider: HTMLElement }} controls
+ */
+const layoutOf = (parts, { loaded, chosen, choose, problem, slider }) => [
+  h(
+    'section',
+    { class: 'place', 'aria-label': 'Map' },
+    measureChoice(chosen, choose),
+    parts.picture.element,
+    parts.picture.legend,
+    slider,
+  ),
+  h(
+    'section',
+    { class: 'list', 'aria-label': 'List' },
+    h('div', { class: 'row filters' }, ...filterFields(loaded.markets, chosen, choose), parts.count),
+    parts.meaning,
+    problem,
+    parts.list.element,
+    parts.tools,
+  ),
+];

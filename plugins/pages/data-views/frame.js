@@ -1,0 +1,96 @@
+/** The frame of a chart: the values that it shows, its scales, and the area inside the axes. */
+import { number } from '../shared/format.js';
+import { roundTicks, timeOf } from './axes.js';
+import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
+
+/** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
+
+/** Width of the widest bar, in pixels. */
+export const BAR_WIDTH = 60;
+/** Share of its slot that a bar fills. */
+export const BAR_SHARE = 0.8;
+/** Narrower charts have no room for names at the ends of lines. */
+const NAMED_FROM_WIDTH = 640;
+
+/** The values from the first date shown. @param {ChartOptions} options */
+const shownOf = ({ dates, lines, band, from }) => {
+  const found = from === undefined ? 0 : dates.findIndex((date) => date >= from);
+  const first = Math.max(0, found);
+  return {
+    first,
+    dates: dates.slice(first),
+    columns: lines.map(({ values }) => values.slice(first)),
+    bounds: band ? [band.lower.slice(first), band.upper.slice(first)] : [],
+    hasBars: lines.some(({ bars }) => bars),
+  };
+};
+
+/** The lowest and the highest value, with a margin. @param {ReturnType<typeof shownOf>} shown */
+const rangeOf = ({ columns, bounds, hasBars }) => {
+  const known = [...columns, ...bounds].flat().filter((value) => value !== null);
+  let low = known.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
+  let high = known.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+  if (known.length === 0) [low, high] = [0, 1];
+  if (hasBars) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
+  const margin = high === low ? Math.abs(high) * 0.05 || 1 : (high - low) * 0.06;
+  // Bars start at zero, without a margin.
+  return { low: hasBars && low === 0 ? 0 : low - margin, high: hasBars && high === 0 ? 0 : high + margin };
+};
+
+/**
+ * The width of a bar's slot, by the smallest distance of two dates. The first and the last bar need half a slot outside
+ * of their dates.
+ * @param {readonly number[]} times ascending @param {number} width
+ */
+const slotOf = (times, width) => {
+  const [first = 0, last = first] = [times[0], times.at(-1)];
+  const step = Math.min(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
+  return last > first ? (width * step) / (last - first + step) : Math.min(width, BAR_WIDTH / BAR_SHARE);
+};
+
+/** @param {readonly string[]} dates @param {{ left: number, right: number }} plot @param {boolean} hasBars */
+const dateScale = (dates, { left, right }, hasBars) => {
+  const [start = '1970-01-01', end = start] = [dates[0], dates.at(-1)];
+  const [startTime, endTime] = [timeOf(start), timeOf(end)];
+  const width = right - left;
+  const slot = hasBars ? slotOf(dates.map(timeOf), width) : 0;
+  const x = (/** @type {string} */ date) =>
+    endTime === startTime
+      ? left + width / 2
+      : left + slot / 2 + ((timeOf(date) - startTime) / (endTime - startTime)) * (width - slot);
+  return { start, end, slot, x };
+};
+
+/**
+ * @param {ChartOptions} options
+ * @param {{ width: number, height: number }} size in pixels
+ */
+export const frameOf = (options, { width, height }) => {
+  const { lines, unit } = options;
+  const shown = shownOf(options);
+  const { low, high } = rangeOf(shown);
+  const unitLines = wrap(unit, width - 4);
+  const { ticks, digits } = roundTicks(low, high, Math.max(4, Math.floor(height / 55)));
+  const tickTexts = ticks.map((tick) => number(tick, digits));
+  const isNamed = width >= NAMED_FROM_WIDTH && lines.length > 1 && lines.some(({ short }) => short !== undefined);
+  const nameWidth = isNamed ? Math.max(...lines.map(({ short }) => textWidth(short ?? '', FONT_SIZE, 600))) + 14 : 0;
+  const plot = {
+    left: Math.ceil(Math.max(...tickTexts.map((text) => textWidth(text)))) + 10,
+    right: width - Math.max(nameWidth, 18),
+    top: unitLines.length * LINE_HEIGHT + 17,
+    bottom: height - 24,
+  };
+  return {
+    ...shown,
+    ...dateScale(shown.dates, plot, shown.hasBars),
+    y: (/** @type {number} */ value) => plot.bottom - ((value - low) / (high - low)) * (plot.bottom - plot.top),
+    width,
+    height,
+    low,
+    plot,
+    unitLines,
+    ticks,
+    tickTexts,
+    isNamed,
+  };
+};

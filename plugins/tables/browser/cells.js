@@ -1,0 +1,32 @@
+/** How rows and their cells are named and shown. */
+import { addressOf } from '../../pages/data-views/address.js';
+import { h } from '../../pages/shared/dom.js';
+import { exact } from '../../pages/shared/format.js';
+import { timesOf } from './row-figures.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./tables.js').Column} Column
+ * @typedef {import('./row-figures.js').Row} Row
+ */
+
+/** @param {string} name of a column or table @returns {string} `Building permits` for `building-permits` */
+export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
+
+/** @param {Table} table @param {readonly Row[]} rows */
+export const cellsOf = ({ columns, key }, rows) => {
+  // Years and numbers in keys have no thousands separators.
+  const plain = new Set([...key, ...timesOf(columns, rows).map(({ name }) => name)]);
+  return (/** @type {Row} */ row, /** @type {Column} */ { name }) => {
+    const value = row[name];
+    if (value === null || value === undefined) return h('span', { class: 'muted' }, '–');
+    if (typeof value === 'boolean') return value ? 'yes' : 'no';
+    return typeof value === 'number' && !plain.has(name) ? exact(value) : String(value);
+  };
+};
+
+/** The address of the view of a row. @param {Table} table @param {Row} row */
+export const rowAddress = ({ name, key }, row) => addressOf([name, ...key.map((field) => String(row[field]))]);
+
+/** The path of a row in the API. @param {Table} table @param {readonly string[]} key */
+export const targetOf = ({ name }, key) => `/${[name, ...key].map(encodeURIComponent).join('/')}`;

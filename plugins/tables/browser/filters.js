@@ -1,0 +1,57 @@
+/** Fields that filter the rows of a table. */
+import { keepInAddress } from '../../pages/data-views/address.js';
+import { h } from '../../pages/shared/dom.js';
+import { words } from './cells.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./tables.js').Column} Column
+ * @typedef {import('./row-figures.js').Row} Row
+ */
+
+/** The most values that a field suggests. */
+const MOST_SUGGESTED = 200;
+
+/** @param {Column | undefined} column @returns {Record<string, string>} attributes of the input */
+const inputType = (column) => {
+  if (column?.kind === 'date') return { type: 'date' };
+  return column?.kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
+};
+
+/**
+ * @param {{ parameter: string, label: string, column: Column | undefined, list?: string }} field `list`: the element with
+ *   suggestions
+ * @param {URLSearchParams} chosen @param {() => void} onchange
+ */
+const fieldOf = ({ parameter, label, column, list }, chosen, onchange) => {
+  const id = `by-${parameter}`;
+  const value = chosen.get(parameter) ?? '';
+  const input = h('input', { id, ...inputType(column), value, list, autocomplete: 'off' });
+  input.addEventListener('change', () => {
+    if (input.value === '') chosen.delete(parameter);
+    else chosen.set(parameter, input.value);
+    keepInAddress({ [parameter]: input.value });
+    onchange();
+  });
+  return h('div', {}, h('label', { for: id, title: column?.description || undefined }, label), input);
+};
+
+/**
+ * @param {Table} table @param {URLSearchParams} chosen @param {readonly Row[]} rows whose values are suggested
+ * @param {() => void} onchange
+ */
+export const filterFields = ({ columns, filters }, chosen, rows, onchange) =>
+  filters.flatMap((name) => {
+    const column = columns.find((each) => each.name === name);
+    if (column && column.kind !== 'text') {
+      return ['from', 'to'].map((end) =>
+        fieldOf({ parameter: `${name}_${end}`, label: `${words(name)} ${end}`, column }, chosen, onchange),
+      );
+    }
+    const list = `values-${name}`;
+    const values = [...new Set(rows.map((row) => String(row[name] ?? '')))].sort().slice(0, MOST_SUGGESTED);
+    return [
+      fieldOf({ parameter: name, label: words(name), column, list }, chosen, onchange),
+      h('datalist', { id: list }, ...values.map((value) => h('option', { value }))),
+    ];
+  });
