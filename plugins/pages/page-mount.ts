@@ -6,7 +6,7 @@ import { ApiError, errors } from '../../core/errors.js';
 import { Representation } from '../../core/response/representation.js';
 import { packageRoot } from '../../core/util/package.js';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
-import { Template } from './template.js';
+import { documents, Template } from './template.js';
 
 /** Allows scripts, styles and requests of the page's own origin. Forbids inline code, eval and markup from text. */
 const POLICY = [
@@ -119,10 +119,10 @@ interface GuideScript {
 /**
  * A mount that serves a document of `docs/` as a page. The browser formats the Markdown.
  * @param path below the path of the API reference, which lists the guides: `/docs/csv`
- * @param document the name of the file
+ * @param document the file, relative to `docs/`: `reference/formats.md`
  */
-export const guidePage = (path: string, summary: string, document: string, script?: GuideScript): Mount =>
-  pageMount({
+export const guidePage = (path: string, summary: string, document: string, script?: GuideScript): Mount => {
+  const mount = pageMount({
     path,
     summary,
     folder: script?.folder ?? new URL('./guides/', import.meta.url),
@@ -131,3 +131,6 @@ export const guidePage = (path: string, summary: string, document: string, scrip
     files: { 'guide.md': join(packageRoot, 'docs', document) },
     values: { script: script ? `../../${script.at}/${script.name}` : './main.js' },
   });
+  documents.set(mount, document);
+  return mount;
+};

@@ -22,8 +22,16 @@ export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; re
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-const listOf = (pages: readonly Mount[]): string =>
-  pages.map((page) => `<li><a href="${escapeHtml(page.path)}">${escapeHtml(page.summary)}</a></li>`).join('');
+/** The documents of guides, relative to `docs/`: a guide finds the pages of other documents by them. */
+export const documents = new WeakMap<Mount, string>();
+
+const listItem = (page: Mount): string => {
+  const document = documents.get(page);
+  const attribute = document === undefined ? '' : ` data-document="${escapeHtml(document)}"`;
+  return `<li><a href="${escapeHtml(page.path)}"${attribute}>${escapeHtml(page.summary)}</a></li>`;
+};
+
+const listOf = (pages: readonly Mount[]): string => pages.map(listItem).join('');
 
 /** The links that let the browser load all modules at once, instead of each after the module that imports it. */
 const preloadsOf = (modules: readonly string[], root: string): string =>

@@ -1,21 +1,23 @@
-/** Sets the text of a guide, with a list of its parts beside it. */
+/** Shows the text of a guide, with a list of its parts. */
 import { find, h } from '../shared/dom.js';
 import { blocksOf, headingId } from '../shared/markdown.js';
 
 const main = find('#main');
 
-/** The page's own address, without the folder of its files. */
+/** The address of the page. */
 const here = location.pathname.replace(/\/$/, '');
 
-/** Documents that are pages here, by the address of the page; links to the others would lead nowhere. */
-const guides = () => new Set([...document.querySelectorAll('.guides a')].map((link) => link.getAttribute('href')));
-
-/** @param {string} target of a link in a document of `docs/` */
+/**
+ * The address of a link in the document. Only documents that are pages here have one.
+ * @param {string} target relative to the document, as in the repository
+ */
 const addressOf = (target) => {
   if (/^https?:|^#/.test(target)) return target;
-  const [, name, part = ''] = /^([\w-]+)\.md(#.*)?$/.exec(target) ?? [];
-  const address = `${here.replace(/[^/]+$/, '')}${name}`;
-  return name !== undefined && guides().has(address) ? `${address}${part}` : null;
+  const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('.guides a')]);
+  const own = links.find((link) => link.getAttribute('href') === here)?.dataset['document'] ?? '';
+  const { pathname, hash } = new URL(target, `file:///${own}`);
+  const link = links.find((each) => `/${each.dataset['document']}` === pathname);
+  return link ? `${link.getAttribute('href')}${hash}` : null;
 };
 
 /** @param {readonly HTMLElement[]} elements */
@@ -29,7 +31,7 @@ const listParts = (elements) => {
 };
 
 /**
- * @param {(name: string) => HTMLElement} [figures] makes the place of figures that the document leaves to the service
+ * @param {(name: string) => HTMLElement} [figures] makes the place for figures of the published data
  * @returns {Promise<HTMLElement[]>} the elements of the text
  */
 export const showGuide = async (figures = () => h('div')) => {
@@ -37,7 +39,7 @@ export const showGuide = async (figures = () => h('div')) => {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
-  // Documents call a service at its default address; the page knows that of its own.
+  // Documents call a service at its default address. The page shows the address of this service.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),
@@ -47,7 +49,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   main.replaceChildren(...elements);
   listParts(elements);
-  // The browser looked for the address's part before it was there.
+  // The browser looked for the part in the address before the text was there.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   return elements;
 };

@@ -34,15 +34,15 @@ describe('the pages’ browser code', () => {
     const folders = [
       ...['shared', 'data-views', 'guides'].map((name) => `plugins/pages/${name}`),
       ...['docs', 'tables', 'metro/explorer'].map((name) => `plugins/${name}/browser`),
-      'plugins/metro/explorer/browser/methodology',
     ];
     const pages = folders.flatMap((folder) =>
-      readdirSync(join(packageRoot, folder), { withFileTypes: true }).flatMap((entry) =>
-        entry.isFile() ? [`${folder}/${entry.name}`] : [],
-      ),
+      readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.\w+$/.test(name))
+        .map((name) => `${folder}/${name}`),
     );
-    expect(pages).to.have.length.above(20);
-    const guides = ['calling', 'csv', 'methodology', 'vintages'].map((name) => `docs/${name}.md`);
+    expect(pages).to.have.length.above(90);
+    const documents = ['guides/calling', 'reference/formats', 'explanation/methodology', 'explanation/vintages'];
+    const guides = documents.map((name) => `docs/${name}.md`);
     expect(files).to.include.members([...pages, ...guides]);
     expect(await readFile(join(packageRoot, 'Dockerfile'), 'utf8')).to.contain('/app/plugins plugins\n');
   });
