@@ -4,6 +4,7 @@ import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
+import { hasDeclarations, readDeclarations } from '../../core/data/declarations.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 import { MANIFEST_FILE } from '../../core/data/manifest.js';
 import { rowValidator } from '../../core/data/row-check.js';
@@ -83,6 +84,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
   const fitting = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
+  const tables = fitting && hasDeclarations(data) ? readDeclarations(data).map(({ name }) => name) : [];
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
   const $schema = await schemaReference(dirname(path));
   const starter = {
@@ -90,7 +92,10 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
     $schema,
     server: { host: '127.0.0.1', port: 8080 },
     adapter: { use: 'json', options: { path: dataset } },
-    plugins: fitting?.plugins ?? embedded.plugins,
+    plugins: [
+      ...(tables.length > 0 ? [{ use: 'tables', options: { path: dataset } }, 'table-pages'] : []),
+      ...(fitting?.plugins ?? embedded.plugins),
+    ],
     auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
   };
   try {
@@ -98,7 +103,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
   } catch (cause) {
     throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
-  const unserved = fitting?.unserved ?? [];
+  const unserved = (fitting?.unserved ?? []).filter((name) => !tables.includes(name));
   print(
     [
       `${path} is written. It serves the dataset in ${data}. Next:`,
@@ -106,8 +111,10 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
       ...(unserved.length > 0
         ? [
             `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
-            '  say in "service" who the service is: its title, summary and contact',
           ]
+        : []),
+      ...(tables.length + unserved.length > 0
+        ? ['  set the title, the summary and the contact of the service in "service"']
         : []),
       `  ${commandLine(file, 'keys', 'create', '--name', 'NAME')}`,
       `  ${commandLine(file, 'start')}`,

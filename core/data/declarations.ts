@@ -23,6 +23,10 @@ const validate = compileSchema({
   },
 });
 
+/** Whether a directory declares tables. */
+export const hasDeclarations = (directory: string): boolean =>
+  readdirSync(directory).some((name) => name.endsWith(DECLARATION));
+
 /**
  * Every declaration of a directory, by name.
  * @throws OperatorError if there is no declaration, or a file does not hold one

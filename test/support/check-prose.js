@@ -52,7 +52,9 @@ const proseOf = (path, text) => {
 const EXEMPT = new Set(['CONTRIBUTING.md', 'test/support/check-prose.js']);
 const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })
   .split('\n')
-  .filter((path) => (CODE.test(path) || path.endsWith('.md')) && !EXEMPT.has(path) && !path.startsWith('bench/results/'));
+  .filter(
+    (path) => (CODE.test(path) || path.endsWith('.md')) && !EXEMPT.has(path) && !path.startsWith('bench/results/'),
+  );
 
 let found = 0;
 for (const path of files) {

@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { register as registerConfig } from '../../../cli/commands/config.js';
+import { register as registerImportCsv } from '../../../cli/commands/import-csv.js';
 import { register as registerInit } from '../../../cli/commands/init.js';
 import { configSchema } from '../../../core/config/schema.js';
 import { writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
 import { packageRoot } from '../../../core/util/package.js';
-import { loadConfig } from '../../../product.js';
+import { loadConfig, loadModules } from '../../../product.js';
 import * as fixture from '../../support/fixture.js';
 import { runCommand } from '../../support/run-command.js';
 
@@ -174,6 +175,21 @@ describe('metro-forecast init', () => {
     const { plugins, stdout } = await pluginsFor('books', { books: [{ isbn: '1' }] });
     expect(plugins).to.deep.equal(['status', 'docs']);
     expect(stdout).to.include('for books name "tables"').and.include('"service"');
+  });
+
+  it('serves the tables of an imported CSV', async () => {
+    await writeFile(join(folder, 'shelf.csv'), 'isbn,title\nx1,Emma\n');
+    const to = join(folder, 'shelf');
+    const importing = ['import-csv', join(folder, 'shelf.csv'), '--collection', 'shelf', '--key', 'isbn', '--to', to];
+    expect((await runCommand(registerImportCsv, importing)).error).to.equal(undefined);
+    const path = join(folder, 'shelf.json');
+    const { stdout, error } = await runCommand(registerInit, ['init', path, '--dataset', 'shelf']);
+    expect(error).to.equal(undefined);
+    expect(stdout).to.not.include('write a plugin');
+    const loaded = await loadConfig({ path, env: {} });
+    expect(loaded.config.plugins.map(({ use }) => use)).to.deep.equal(['tables', 'table-pages', 'status', 'docs']);
+    const { registry } = await loadModules(loaded);
+    expect(registry.routes.map(({ route }) => route.path)).to.include('/shelf/{isbn}');
   });
 
   it('is not taken in by a collection of the same name with other rows', async () => {
