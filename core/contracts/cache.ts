@@ -3,15 +3,15 @@ import type { Health } from './runtime.js';
 
 export interface Cached {
   readonly value: string;
-  /** Seconds since it was built. */
+  /** Age in seconds. */
   readonly ageSeconds: number;
 }
 
 export interface SharedCache {
   /**
-   * The cached value, or a new one if that is older than `ttlSeconds`. Only one replica builds at a time; the others
-   * get the previous value meanwhile, or wait for the first one. If `build` fails, the previous value is returned,
-   * however old it is; without a previous value the promise rejects.
+   * Returns the cached value, or builds a new one if it is older than `ttlSeconds`. One replica builds at a time; the
+   * others get the previous value, or wait for the first one. If `build` fails, the previous value is returned, whatever
+   * its age. Rejects if there is none.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
   health(): Health;

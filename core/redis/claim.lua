@@ -1,18 +1,20 @@
--- Reads an entry; gives the caller the build lock if the entry is due and no other process has the lock. See redis-cache.ts.
-local key, token = KEYS[1], ARGV[1]
-local ttl, lock_ms, expire_ms = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+-- Reads an entry of the shared cache. Takes or renews the build lock if the value is not fresh. See redis-cache.ts.
+-- KEYS: the entry. ARGV: token of the process; time to live of the value, of the lock and of the entry in milliseconds.
+-- Reply: 1 if the process has the lock, the value or false, its age in milliseconds.
+local entry = KEYS[1]
+local token, ttl, lockMs, expireMs = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local value, builtAt, holder, heldUntil = unpack(redis.call('HMGET', key, 'value', 'built_at', 'holder', 'held_until'))
+local value, builtAt, holder, heldUntil = unpack(redis.call('HMGET', entry, 'value', 'built_at', 'holder', 'held_until'))
 builtAt, heldUntil = tonumber(builtAt or 0), tonumber(heldUntil or 0)
 
--- Times in the future come from a clock that has been set back since: they are ignored.
-local fresh = value and builtAt <= now and now - builtAt < ttl
-local held = heldUntil > now and heldUntil <= now + lock_ms and holder ~= token
-local mine = not fresh and not held
+-- A time in the future is from before the clock was set back. It counts as expired.
+local isFresh = value and builtAt <= now and now - builtAt < ttl
+local isLocked = heldUntil > now and heldUntil <= now + lockMs and holder ~= token
+local mine = not isFresh and not isLocked
 if mine then
-  redis.call('HSET', key, 'holder', token, 'held_until', string.format('%.0f', now + lock_ms))
-  redis.call('PEXPIRE', key, expire_ms)
+  redis.call('HSET', entry, 'holder', token, 'held_until', string.format('%.0f', now + lockMs))
+  redis.call('PEXPIRE', entry, expireMs)
 end
 return { mine and 1 or 0, value, math.max(0, now - builtAt) }

@@ -1,4 +1,4 @@
-/** The configuration of the Redis that replicas share: its JSON Schema, and the type that it describes. */
+/** JSON Schema and type of the configuration key `redis`. */
 import type { JsonSchema, WithDefaults } from '../contracts/json-schema.js';
 
 const secret = { type: 'string', minLength: 1, 'x-secret': true } as const;
@@ -6,22 +6,26 @@ const secret = { type: 'string', minLength: 1, 'x-secret': true } as const;
 const nodes = (what: string) =>
   ({
     type: 'array',
-    description: `${what}, each host:port; IPv6 addresses in brackets.`,
+    description: `${what}: a list of host:port, with IPv6 addresses in brackets.`,
     minItems: 1,
     items: { type: 'string', pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/@\\[\\]]+):[0-9]{1,5}$' },
     examples: [['10.0.0.1:6379', '10.0.0.2:6379']],
   }) as const;
 
 const credentials = {
-  username: { type: 'string', description: 'Name to log in with, where the server has users.', minLength: 1 },
-  password: { ...secret, description: 'Password to log in with.' },
-  tls: { type: 'boolean', description: "Encrypts, and checks certificates against the system's.", default: false },
+  username: { type: 'string', description: 'User name, if the server has users.', minLength: 1 },
+  password: { ...secret, description: 'Password of the user.' },
+  tls: {
+    type: 'boolean',
+    description: 'Uses TLS, and verifies certificates with those of the system.',
+    default: false,
+  },
 } as const;
 
 export const redisSchema = {
   type: ['object', 'null'],
   description:
-    'The Redis that replicas share for limits and caches: exactly one of url, sentinel and cluster. null: each process is on its own.',
+    'The Redis that replicas share for limits and caches: one of url, sentinel and cluster. null: each process has its own limits and caches.',
   default: null,
   additionalProperties: false,
   if: { type: 'object' },
@@ -33,22 +37,26 @@ export const redisSchema = {
   properties: {
     url: {
       type: 'string',
-      description: 'Where Redis is; rediss:// for TLS. Better given as REDIS_URL than in this file.',
+      description: 'URL of one server; rediss:// for TLS. Prefer the environment variable REDIS_URL.',
       pattern: '^rediss?://',
       examples: ['redis://127.0.0.1:6379/0'],
       'x-secret': true,
     },
     sentinel: {
       type: 'object',
-      description: 'A primary that Redis Sentinel looks after.',
+      description: 'A primary that Redis Sentinel monitors.',
       additionalProperties: false,
       required: ['name', 'nodes'],
       properties: {
-        name: { type: 'string', description: 'What the Sentinels call the primary.', minLength: 1 },
-        nodes: nodes('Sentinels'),
+        name: {
+          type: 'string',
+          description: 'Name of the primary in the configuration of the Sentinels.',
+          minLength: 1,
+        },
+        nodes: nodes('The Sentinels'),
         ...credentials,
-        sentinelUsername: { type: 'string', description: 'Name to log in to the Sentinels with.', minLength: 1 },
-        sentinelPassword: { ...secret, description: 'Password to log in to the Sentinels with.' },
+        sentinelUsername: { type: 'string', description: 'User name for the Sentinels.', minLength: 1 },
+        sentinelPassword: { ...secret, description: 'Password for the Sentinels.' },
         db: { type: 'integer', description: 'Number of the database.', minimum: 0, default: 0 },
       },
     },
@@ -57,25 +65,24 @@ export const redisSchema = {
       description: 'A Redis Cluster.',
       additionalProperties: false,
       required: ['nodes'],
-      properties: { nodes: nodes('Nodes to begin with'), ...credentials },
+      properties: { nodes: nodes('Some nodes of the cluster'), ...credentials },
     },
     keyPrefix: {
       type: 'string',
-      description: 'Begins the name of every key in Redis, so that services may share a server.',
+      description: 'Prefix of every key in Redis, so that services can share a server.',
       pattern: '^[^{}\\s]*$',
       default: 'api:',
     },
     timeoutMs: {
       type: 'integer',
-      description:
-        'How long one call to Redis may take before it counts as away; a request waits for two at most. In milliseconds.',
+      description: 'Timeout of a call to Redis in milliseconds. A request waits for at most two calls.',
       minimum: 1,
       maximum: 10_000,
       default: 150,
     },
     connectTimeoutMs: {
       type: 'integer',
-      description: 'How long connecting may take. In milliseconds.',
+      description: 'Timeout of connecting in milliseconds.',
       minimum: 1,
       maximum: 60_000,
       default: 1000,

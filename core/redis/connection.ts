@@ -1,5 +1,4 @@
-/** The connection to Redis (one server, Sentinel or Cluster, by config), and the Lua scripts that run there. */
-
+/** Connects to Redis (one server, Sentinel or Cluster), and runs Lua scripts. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,39 +10,39 @@ import type { RedisConfig } from './config.js';
 
 export type RedisClient = Redis | Cluster;
 
-/** A connection, and the settings that all its users share. */
+/** A connection and the settings that its users share. */
 export interface RedisConnection {
   readonly client: RedisClient;
   readonly keyPrefix: string;
-  /** How long one call may take before Redis counts as away. */
+  /** Timeout of a call. */
   readonly timeoutMs: number;
-  /** Resolves when ready, else at the first failure or after `connectTimeoutMs`: a service starts all the same. */
+  /** Resolves when connected, at the first failure, or after `connectTimeoutMs`. Never rejects: a service starts without Redis too. */
   readonly opened: Promise<void>;
   close(): void;
 }
 
-const RETRY_AT_MOST_MS = 250;
-const retry = (times: number): number => Math.min(times * 50, RETRY_AT_MOST_MS);
+const LONGEST_BACKOFF_MS = 250;
+const backOff = (times: number): number => Math.min(times * 50, LONGEST_BACKOFF_MS);
 
-/** Options of all kinds of connections: commands fail at once while disconnected, and none is sent twice. */
+/** Options for all kinds of connections. Commands fail at once while disconnected, and no command is sent twice. */
 const common = (config: RedisConfig) =>
   ({
     connectTimeout: config.connectTimeoutMs,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // The server was demoted: connect again to find the new primary.
+    // The server is no longer the primary: reconnect to find the new one.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 
-/** A connection on which commands have waited for so many checks without any data is dead. */
+/** A connection is dead if commands wait and no data arrives for this many checks. */
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
 /**
- * Ends connections that are dead, so that new ones are made. Checks are counted, not time: a process that was busy for
- * seconds has not read what arrived meanwhile, and checks only once after that.
+ * Closes dead connections, so that ioredis reconnects. It counts checks instead of time: a process that was busy for
+ * seconds has not read the data that arrived, and runs only one check afterwards.
  */
-const endDeadConnections = (redis: Redis): void => {
+const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
   redis.on('connect', () => {
     const { stream } = redis;
@@ -77,7 +76,7 @@ const optionsOf = (config: RedisConfig) => {
     ...common(config),
     lazyConnect: true,
     enableOfflineQueue: false,
-    retryStrategy: retry,
+    retryStrategy: backOff,
   } satisfies RedisOptions;
   if (!sentinel) return single;
   return {
@@ -87,7 +86,7 @@ const optionsOf = (config: RedisConfig) => {
     sentinels: sentinel.nodes.map(address),
     sentinelUsername: sentinel.sentinelUsername,
     sentinelPassword: sentinel.sentinelPassword,
-    sentinelRetryStrategy: retry,
+    sentinelRetryStrategy: backOff,
     sentinelCommandTimeout: config.connectTimeoutMs,
     enableTLSForSentinelMode: sentinel.tls,
     failoverDetector: true,
@@ -100,34 +99,34 @@ const createClient = (config: RedisConfig): RedisClient => {
   const { Cluster, Redis } = loadPackage('ioredis') as typeof import('ioredis');
   if (!cluster) {
     const client = url === undefined ? new Redis(optionsOf(config)) : new Redis(url, optionsOf(config));
-    endDeadConnections(client);
+    closeDeadConnections(client);
     return client;
   }
   const client = new Cluster(cluster.nodes.map(address), {
     lazyConnect: true,
     enableOfflineQueue: false,
-    clusterRetryStrategy: retry,
+    clusterRetryStrategy: backOff,
     slotsRefreshTimeout: config.connectTimeoutMs,
     slotsRefreshInterval: 1000,
-    // Redirections are followed; failures are not retried, which is the caller's decision.
+    // ioredis follows redirections but retries no failure: callers decide about retries.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...common(config), ...access(cluster) },
   });
-  return client.on('+node', endDeadConnections);
+  return client.on('+node', closeDeadConnections);
 };
 
-/** Connects, and goes on trying until it is closed. */
+/** Connects, and reconnects until `close` is called. */
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
   const client = createClient(config);
-  // Logs the cause of an outage only; the cache and the limiter log its effects.
+  // The cause of an outage. The cache and the limiter log its effects.
   client.on('error', (error: Error) => logger.debug({ err: error }, 'redis: the connection failed'));
   let closed = false;
   const connect = (): void => {
     if (!closed) client.connect().catch(() => undefined);
   };
-  // ioredis stops for good if Sentinel announces a new primary during a reconnection.
-  client.on('end', () => setTimeout(connect, RETRY_AT_MOST_MS));
+  // ioredis gives up if Sentinel announces a new primary while it reconnects.
+  client.on('end', () => setTimeout(connect, LONGEST_BACKOFF_MS));
   return {
     client,
     keyPrefix: config.keyPrefix,
@@ -140,10 +139,10 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
   };
 };
 
-/** The text of a Lua file. @param file relative to the package's root */
+/** Reads a Lua file. @param file relative to the root of the package */
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 
-/** A Lua script: sent by its digest, and whole where the server does not know it. */
+/** A Lua script. It is called by its SHA-1, and sent only to a server that does not have it. */
 export class RedisScript {
   readonly #digest: string;
 
@@ -152,8 +151,9 @@ export class RedisScript {
   }
 
   /**
-   * Runs the script over keys of one slot. A server that has forgotten the script has not run it, so sending it again is
-   * safe. Strings of the reply are buffers.
+   * Runs the script. A NOSCRIPT error means that the server did not run it, so the retry is safe.
+   * @param keys in one hash slot
+   * @returns the reply, with strings as buffers
    */
   run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
     const rest = [keys.length, ...keys, ...args];

@@ -1,25 +1,25 @@
-/** The cache of a single process; and the copies that a replica keeps of a shared one. */
+/** The cache of a single process, and a replica's local copies of the shared cache. */
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 
-/** A value and how long ago it was built, in milliseconds. */
+/** A value and its age. */
 export interface Loaded {
   readonly value: string;
   readonly ageMs: number;
 }
 
-interface Slot {
+interface Entry {
   copy?: { readonly value: string; readonly builtAt: number };
   loading?: Promise<void>;
   retryAt: number;
 }
 
-/** After a failure, or while another replica builds, the old value is served for this long without another attempt. */
+/** After a failed build, or while another replica builds, the previous value is served for this long before a retry. */
 const RETRY_MS = 1000;
 
 export class MemoryCache implements SharedCache {
   readonly #clock: Clock;
-  readonly #slots = new Map<string, Slot>();
+  readonly #entries = new Map<string, Entry>();
 
   constructor({ clock = systemClock }: { clock?: Clock } = {}) {
     this.#clock = clock;
@@ -29,17 +29,17 @@ export class MemoryCache implements SharedCache {
     return this.getOrLoad(name, ttlSeconds, async () => ({ value: await build(), ageMs: 0 }));
   }
 
-  /** Like `getOrBuild`, from a source that knows how old its value is. */
+  /** Like `getOrBuild`, for a source that knows the age of its value. */
   async getOrLoad(name: string, ttlSeconds: number, load: () => Promise<Loaded>): Promise<Cached> {
-    const slot = this.#slot(name);
+    const entry = this.#entry(name);
     const now = this.#clock.monotonic();
-    const fresh = slot.copy && now - slot.copy.builtAt < ttlSeconds * 1000;
-    const wait = !slot.copy || (!slot.loading && now >= slot.retryAt);
+    const fresh = entry.copy && now - entry.copy.builtAt < ttlSeconds * 1000;
+    const wait = !entry.copy || (!entry.loading && now >= entry.retryAt);
     if (!fresh && wait) {
-      slot.loading ??= this.#load(slot, ttlSeconds, load);
-      await slot.loading;
+      entry.loading ??= this.#load(entry, ttlSeconds, load);
+      await entry.loading;
     }
-    const { value, builtAt } = slot.copy as NonNullable<Slot['copy']>;
+    const { value, builtAt } = entry.copy as NonNullable<Entry['copy']>;
     return { value, ageSeconds: (this.#clock.monotonic() - builtAt) / 1000 };
   }
 
@@ -49,26 +49,26 @@ export class MemoryCache implements SharedCache {
 
   async close(): Promise<void> {}
 
-  #slot(name: string): Slot {
-    let slot = this.#slots.get(name);
-    if (!slot) {
-      slot = { retryAt: 0 };
-      this.#slots.set(name, slot);
+  #entry(name: string): Entry {
+    let entry = this.#entries.get(name);
+    if (!entry) {
+      entry = { retryAt: 0 };
+      this.#entries.set(name, entry);
     }
-    return slot;
+    return entry;
   }
 
-  async #load(slot: Slot, ttlSeconds: number, load: () => Promise<Loaded>): Promise<void> {
-    let old = true;
+  async #load(entry: Entry, ttlSeconds: number, load: () => Promise<Loaded>): Promise<void> {
+    let isExpired = true;
     try {
       const { value, ageMs } = await load();
-      slot.copy = { value, builtAt: this.#clock.monotonic() - ageMs };
-      old = ageMs >= ttlSeconds * 1000;
+      entry.copy = { value, builtAt: this.#clock.monotonic() - ageMs };
+      isExpired = ageMs >= ttlSeconds * 1000;
     } catch (error) {
-      if (!slot.copy) throw error;
+      if (!entry.copy) throw error;
     } finally {
-      delete slot.loading;
-      if (old) slot.retryAt = this.#clock.monotonic() + RETRY_MS;
+      delete entry.loading;
+      if (isExpired) entry.retryAt = this.#clock.monotonic() + RETRY_MS;
     }
   }
 }

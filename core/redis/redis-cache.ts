@@ -1,5 +1,4 @@
-/** The cache of many replicas: one replica at a time builds a value, which Redis stores for all. */
-
+/** The cache that replicas share: one replica builds a value, and Redis stores it for all. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
@@ -12,19 +11,19 @@ import { type Loaded, MemoryCache } from './memory-cache.js';
 const claimScript = new RedisScript(readScript('core/redis/claim.lua'));
 const storeScript = new RedisScript(readScript('core/redis/store.lua'));
 
-/** A builder that has not renewed its lock for this long counts as dead or failed. */
+/** A lock expires unless its holder renews it within this time. */
 export const LOCK_MS = 2000;
-/** An entry without a request in this time expires. */
+/** Redis deletes an entry that was not read or written for this long. */
 const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
-  /** Whether the caller is to build it now. */
+  /** Whether this process has the lock and must build the value. */
   readonly mine: boolean;
-  /** The cached value, however old. */
+  /** The cached value, fresh or not. */
   readonly found: Loaded | undefined;
 }
 
-/** One process's part in building one entry. Methods reject when Redis does not answer in time. */
+/** One process's lock for building one entry. Methods reject if Redis does not reply in time. */
 export class BuildLock {
   readonly #token = randomBytes(12).toString('hex');
 
@@ -34,7 +33,7 @@ export class BuildLock {
     readonly ttlMs: number,
   ) {}
 
-  /** Reads the entry. Takes the lock if the entry is due and the lock free; renews the lock if this process has it. */
+  /** Reads the entry. If the value is not fresh, takes a free lock, or renews the lock that this process holds. */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
     const reply = claimScript.run<[number, Buffer | null, number]>(this.redis.client, [this.key], args);
@@ -42,12 +41,12 @@ export class BuildLock {
     return { mine: mine === 1, found: value === null ? undefined : { value: value.toString(), ageMs } };
   }
 
-  /** Writes the entry and ends the lock. Does nothing when the lock was lost. */
+  /** Writes the value and releases the lock. Does nothing if this process lost the lock. */
   store(value: string): Promise<unknown> {
     return this.#end([this.#token, EXPIRE_MS, value]);
   }
 
-  /** Ends the lock without a value. */
+  /** Releases the lock without a value. */
   release(): Promise<unknown> {
     return this.#end([this.#token, EXPIRE_MS]);
   }
@@ -57,17 +56,17 @@ export class BuildLock {
   }
 }
 
-/** How often a replica polls for the first value while another replica builds it. */
+/** Poll interval of a replica that waits for the first value of another replica. */
 const POLL_MS = 50;
-/** A replica that has waited this long builds the value for itself. */
+/** After this time it builds the value itself. */
 const WAIT_MS = 5000;
-/** A build that takes longer has failed, and its lock ends. */
-const BUILD_LIMIT_MS = 10_000;
+/** Timeout of a build. */
+const BUILD_TIMEOUT_MS = 10_000;
 
 /**
- * Each replica keeps a copy for as long as the value is fresh by Redis's clock, so hits cost no call. A lock makes
- * one replica the builder; it is renewed while the build goes on and ends within two seconds of its holder's death.
- * While Redis is away each replica builds its own value.
+ * Each replica has a copy of a fresh value, so hits need no call. The replica with the lock builds a new value. It
+ * renews the lock during the build, so the lock of a dead replica expires within 2 seconds. While Redis is unreachable,
+ * each replica builds its own values.
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
@@ -80,7 +79,7 @@ export class RedisCache implements SharedCache {
     this.#copies = new MemoryCache({ clock });
     this.#breaker = new CircuitBreaker({
       name: 'cache',
-      // The probe is a write: a Redis that can only be read is of no use here.
+      // A write: a read-only Redis cannot store values.
       probe: () => redis.client.set(`${redis.keyPrefix}{cache}:probe`, 1, 'PX', 1000),
       timeoutMs: redis.timeoutMs,
       logger,
@@ -93,7 +92,7 @@ export class RedisCache implements SharedCache {
 
   health(): Health {
     return this.#breaker.isOpen
-      ? { ok: false, message: 'The shared cache is away: each replica keeps its own.' }
+      ? { ok: false, message: 'The shared cache is unreachable: each replica has its own.' }
       : { ok: true, message: null };
   }
 
@@ -118,11 +117,11 @@ export class RedisCache implements SharedCache {
   async #build(lock: BuildLock, build: () => Promise<string>, previous: Loaded | undefined): Promise<Loaded> {
     const renewal = setInterval(() => void this.#ask(lock.claim()), LOCK_MS / 4);
     try {
-      const value = await withTimeout(build(), BUILD_LIMIT_MS);
+      const value = await withTimeout(build(), BUILD_TIMEOUT_MS);
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // With a previous value to serve, the lock is left to expire, so that no replica tries again at once.
+      // While there is a previous value, the lock expires on its own. Until then no replica retries.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;
@@ -131,10 +130,10 @@ export class RedisCache implements SharedCache {
     }
   }
 
-  /** Undefined when Redis has not responded. */
-  async #ask<T>(answer: Promise<T>): Promise<T | undefined> {
+  /** Resolves with undefined if Redis does not reply. */
+  async #ask<T>(reply: Promise<T>): Promise<T | undefined> {
     try {
-      return await answer;
+      return await reply;
     } catch (error) {
       this.#breaker.open(error);
       return undefined;

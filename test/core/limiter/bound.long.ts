@@ -1,4 +1,4 @@
-/** The bound that `docs/explanation/rate-limiter.md` states of a limit, while Redis and the replicas fail at random. */
+/** Checks the bound of `docs/explanation/rate-limiter.md` while Redis and replicas fail at random. */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
@@ -10,24 +10,24 @@ import { keptLogger } from '../../support/kept-logger.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
-/** To have the same faults again. */
+/** The same seed repeats the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 45;
 const REPLICAS = 3;
-/** Long enough for outages and returns within one. */
+/** Long enough for an outage and the recovery. */
 const WINDOW_MS = 6000;
-const SUBJECT = 'key:k1';
-/** A fault counts in every window that it may have touched. */
+const CALLER = 'key:k1';
+/** A data loss counts in every window that it may have touched. */
 const MARGIN_MS = 200;
 
-interface Passed {
+interface Allowed {
   readonly sent: number;
   readonly received: number;
 }
 
-/** What surely passed within each span of a window that begins with a request. */
-const spansOf = (passed: readonly Passed[]): { since: number; count: number }[] => {
-  const sorted = passed.toSorted((a, b) => a.sent - b.sent);
+/** For each request, how many were certainly allowed in the window that starts with it. */
+const windowsOf = (allowed: readonly Allowed[]): { since: number; count: number }[] => {
+  const sorted = allowed.toSorted((a, b) => a.sent - b.sent);
   return sorted.map(({ sent: since }, i) => ({
     since,
     count: sorted.slice(i).filter(({ received }) => received < since + WINDOW_MS).length,
@@ -45,8 +45,8 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     [40, true],
     [300, true],
   ] as const) {
-    // They run at the same time, each with a Redis of its own.
-    it(`a limit of ${limit}, ${restarts ? 'replicas ending and beginning anew' : 'no replica ending'}`, () =>
+    // All runs are concurrent. Each has its own Redis.
+    it(`a limit of ${limit}, ${restarts ? 'replicas restart' : 'no replica restarts'}`, () =>
       results.get(`${limit} ${restarts}`)?.());
   }
 
@@ -60,40 +60,40 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     admin.on('error', () => undefined);
     const proxies = await Promise.all(Array.from({ length: REPLICAS }, () => startTcpProxy(server.port)));
     const until = performance.now() + SECONDS * 1000;
-    const passed: Passed[] = [];
+    const allowed: Allowed[] = [];
     const losses: number[] = [];
-    let begun = 0;
+    let starts = 0;
 
-    /** One place for a replica: those that stand in it live one after the other. */
-    const keepPlace = async (port: number): Promise<void> => {
+    /** Runs one replica after another. */
+    const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
-        begun++;
+        starts++;
         const logger = keptLogger();
         const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs: 40, connectTimeoutMs: 300 };
         const redis = connectRedis(config, logger);
         await redis.opened;
         const limiter = new RedisLimiter({ redis, replicas: REPLICAS, windowMs: WINDOW_MS, logger });
         const ends = restarts ? Math.min(until, performance.now() + chance(WINDOW_MS)) : until;
-        const asked: Promise<void>[] = [];
+        const requests: Promise<void>[] = [];
         while (performance.now() < ends) {
           for (let i = 0; i < 1 + limit / 50; i++) {
             const sent = performance.now();
             const take = async (): Promise<void> => {
-              const { allowed } = await limiter.take(SUBJECT, limit);
-              if (allowed) passed.push({ sent, received: performance.now() });
+              const decision = await limiter.take(CALLER, limit);
+              if (decision.allowed) allowed.push({ sent, received: performance.now() });
             };
-            asked.push(take());
+            requests.push(take());
           }
           await delay(5 + chance(20));
         }
-        // Killed: it tells nobody what it knows.
+        // Killed: it cannot report anything.
         redis.close();
-        await Promise.all(asked);
+        await Promise.all(requests);
         void limiter.close();
       }
     };
 
-    const fail = async (): Promise<void> => {
+    const injectFaults = async (): Promise<void> => {
       while (performance.now() < until) {
         await delay(chance(2500));
         const proxy = proxies[Math.floor(chance(REPLICAS))]!;
@@ -119,7 +119,7 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
       }
     };
 
-    await Promise.all([...proxies.map(({ port }) => keepPlace(port)), fail()]);
+    await Promise.all([...proxies.map(({ port }) => runReplicas(port)), injectFaults()]);
     admin.disconnect();
     for (const proxy of proxies) await proxy.close();
     await server.stop();
@@ -129,14 +129,14 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
       const lost = losses.filter((at) => at > since - MARGIN_MS && at < since + WINDOW_MS + MARGIN_MS).length;
       return restarts ? (lost + 1) * limit + 2 * REPLICAS * share : limit + (REPLICAS - 1) * share;
     };
-    const spans = spansOf(passed);
-    const most = Math.max(...spans.map(({ count }) => count));
+    const windows = windowsOf(allowed);
+    const most = Math.max(...windows.map(({ count }) => count));
     console.log(
-      `      limit ${limit}: ${passed.length} passed, at most ${most} in a window; ${losses.length} losses, ${begun} replicas`,
+      `      limit ${limit}: ${allowed.length} allowed, at most ${most} in a window; ${losses.length} data losses, ${starts} starts`,
     );
     results.set(`${limit} ${restarts}`, () => {
-      assert.isAbove(passed.length, limit);
-      for (const { since, count } of spans) assert.isAtMost(count, boundOf(since));
+      assert.isAbove(allowed.length, limit);
+      for (const { since, count } of windows) assert.isAtMost(count, boundOf(since));
     });
   };
 

@@ -1,24 +1,24 @@
-/** What every limiter must do, whatever keeps its count: schedules of requests against a reference log. */
+/** The tests that every limiter must pass: schedules of requests, compared with a reference window. */
 import { assert } from 'chai';
 import fc from 'fast-check';
 import type { Decision, Limiter, Quotas } from '../../../core/contracts/limiter.js';
 
 export interface LimiterHarness {
   readonly windowMs: number;
-  /** Replicas that share their count. */
+  /** Replicas that share the limits. */
   readonly replicas: readonly Limiter[];
-  /** Milliseconds by the clock that decides. */
+  /** Milliseconds of the clock that the limiter uses. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** How late a slot may come back under this limit. */
+  /** How late a permit may become free under this limit. */
   lateMs(limit: number): number;
-  /** How many random schedules are affordable. */
+  /** How many random schedules to run. */
   readonly runs: number;
-  /** Whether waiting takes time, so that schedules run beside each other; else they have one clock in turn. */
+  /** Whether `wait` takes real time. Then schedules run concurrently. */
   readonly isRealTime: boolean;
 }
 
-/** Admissions that lie between two readings of the clock; they are equal where the clock stands still. */
+/** Requests that were allowed between two readings of the clock. */
 interface Admitted {
   readonly from: number;
   readonly to: number;
@@ -27,33 +27,33 @@ interface Admitted {
 
 const sum = (admitted: readonly Admitted[]): number => admitted.reduce((total, { count }) => total + count, 0);
 
-/** Requests of one subject, each checked against everything that was admitted before. */
+/** Sends requests of one caller, and checks each decision against all earlier ones. */
 class Reference {
   readonly #harness: LimiterHarness;
-  readonly #subject: string;
+  readonly #caller: string;
   #admitted: Admitted[] = [];
 
-  constructor(harness: LimiterHarness, subject: string) {
+  constructor(harness: LimiterHarness, caller: string) {
     this.#harness = harness;
-    this.#subject = subject;
+    this.#caller = caller;
   }
 
-  /** Sends requests at once, and answers with how many passed. */
+  /** Sends concurrent requests. @returns how many were allowed */
   async burst(size: number, limit: number, replica = 0): Promise<number> {
     const { replicas, windowMs } = this.#harness;
     const limiter = replicas[replica % replicas.length] as Limiter;
     const from = await this.#harness.now();
-    const decisions = await Promise.all(Array.from({ length: size }, () => limiter.take(this.#subject, limit)));
+    const decisions = await Promise.all(Array.from({ length: size }, () => limiter.take(this.#caller, limit)));
     const to = await this.#harness.now();
     const before = sum(this.#admitted.filter((earlier) => to - earlier.from < windowMs));
-    const passed = decisions.filter(({ allowed }) => allowed).length;
-    assert.isAtMost(passed, Math.max(0, limit - before), 'more passed than the limit in one window');
-    this.#admitted.push({ from, to, count: passed });
+    const allowed = decisions.filter((decision) => decision.allowed).length;
+    assert.isAtMost(allowed, Math.max(0, limit - before), 'more allowed than the limit in one window');
+    this.#admitted.push({ from, to, count: allowed });
     const late = windowMs + this.#harness.lateMs(limit);
     const after = sum(this.#admitted.filter((earlier) => from - earlier.to < late));
-    if (passed < size) assert.isAtLeast(after, limit, 'one was refused although there was room');
+    if (allowed < size) assert.isAtLeast(after, limit, 'rejected although a permit was free');
     for (const decision of decisions) this.#check(decision, limit, after);
-    return passed;
+    return allowed;
   }
 
   #check({ limit, remaining, resetMs, allowed }: Decision, asked: number, after: number): void {
@@ -65,8 +65,8 @@ class Reference {
   }
 }
 
-let subjects = 0;
-const subject = (): string => `key:${++subjects}`;
+let callers = 0;
+const newCaller = (): string => `key:${++callers}`;
 
 export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarness>): void => {
   describe(`${name} as a limiter`, () => {
@@ -93,7 +93,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       else for (const schedule of sample) await checkOne(schedule);
     };
 
-    it('any schedule of bursts over the replicas passes what a log of the window would pass', async () => {
+    it('bursts over the replicas: allows what a reference window allows', async () => {
       const step = fc.record({
         permille: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 600 }), fc.constant(1000)),
         size: fc.integer({ min: 1, max: 5 }),
@@ -104,7 +104,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         limit: fc.integer({ min: 1, max: 6 }),
       });
       await forAny(schedule, harness.runs, async ({ steps, limit }) => {
-        const reference = new Reference(harness, subject());
+        const reference = new Reference(harness, newCaller());
         for (const { permille, size, replica } of steps) {
           if (permille > 0) await harness.wait((permille / 1000) * harness.windowMs);
           await reference.burst(size, limit, replica);
@@ -112,14 +112,14 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       });
     });
 
-    it('any schedule with changing limits keeps to the limit of each request', async () => {
+    it('changing limits: applies the limit of each request', async () => {
       const step = fc.record({
         permille: fc.integer({ min: 0, max: 400 }),
         size: fc.integer({ min: 1, max: 5 }),
         limit: fc.oneof(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1001, max: 1004 })),
       });
       await forAny(fc.array(step, { minLength: 2, maxLength: 8 }), harness.runs, async (steps) => {
-        const reference = new Reference({ ...harness, lateMs: () => harness.lateMs(1001) }, subject());
+        const reference = new Reference({ ...harness, lateMs: () => harness.lateMs(1001) }, newCaller());
         for (const { permille, size, limit } of steps) {
           if (permille > 0) await harness.wait((permille / 1000) * harness.windowMs);
           await reference.burst(size, limit);
@@ -127,10 +127,10 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       });
     });
 
-    it('any schedule at a limit too high for an exact log passes never too many, and few too late', async () => {
+    it('a limit above 1,000: never allows too many, and few too late', async () => {
       const step = fc.record({ permille: fc.integer({ min: 0, max: 700 }), size: fc.integer({ min: 300, max: 900 }) });
       await forAny(fc.array(step, { minLength: 4, maxLength: 8 }), Math.min(harness.runs, 6), async (steps) => {
-        const reference = new Reference(harness, subject());
+        const reference = new Reference(harness, newCaller());
         for (const [i, { permille, size }] of steps.entries()) {
           if (permille > 0) await harness.wait((permille / 1000) * harness.windowMs);
           await reference.burst(size, 1001, i);
@@ -139,9 +139,9 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
     });
 
     for (const limit of [1, 1001]) {
-      it(`a used up limit of ${limit} makes room when the window is over: not before, and no later than it may`, async () => {
+      it(`a used limit of ${limit} is free again at the end of the window, neither earlier nor too late`, async () => {
         for (let round = 0; round < 3; round++) {
-          const reference = new Reference(harness, subject());
+          const reference = new Reference(harness, newCaller());
           await reference.burst(limit, limit);
           await harness.wait(harness.windowMs - 15);
           while ((await reference.burst(1, limit)) === 0) await harness.wait(0.25);
@@ -150,8 +150,8 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
     }
 
     for (const limit of [600, 6000]) {
-      it(`${2 * limit} requests at once over all replicas: exactly ${limit} pass, and no more until the window is over`, async () => {
-        const name = subject();
+      it(`${2 * limit} concurrent requests over all replicas: allows exactly ${limit}, and no more in this window`, async () => {
+        const name = newCaller();
         const half = limit / 2;
         const requests = Array.from({ length: 4 * half }, (_, i) => {
           const limiter = harness.replicas[i % harness.replicas.length] as Limiter;
@@ -164,8 +164,8 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       });
     }
 
-    it('a refused request passes when it is repeated after resetMs', async () => {
-      const name = subject();
+    it('a rejected request is allowed after resetMs', async () => {
+      const name = newCaller();
       const [limiter] = harness.replicas as [Limiter];
       await limiter.take(name, 1);
       for (let i = 0; i < 3; i++) {
@@ -176,8 +176,8 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       }
     });
 
-    it('after a limit was lowered, resetMs is when enough has left the window, and not earlier', async () => {
-      const name = subject();
+    it('after a limit was lowered, resetMs is the time until enough requests have left the window', async () => {
+      const name = newCaller();
       const [limiter] = harness.replicas as [Limiter];
       for (let i = 0; i < 3; i++) {
         await limiter.take(name, 3);
@@ -190,16 +190,16 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       assert.isTrue((await limiter.take(name, 1)).allowed);
     });
 
-    it('refused requests are not counted', async () => {
-      const reference = new Reference(harness, subject());
+    it('does not count rejected requests', async () => {
+      const reference = new Reference(harness, newCaller());
       for (let i = 0; i < 8; i++) {
         await reference.burst(4, 2);
         await harness.wait(harness.windowMs / 4);
       }
     });
 
-    it('a raised limit is in force at once, and a lowered one too', async () => {
-      const name = subject();
+    it('a raised or lowered limit applies at once', async () => {
+      const name = newCaller();
       const limiter = harness.replicas[0] as Limiter;
       const burst = async (size: number, limit: number) => {
         const decisions = await Promise.all(Array.from({ length: size }, () => limiter.take(name, limit)));
@@ -222,7 +222,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         refused: sumOf(days.map(({ refused }) => refused)),
       };
     };
-    /** Replicas tell what they refused by a timer, which a busy machine lets run late. */
+    /** Replicas report rejections by a timer, which is late on a busy machine. */
     const isCounted = async (name: string, expected: Awaited<ReturnType<typeof usedBy>>): Promise<void> => {
       for (let tries = 0; tries < 20 && (await usedBy(name)).refused < expected.refused; tries++) {
         await harness.wait(harness.windowMs / 15);
@@ -236,8 +236,8 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       { perDay: 50, perMonth: 50 },
       { perDay: 70, perMonth: 50 },
     ]) {
-      it(`quotas ${JSON.stringify(quotas)}: 50 of 120 requests pass over all replicas, and all of them are counted once`, async () => {
-        const name = subject();
+      it(`quotas ${JSON.stringify(quotas)}: allows 50 of 120 requests over all replicas, and counts each request once`, async () => {
+        const name = newCaller();
         const limit = 100_000;
         for (let sent = 0; sent < 120; sent += 8) {
           await Promise.all(
@@ -245,7 +245,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
               harness.replicas[(sent + i) % harness.replicas.length]!.take(name, limit, quotas),
             ),
           );
-          // Slots that were taken ahead come back when their bucket is over.
+          // Prefetched permits are returned after their bucket.
           await harness.wait(harness.windowMs / 30);
         }
         const last = await harness.replicas[0]!.take(name, limit, quotas);
@@ -261,32 +261,32 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
       });
     }
 
-    it('what the window refuses uses no quota, and what a quota refuses takes no room in the window', async () => {
-      const name = subject();
+    it('a request that the window rejects uses no quota, and one that a quota rejects uses no permit', async () => {
+      const name = newCaller();
       const [limiter] = harness.replicas as [Limiter];
-      const passed = async (quotas: Quotas): Promise<boolean> => (await limiter.take(name, 3, quotas)).allowed;
+      const isAllowed = async (quotas: Quotas): Promise<boolean> => (await limiter.take(name, 3, quotas)).allowed;
       const two = { perDay: 2, perMonth: null };
       assert.deepEqual(
-        [await passed(two), await passed(two), await passed(two), await passed(two)],
+        [await isAllowed(two), await isAllowed(two), await isAllowed(two), await isAllowed(two)],
         [true, true, false, false],
       );
       const four = { perDay: 4, perMonth: null };
-      assert.deepEqual([await passed(four), await passed(four)], [true, false], 'the limit of 3 a window');
+      assert.deepEqual([await isAllowed(four), await isAllowed(four)], [true, false], 'the limit of 3 a window');
       await harness.wait(harness.windowMs + harness.lateMs(3));
-      assert.deepEqual([await passed(four), await passed(four)], [true, false], 'the quota of 4 a day');
+      assert.deepEqual([await isAllowed(four), await isAllowed(four)], [true, false], 'the quota of 4 a day');
       await isCounted(name, { requests: 4, refused: 4 });
     });
 
-    it('without quotas nothing of a caller is counted but its window', async () => {
-      const name = subject();
+    it('counts no usage of a caller without quotas', async () => {
+      const name = newCaller();
       const decision = await harness.replicas[0]!.take(name, 5);
       assert.notProperty(decision, 'quotas');
       assert.deepEqual(await usedBy(name), { requests: 0, refused: 0 });
     });
 
-    it('subjects do not share their windows', async () => {
+    it('each caller has its own window', async () => {
       const limiter = harness.replicas[0] as Limiter;
-      const names = Array.from({ length: 20 }, subject);
+      const names = Array.from({ length: 20 }, newCaller);
       const decisions = await Promise.all(names.map((name) => limiter.take(name, 1)));
       assert.isTrue(decisions.every(({ allowed }) => allowed));
     });

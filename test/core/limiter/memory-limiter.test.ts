@@ -1,4 +1,4 @@
-/** The limiter of a single process: the shared suite on a clock of our own, and what is special to it. */
+/** The limiter of a single process: the shared suite with a controlled clock, and its memory. */
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { MOST_ADDRESSES } from '../../../core/limiter/callers.js';
@@ -34,7 +34,7 @@ defineLimiterSuite('MemoryLimiter', async () => {
 });
 
 describe('MemoryLimiter', () => {
-  it('take() answers without a promise', () => {
+  it('take() returns a decision, not a promise', () => {
     assert.deepEqual(create().limiter.take('key:a', 2), {
       allowed: true,
       limit: 2,
@@ -43,7 +43,7 @@ describe('MemoryLimiter', () => {
     });
   });
 
-  it('a request exactly one window after another no longer counts it, and a moment earlier still does', () => {
+  it('a request leaves the window after exactly 60 seconds', () => {
     const { limiter, wait } = create();
     limiter.take('key:a', 1);
     wait(WINDOW_MS - 0.001);
@@ -52,14 +52,14 @@ describe('MemoryLimiter', () => {
     assert.isTrue(limiter.take('key:a', 1).allowed);
   });
 
-  it('remembers the addresses seen last, in a bounded number, and every key', () => {
+  it('keeps every key, and the last 10,000 to 20,000 addresses', () => {
     const { limiter } = create();
     for (let i = 0; i < 1000; i++) limiter.take(`key:${i}`, 1);
     limiter.take('ip:idle', 1);
     limiter.take('ip:busy', 1);
     for (let i = 0; i < 4 * MOST_ADDRESSES; i++) {
       limiter.take(`ip:${i}`, 1);
-      // As it is refused now and then, nobody makes room for it by coming from elsewhere.
+      // It asks often enough to be among the last 10,000.
       if (i % (MOST_ADDRESSES - 1) === 0) assert.isFalse(limiter.take('ip:busy', 1).allowed, `after ${i}`);
       if (i === MOST_ADDRESSES - 10) assert.isFalse(limiter.take('ip:idle', 1).allowed);
     }
@@ -68,7 +68,7 @@ describe('MemoryLimiter', () => {
     for (let i = 0; i < 1000; i++) assert.isFalse(limiter.take(`key:${i}`, 1).allowed);
   });
 
-  it('an idle subject is forgotten, one that is within its window never', () => {
+  it('drops idle callers, and keeps callers with requests in their window', () => {
     const { limiter, wait } = create();
     for (let i = 0; i < 1000; i++) limiter.take(`key:${i}`, 1);
     for (let i = 0; i < 8; i++) {
@@ -82,27 +82,27 @@ describe('MemoryLimiter', () => {
 
 describe('SlidingWindow', () => {
   const SPAN_MS = 10;
-  const LOG_WINDOW_MS = 100;
+  const SPAN_WINDOW_MS = 100;
 
-  it('that counts a span together frees a slot a span late at most, and never early', () => {
+  it('with spans: a request leaves at most one span late, and never early', () => {
     const requests = fc.array(fc.record({ waitMs: fc.double({ min: 0, max: 60, noNaN: true }), limit: fc.nat(4) }));
     fc.assert(
       fc.property(requests, (schedule) => {
-        const log = new SlidingWindow(SPAN_MS);
-        let passed: readonly number[] = [];
+        const window = new SlidingWindow(SPAN_MS);
+        let times: readonly number[] = [];
         let now = 0;
         for (const { waitMs, limit } of schedule) {
           now += waitMs;
-          const since = (ms: number): number => passed.filter((time) => time + ms > now).length;
-          const { allowed } = log.take(now, limit, LOG_WINDOW_MS);
-          if (allowed) assert.isBelow(since(LOG_WINDOW_MS), limit);
-          else assert.isAtLeast(since(LOG_WINDOW_MS + SPAN_MS), limit);
-          if (allowed) passed = [...passed, now];
-          const told = log.entries(now, LOG_WINDOW_MS);
-          const counted = told.reduce((sum, { count }) => sum + count, 0);
-          assert.isAtLeast(counted, since(LOG_WINDOW_MS));
-          assert.isAtMost(counted, since(LOG_WINDOW_MS + SPAN_MS));
-          assert.isAtMost(told.length, LOG_WINDOW_MS / SPAN_MS + 1);
+          const since = (ms: number): number => times.filter((time) => time + ms > now).length;
+          const { allowed } = window.take(now, limit, SPAN_WINDOW_MS);
+          if (allowed) assert.isBelow(since(SPAN_WINDOW_MS), limit);
+          else assert.isAtLeast(since(SPAN_WINDOW_MS + SPAN_MS), limit);
+          if (allowed) times = [...times, now];
+          const entries = window.entries(now, SPAN_WINDOW_MS);
+          const counted = entries.reduce((sum, { count }) => sum + count, 0);
+          assert.isAtLeast(counted, since(SPAN_WINDOW_MS));
+          assert.isAtMost(counted, since(SPAN_WINDOW_MS + SPAN_MS));
+          assert.isAtMost(entries.length, SPAN_WINDOW_MS / SPAN_MS + 1);
         }
       }),
       { numRuns: 1000 },

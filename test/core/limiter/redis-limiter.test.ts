@@ -1,4 +1,4 @@
-/** The limiter of many replicas on a real Redis: the shared suite, and how it saves calls and memory. */
+/** The Redis limiter on a real Redis: the shared suite, and how many calls and bytes it needs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -13,7 +13,7 @@ import { defineLimiterSuite } from './limiter-suite.js';
 
 const closers: (() => unknown)[] = [];
 
-/** A patient connection: these tests are about counting, and the machine may be busy. */
+/** Long timeouts: these tests count, and a busy machine must not look like an outage. */
 const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
   const connection = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
   await connection.opened;
@@ -33,13 +33,13 @@ const create = (redis: RedisConnection, windowMs?: number, countsUsage = false) 
   return limiter;
 };
 
-/** Never less than `ms`, unlike a timer, which counts whole milliseconds and may come before the last of them is over. */
+/** Waits for at least `ms`. A timer counts whole milliseconds, so it may fire up to a millisecond early. */
 const wait = async (ms: number): Promise<void> => {
   const until = performance.now() + ms;
   while (performance.now() < until) await delay(until - performance.now());
 };
 
-/** Limiters before their connections. */
+/** Closes limiters before their connections. */
 const closeAll = async (): Promise<void> => {
   for (const close of closers.splice(0).reverse()) await close();
 };
@@ -75,7 +75,7 @@ describe('RedisLimiter', () => {
     admin = new Redis(server.url);
   });
 
-  // What a limiter does by itself would be counted among the calls of the next test.
+  // A running limiter sends calls, which the next test would count.
   afterEach(closeAll);
 
   after(async () => {
@@ -89,7 +89,7 @@ describe('RedisLimiter', () => {
     return count('evalsha') + count('eval');
   };
 
-  it('500 requests of one subject in one turn of the event loop are one call', async () => {
+  it('500 requests of one caller in one turn of the event loop are one call', async () => {
     const limiter = create(await connect(server.url));
     await limiter.take('key:warm', 1);
     const before = await calls();
@@ -98,7 +98,7 @@ describe('RedisLimiter', () => {
     assert.equal((await calls()) - before, 1);
   });
 
-  it('a subject over its limit is refused without a call, and without a promise', async () => {
+  it('a caller over its limit is rejected without a call and without a promise', async () => {
     const limiter = create(await connect(server.url));
     await Promise.all([1, 2, 3].map(() => limiter.take('key:a', 2)));
     const before = await calls();
@@ -107,7 +107,7 @@ describe('RedisLimiter', () => {
     assert.equal(await calls(), before);
   });
 
-  it('a subject that took its last slot is refused without a call', async () => {
+  it('a caller that used its last permit is rejected without a call', async () => {
     const limiter = create(await connect(server.url));
     await limiter.take('key:a', 1);
     const before = await calls();
@@ -115,7 +115,7 @@ describe('RedisLimiter', () => {
     assert.equal(await calls(), before);
   });
 
-  it('who waits as long as told passes, also when the call that told it reached Redis late', async () => {
+  it('a request after resetMs is allowed, even if the call that returned it reached Redis late', async () => {
     const limiter = create(await connect(server.url), 300);
     await limiter.take('key:warm', 1);
     server.freeze();
@@ -129,7 +129,7 @@ describe('RedisLimiter', () => {
     assert.isTrue((await limiter.take('key:late', 1)).allowed);
   });
 
-  it('keys are in one hash and addresses in another, with prefix, hash tag and a time to live of two windows', async () => {
+  it('keys and addresses are in separate hashes, with prefix, hash tag and a time to live of two windows', async () => {
     await admin.flushall();
     const limiter = create(await connect(server.url, 'house:'));
     await Promise.all([limiter.take('key:k_1', 600), limiter.take('ip:2001:db8::/64', 6000)]);
@@ -140,16 +140,16 @@ describe('RedisLimiter', () => {
     for (const key of [shard, addresses]) assert.approximately(await admin.pttl(key), 121_000, 2000);
   });
 
-  it('the addresses seen last are remembered in Redis, in a bounded number, however many come', async () => {
+  it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // As much as all of them take, with what the server needs for itself: without a bound, writing would fail.
+    // Enough for 20,000 addresses. Writes would fail if there were more.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);
-    /** Asked by another replica, which knows only what Redis does. */
-    const isRefused = async (subject: string): Promise<boolean> => {
+    /** Asks with a new replica, which knows only what is in Redis. */
+    const isRejected = async (caller: string): Promise<boolean> => {
       const other = create(connection);
-      const { allowed } = await other.take(subject, 1);
+      const { allowed } = await other.take(caller, 1);
       await other.close();
       return !allowed;
     };
@@ -159,20 +159,20 @@ describe('RedisLimiter', () => {
     assert.isTrue((await limiter.take('ip:busy', 1)).allowed);
     for (let i = 0; i < 12; i++) {
       for (const { allowed } of await flood(i)) assert.isTrue(allowed);
-      assert.isTrue(await isRefused('ip:busy'), `after ${5000 * (i + 1)} addresses`);
+      assert.isTrue(await isRejected('ip:busy'), `after ${5000 * (i + 1)} addresses`);
       assert.isTrue(limiter.health().ok);
     }
-    assert.isTrue(await isRefused('key:mine'));
+    assert.isTrue(await isRejected('key:mine'));
     const parts = ['flood:limits:{0-partition}:addresses', 'flood:limits:{0-partition}:addresses-before'];
     for (const key of parts) assert.isAtMost(await admin.hlen(key), MOST_ADDRESSES + 200 + 1);
     await admin.config('SET', 'maxmemory', '0');
     await limiter.close();
   });
 
-  it('subjects and replicas that nobody hears of for a window leave Redis, while others are asked for', async () => {
-    const gone = create(await connect(server.url, 'idle:'), 300);
-    await Promise.all(Array.from({ length: 1000 }, (_, i) => gone.take(`key:${i}`, 600)));
-    // With the field of the replica and that of the sweep.
+  it('deletes callers and replicas that were idle for a window, while other callers are active', async () => {
+    const idle = create(await connect(server.url, 'idle:'), 300);
+    await Promise.all(Array.from({ length: 1000 }, (_, i) => idle.take(`key:${i}`, 600)));
+    // Includes the fields of the replica and of the sweep.
     assert.equal(await admin.hlen('idle:limits:{0-partition}'), 1002);
     const limiter = create(await connect(server.url, 'idle:'), 300);
     const until = Date.now() + 3000;
@@ -188,17 +188,17 @@ describe('RedisLimiter', () => {
     assert.equal(await admin.exists('idle:limits:{0-partition}'), 0);
   });
 
-  /** What a subject takes in Redis, alone in its shard but for the replica. */
+  /** Bytes of a partition with one caller and one replica. */
   const bytesOf = async (prefix: string): Promise<number> =>
     (await admin.memory('USAGE', `${prefix}limits:{0-partition}`, 'SAMPLES', 0)) as number;
 
   for (const [limit, over] of [
-    [600, 'one by one'],
+    [600, 'one request at a time'],
     [100_000_000, 'in every bucket of the window'],
   ] as const) {
     it(`a limit of ${limit}, used ${over}, takes at most 1 KB in Redis`, async () => {
       const prefix = `bytes-${limit}:`;
-      // Long enough that a busy machine uses most of its sixtieths.
+      // Long enough that a busy machine uses most of the buckets.
       const limiter = create(await connect(server.url, prefix), 1800);
       const until = performance.now() + 1790;
       while (performance.now() < until) {
@@ -213,40 +213,40 @@ describe('RedisLimiter', () => {
     });
   }
 
-  for (const [subjects, expected] of [
+  for (const [callers, expected] of [
     [15, 1],
     [100, 2],
   ] as const) {
-    it(`${subjects} subjects of one turn of the event loop take ${expected === 1 ? 'one call' : 'two'}, and each is told what is left after its own`, async () => {
+    it(`${callers} callers in one turn of the event loop need ${expected === 1 ? 'one call' : 'two calls'}, and each gets its own remaining permits`, async () => {
       const limiter = create(await connect(server.url));
       await limiter.take('key:warm', 1);
       const before = await calls();
-      const takes = Array.from({ length: 3 * subjects }, (_, i) => limiter.take(`key:${i % subjects}`, 600));
+      const takes = Array.from({ length: 3 * callers }, (_, i) => limiter.take(`key:${i % callers}`, 600));
       const decisions = await Promise.all(takes);
       assert.equal((await calls()) - before, expected);
       for (const { remaining } of decisions) assert.equal(remaining, 597);
     });
   }
 
-  it('more subjects than one call may have are decided all the same', async () => {
+  it('decides more callers than fit into one call', async () => {
     const limiter = create(await connect(server.url));
     const decisions = await Promise.all(Array.from({ length: 3000 }, (_, i) => limiter.take(`key:${i % 1500}`, 1)));
     assert.equal(decisions.filter(({ allowed }) => allowed).length, 1500);
   });
 
-  it('a subject that is no valid Unicode is limited as any other, and costs those beside it nothing', async () => {
+  it('limits a caller whose name is not valid Unicode, and the other callers of its batch', async () => {
     const limiter = create(await connect(server.url));
-    const subjects = ['key:half \ud83d', 'key:"quoted" \\ \u0000', 'key:é 😀', 'key:plain'];
+    const callers = ['key:half \ud83d', 'key:"quoted" \\ \u0000', 'key:é 😀', 'key:plain'];
     for (const allowed of [true, false]) {
-      const decisions = await Promise.all(subjects.map((subject) => limiter.take(subject, 1)));
+      const decisions = await Promise.all(callers.map((subject) => limiter.take(subject, 1)));
       assert.deepEqual(
         decisions.map((decision) => decision.allowed),
-        subjects.map(() => allowed),
+        callers.map(() => allowed),
       );
     }
   });
 
-  it('a subject that many replicas ask for is one bucket a replica in each sixtieth of the window', async () => {
+  it('stores one bucket for each replica and second', async () => {
     const limiters = await Promise.all(
       [1, 2, 3, 4].map(async () => create(await connect(server.url, 'many:'), 60_000)),
     );
@@ -258,16 +258,16 @@ describe('RedisLimiter', () => {
     assert.equal(await countedIn(admin, 'many:', 'key:many'), 200);
   });
 
-  describe('slots ahead', () => {
-    /** Under a limit that a burst cannot use up: how many of these requests, one after another, passed. */
-    const takeInTurn = async (limiter: RedisLimiter, subject: string, times: number, limit: number) => {
+  describe('prefetched permits', () => {
+    /** Sends requests one after another. @returns how many were allowed */
+    const takeInTurn = async (limiter: RedisLimiter, caller: string, times: number, limit: number) => {
       let allowed = 0;
-      for (let i = 0; i < times; i++) if ((await limiter.take(subject, limit)).allowed) allowed++;
+      for (let i = 0; i < times; i++) if ((await limiter.take(caller, limit)).allowed) allowed++;
       return allowed;
     };
-    const counted = (subject: string): Promise<number> => countedIn(admin, 'house:', subject);
+    const counted = (caller: string): Promise<number> => countedIn(admin, 'house:', caller);
 
-    it('5,000 requests one after another take a few calls, and most of them not even a promise', async () => {
+    it('5,000 requests in sequence need a few calls, and most of them no promise', async () => {
       const limiter = create(await connect(server.url, 'house:'));
       const before = await calls();
       let promises = 0;
@@ -276,16 +276,16 @@ describe('RedisLimiter', () => {
         const decision = limiter.take('key:busy', 1_000_000);
         if (decision instanceof Promise) promises++;
         const { remaining } = await decision;
-        assert.equal(remaining, 1_000_000 - 1 - i, 'each answer tells what is left after it');
+        assert.equal(remaining, 1_000_000 - 1 - i, 'each decision has the permits left after it');
         seconds.add(Math.floor(performance.now() / 1000));
       }
       // Each call prefetches in proportion to the demand so far, so the number of calls grows with its logarithm.
       assert.isAtMost(promises, 12 + 5 * seconds.size);
-      // Each second brings a few more: what is given back, and the question whether Redis has lost data.
+      // Each second adds a few calls: returned permits, and checks for data loss.
       assert.isAtMost((await calls()) - before, promises + 2 + 5 * seconds.size);
     });
 
-    it('a caller of ten requests in each second’s worth of its window asks Redis for less than every other one', async () => {
+    it('10 requests per bucket: most of them need no call', async () => {
       const limiter = create(await connect(server.url, 'house:'), 6000);
       let promises = 0;
       for (let i = 0; i < 100; i++) {
@@ -297,15 +297,15 @@ describe('RedisLimiter', () => {
       assert.isBelow(promises, 50);
     });
 
-    it('what was not used is given back once its caller has stopped asking', async () => {
+    it('returns unused permits when the caller is idle', async () => {
       const limiter = create(await connect(server.url, 'house:'), 6000);
       assert.equal(await takeInTurn(limiter, 'key:back', 40, 100_000), 40);
-      // After two sixtieths, and with the next look.
+      // Permits expire after a bucket at most, and the timer returns them in the next one.
       await wait(500);
       assert.equal(await counted('key:back'), 40);
     });
 
-    it('what was not used is given back when the limiter is closed', async () => {
+    it('returns unused permits when the limiter is closed', async () => {
       const limiter = create(await connect(server.url, 'house:'));
       assert.equal(await takeInTurn(limiter, 'key:closed', 40, 100_000), 40);
       assert.isAbove(await counted('key:closed'), 40);
@@ -313,19 +313,19 @@ describe('RedisLimiter', () => {
       assert.equal(await counted('key:closed'), 40);
     });
 
-    it('slots are given back before a changed limit is applied', async () => {
+    it('returns unused permits before a changed limit applies', async () => {
       const limiter = create(await connect(server.url, 'house:'));
       await takeInTurn(limiter, 'key:changed', 40, 100_000);
       assert.equal((await limiter.take('key:changed', 50_000)).remaining, 50_000 - 41);
       assert.isFalse((await limiter.take('key:changed', 40)).allowed);
     });
 
-    it('a replica that was refused passes requests again when another one has given back, long before the window is over', async () => {
+    it('allows requests again when another replica has returned permits', async () => {
       const [idle, busy] = [await connect(server.url, 'house:'), await connect(server.url, 'house:')].map((redis) =>
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // All of it within one second of the server's clock.
+      // Everything happens within one bucket of Redis.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));
@@ -334,20 +334,20 @@ describe('RedisLimiter', () => {
       assert.isTrue((await busy.take('key:missed', 6400)).allowed);
     });
 
-    it('requests in turn over three replicas: exactly the limit passes, and what one has ahead the others miss for a moment', async () => {
+    it('three replicas in turn: allows exactly the limit, and rejects early only for prefetched permits', async () => {
       const limiters = await Promise.all([1, 2, 3].map(async () => create(await connect(server.url, 'house:'))));
       const limit = 3000;
-      let passed = 0;
+      let allowed = 0;
       for (let i = 0; i < 2 * limit; i++) {
         const decision = await (limiters[i % 3] as RedisLimiter).take('key:turns', limit);
-        if (decision.allowed) passed++;
-        else assert.isAtLeast(passed, limit - 3 * Math.ceil(limit / 64));
+        if (decision.allowed) allowed++;
+        else assert.isAtLeast(allowed, limit - 3 * Math.ceil(limit / 64));
       }
-      assert.equal(passed, limit);
+      assert.equal(allowed, limit);
     });
   });
 
-  it('SCRIPT FLUSH costs nobody a decision and nothing of the count', async () => {
+  it('SCRIPT FLUSH loses no decision and no count', async () => {
     const limiter = create(await connect(server.url));
     for (let i = 0; i < 5; i++) {
       assert.deepInclude(await limiter.take('key:a', 5), { allowed: true, remaining: 4 - i });
@@ -356,7 +356,7 @@ describe('RedisLimiter', () => {
     assert.isFalse((await limiter.take('key:a', 5)).allowed);
   });
 
-  it('a clock of the server that was set back does not lengthen the window', async () => {
+  it('a clock of Redis that was set back does not lengthen the window', async () => {
     const limiter = create(await connect(server.url, 'house:'));
     const ahead = [{ end: Math.ceil(Date.now() / 1000) * 1_000_000 + 3_600_000_000, replica: 1, count: 1 }];
     await admin.hset('house:limits:{0-partition}', 'key:ahead', fieldOf(ahead));

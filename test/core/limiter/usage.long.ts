@@ -1,6 +1,6 @@
 /**
- * Usage and quotas under random faults: as long as Redis keeps its data, what passed is counted once, and quotas hold
- * within the bound that `docs/explanation/rate-limiter.md` states.
+ * Usage and quotas under random faults. As long as Redis loses no data, each allowed request is counted once, and quotas
+ * hold within the bound of `docs/explanation/rate-limiter.md`.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,18 +12,18 @@ import { keptLogger } from '../../support/kept-logger.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
-/** To have the same faults again. */
+/** The same seed repeats the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 15;
 const REPLICAS = 3;
 const WINDOW_MS = 2000;
 const LIMIT = 400;
-/** What a killed replica may leave counted: two calls in flight, each with a turn's requests and 1/64 of the limit ahead. */
-const MOST_LEFT_BEHIND = 2 * (9 + Math.ceil(LIMIT / 64));
-const SUBJECT = 'key:a';
+/** Unused permits of a killed replica: two calls in flight, each with 9 requests and 1/64 of the limit prefetched. */
+const MOST_UNUSED = 2 * (9 + Math.ceil(LIMIT / 64));
+const CALLER = 'key:a';
 
 interface Outcome {
-  passed: number;
+  allowed: number;
   refused: number;
   killed: number;
 }
@@ -38,10 +38,10 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
     const proxies = await Promise.all(Array.from({ length: REPLICAS }, () => startTcpProxy(server.port)));
     const until = performance.now() + SECONDS * 1000;
     const quotas = { perDay: quota, perMonth: null };
-    const outcome: Outcome = { passed: 0, refused: 0, killed: 0 };
-    const begin = async (port: number) => {
+    const outcome: Outcome = { allowed: 0, refused: 0, killed: 0 };
+    const start = async (port: number) => {
       const logger = keptLogger();
-      // Where replicas are killed, a machine that stalls is no outage: they could not tell what passed in it.
+      // A killed replica could not report its local decisions, so a stalled machine must not look like an outage.
       const timeoutMs = mode === 'kills' ? 5000 : 40;
       const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs, connectTimeoutMs: 300 };
       const redis = connectRedis(config, logger);
@@ -56,32 +56,32 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
       return { redis, limiter };
     };
 
-    /** One place for a replica: those that stand in it live one after the other. */
-    const keepPlace = async (port: number): Promise<void> => {
+    /** Runs one replica after another. */
+    const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
-        const { redis, limiter } = await begin(port);
+        const { redis, limiter } = await start(port);
         const ends = mode === 'kills' ? Math.min(until, performance.now() + chance(WINDOW_MS)) : until;
         const isKilled = mode === 'kills' && chance(2) < 1;
         let isAlive = true;
-        const asked: Promise<void>[] = [];
+        const requests: Promise<void>[] = [];
         while (performance.now() < ends) {
           for (let i = 0; i < 1 + chance(8); i++) {
-            asked.push(
+            requests.push(
               (async () => {
-                const { allowed } = await limiter.take(SUBJECT, LIMIT, quotas);
-                if (isAlive) outcome[allowed ? 'passed' : 'refused']++;
+                const { allowed } = await limiter.take(CALLER, LIMIT, quotas);
+                if (isAlive) outcome[allowed ? 'allowed' : 'refused']++;
               })(),
             );
           }
           await delay(5 + chance(20));
         }
         if (isKilled) {
-          // It tells nobody what it knows.
+          // It cannot report anything.
           isAlive = false;
           outcome.killed++;
           redis.close();
         }
-        await Promise.all(asked);
+        await Promise.all(requests);
         if (mode === 'faults') await settled.promise;
         await limiter.close();
         if (!isKilled) redis.close();
@@ -89,7 +89,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
     };
 
     const settled = withResolvers();
-    const fail = async (): Promise<void> => {
+    const injectFaults = async (): Promise<void> => {
       while (mode === 'faults' && performance.now() < until) {
         await delay(chance(2000));
         const proxy = proxies[Math.floor(chance(REPLICAS))]!;
@@ -104,14 +104,14 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // All have found Redis again, and have told it everything.
+      // All replicas have reached Redis again and resynced.
       await delay(3000);
       settled.resolve();
     };
 
-    await Promise.all([...proxies.map(({ port }) => keepPlace(port)), fail()]);
-    const { redis, limiter } = await begin(server.port);
-    const days = await limiter.usage(SUBJECT);
+    await Promise.all([...proxies.map(({ port }) => runReplicas(port)), injectFaults()]);
+    const { redis, limiter } = await start(server.port);
+    const days = await limiter.usage(CALLER);
     await limiter.close();
     redis.close();
     for (const proxy of proxies) await proxy.close();
@@ -126,18 +126,18 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
   };
 
   for (const quota of [500, 1_000_000]) {
-    it(`a quota of ${quota}, Redis frozen and replies cut: usage is exactly what passed and what was refused`, async () => {
-      const { passed, refused, used } = await run(quota, 'faults');
-      assert.deepEqual(used, { requests: passed, refused });
-      assert.isAtMost(passed, quota + (REPLICAS - 1) * Math.floor(quota / REPLICAS));
-      assert.isAbove(passed, Math.min(quota - 1, LIMIT));
+    it(`a quota of ${quota}, Redis frozen and replies lost: usage is exact`, async () => {
+      const { allowed, refused, used } = await run(quota, 'faults');
+      assert.deepEqual(used, { requests: allowed, refused });
+      assert.isAtMost(allowed, quota + (REPLICAS - 1) * Math.floor(quota / REPLICAS));
+      assert.isAbove(allowed, Math.min(quota - 1, LIMIT));
     });
 
-    it(`a quota of ${quota}, replicas killed and begun anew: no request is lost, and a killed one leaves no more than it had ahead`, async () => {
-      const { passed, killed, used } = await run(quota, 'kills');
-      assert.isAtLeast(used.requests, passed);
-      assert.isAtMost(used.requests, passed + killed * MOST_LEFT_BEHIND);
-      assert.isAtMost(passed, quota);
+    it(`a quota of ${quota}, replicas killed and restarted: counts every request, and at most the unused permits of killed replicas`, async () => {
+      const { allowed, killed, used } = await run(quota, 'kills');
+      assert.isAtLeast(used.requests, allowed);
+      assert.isAtMost(used.requests, allowed + killed * MOST_UNUSED);
+      assert.isAtMost(allowed, quota);
       assert.isAbove(killed, 0);
     });
   }

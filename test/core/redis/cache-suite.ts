@@ -1,4 +1,4 @@
-/** What every shared cache must do, whatever keeps its values. */
+/** The tests that every shared cache must pass. */
 import { assert } from 'chai';
 import type { SharedCache } from '../../../core/contracts/cache.js';
 
@@ -10,7 +10,7 @@ export interface CacheHarness {
 let names = 0;
 const fresh = (): string => `value-${++names}`;
 
-/** A build that ends when it is told to. */
+/** A build that the test settles. */
 export const controlledBuild = () => {
   let builds = 0;
   let end: ((value: string) => void) | undefined;
@@ -42,7 +42,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
 
     const first = () => replicas[0] as SharedCache;
 
-    it('500 requests at once on each replica, nothing kept yet: one build, and its value for all', async () => {
+    it('builds a missing value once for 500 concurrent requests on each replica', async () => {
       const name = fresh();
       let builds = 0;
       const build = async () => {
@@ -50,14 +50,14 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
         await wait(20);
         return 'built';
       };
-      const answers = await Promise.all(
+      const results = await Promise.all(
         replicas.flatMap((cache) => Array.from({ length: 500 }, () => cache.getOrBuild(name, 60, build))),
       );
       assert.equal(builds, 1);
-      assert.isTrue(answers.every(({ value }) => value === 'built'));
+      assert.isTrue(results.every(({ value }) => value === 'built'));
     });
 
-    it('a value is answered with its age until it is as old as it may be, then built again', async () => {
+    it('returns a value with its age until it expires, then builds it again', async () => {
       const name = fresh();
       let builds = 0;
       const get = (cache: SharedCache) => cache.getOrBuild(name, 0.5, async () => `build ${++builds}`);
@@ -73,7 +73,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
       assert.equal((await get(first())).value, 'build 2');
     });
 
-    it('while it is built again, everybody else gets the previous value at once', async () => {
+    it('returns the previous value at once while a new one is built', async () => {
       const name = fresh();
       await first().getOrBuild(name, 0.05, async () => 'old');
       await wait(60);
@@ -90,7 +90,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
       assert.equal(rebuild.builds, 1);
     });
 
-    it('a build that fails leaves the previous value, however old, and is not tried again at once', async () => {
+    it('returns an expired value after a failed build, and does not retry at once', async () => {
       const name = fresh();
       await first().getOrBuild(name, 0.05, async () => 'old');
       await wait(60);
@@ -103,7 +103,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
       assert.equal(builds, 1);
     });
 
-    it('a build that fails rejects where there has never been a value, and the next one may succeed', async () => {
+    it('rejects if the first build fails, and builds again for the next request', async () => {
       const name = fresh();
       const error = await first()
         .getOrBuild(name, 60, () => Promise.reject(new Error('the build failed')))
@@ -115,7 +115,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
       assert.equal((await first().getOrBuild(name, 60, async () => 'second')).value, 'second');
     });
 
-    it('names do not share their values', async () => {
+    it('has a separate value for each name', async () => {
       const [a, b] = [fresh(), fresh()];
       await first().getOrBuild(a, 60, async () => 'a');
       assert.equal((await first().getOrBuild(b, 60, async () => 'b')).value, 'b');

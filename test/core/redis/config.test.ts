@@ -1,4 +1,4 @@
-/** The configuration of Redis: what it allows, and what of it is secret. */
+/** The configuration schema of Redis: valid and invalid values, defaults, secrets. */
 import { assert } from 'chai';
 import type { RedisConfig } from '../../../core/redis/config.js';
 import { redisSchema } from '../../../core/redis/config.js';
@@ -12,9 +12,9 @@ describe('redisSchema', () => {
   const nodes = ['10.0.0.1:6379', 'redis-2.internal:6380', '[2001:db8::1]:6379'];
 
   for (const [what, config] of Object.entries({
-    'null, for none': null,
-    'a url': { url: 'redis://127.0.0.1:6379/2' },
-    'a url with TLS': { url: 'rediss://user:secret@redis.example:6380' },
+    null: null,
+    'a URL': { url: 'redis://127.0.0.1:6379/2' },
+    'a URL with TLS': { url: 'rediss://user:secret@redis.example:6380' },
     Sentinels: { sentinel: { name: 'primary', nodes, password: 'secret', sentinelPassword: 'other', db: 1 } },
     'a cluster': { cluster: { nodes, tls: true } },
   })) {
@@ -27,20 +27,20 @@ describe('redisSchema', () => {
   }
 
   for (const [what, config] of Object.entries({
-    'nothing to connect to': {},
-    'two ways at once': { url: 'redis://127.0.0.1', cluster: { nodes } },
-    'a url of something else': { url: 'http://127.0.0.1' },
+    'an empty object': {},
+    'a URL and a cluster': { url: 'redis://127.0.0.1', cluster: { nodes } },
+    'a URL that is not redis://': { url: 'http://127.0.0.1' },
     'a node without a port': { cluster: { nodes: ['10.0.0.1'] } },
     'a Sentinel without the name of its primary': { sentinel: { nodes } },
-    'a prefix that would break hash tags': { url: 'redis://127.0.0.1', keyPrefix: '{a}' },
-    'a name that does not exist': { url: 'redis://127.0.0.1', timeout: 1 },
+    'a key prefix with braces': { url: 'redis://127.0.0.1', keyPrefix: '{a}' },
+    'an unknown property': { url: 'redis://127.0.0.1', timeout: 1 },
   })) {
-    it(`refuses ${what}`, () => {
+    it(`rejects ${what}`, () => {
       assert.isFalse(validate({ redis: structuredClone(config) }));
     });
   }
 
-  it('fills in what is left out', () => {
+  it('fills in defaults', () => {
     const config = { url: 'redis://127.0.0.1' };
     assert.isTrue(validate({ redis: config }));
     assert.deepEqual(config as unknown, {
@@ -51,7 +51,7 @@ describe('redisSchema', () => {
     });
   });
 
-  it('marks everything that could hold a password as secret', () => {
+  it('marks URLs and passwords as secret', () => {
     const open: string[] = [];
     const visit = (schema: Record<string, unknown>, path: string): void => {
       for (const [name, property] of Object.entries((schema['properties'] ?? {}) as Record<string, object>)) {

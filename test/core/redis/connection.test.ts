@@ -1,4 +1,4 @@
-/** The connection to Redis. */
+/** Reconnecting to Redis. */
 import { assert } from 'chai';
 import { eventually } from '../../../adapters/conformance/expect.js';
 import { connectRedis } from '../../../core/redis/connection.js';
@@ -13,15 +13,15 @@ describe('connectRedis()', () => {
     return redis;
   };
 
-  it('connects again after ioredis has given up', async () => {
+  it('reconnects after ioredis has given up', async () => {
     const redis = await open();
     redis.client.disconnect();
     await eventually('the connection has ended', () => redis.client.status === 'end', 5000);
-    await eventually('the connection is back', () => redis.client.status === 'ready', 5000);
+    await eventually('the client has reconnected', () => redis.client.status === 'ready', 5000);
     redis.close();
   });
 
-  it('does not connect again after close()', async () => {
+  it('does not reconnect after close()', async () => {
     const redis = await open();
     redis.close();
     await eventually('the connection has ended', () => redis.client.status === 'end', 5000);

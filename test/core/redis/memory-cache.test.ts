@@ -1,4 +1,4 @@
-/** The cache of a single process, on a clock of our own. */
+/** The cache of a single process, with a clock that the test controls. */
 import { MemoryCache } from '../../../core/redis/memory-cache.js';
 import { defineCacheSuite } from './cache-suite.js';
 
@@ -8,7 +8,7 @@ defineCacheSuite('MemoryCache', async () => {
     replicas: [new MemoryCache({ clock: { now: () => 0, monotonic: () => now } })],
     wait: async (ms) => {
       now += ms;
-      // Lets whatever is ready go on, as real waiting would.
+      // Pending promises settle, as they would during a real wait.
       await new Promise((resolve) => setImmediate(resolve));
     },
   };

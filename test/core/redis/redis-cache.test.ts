@@ -1,4 +1,4 @@
-/** The cache of many replicas on a real Redis: the shared suite, builders that die, and outages. */
+/** The shared cache on a real Redis: the suite, dead builders, and outages. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -47,14 +47,14 @@ describe('RedisCache', () => {
     await server.stop();
   });
 
-  it('hits cost no call to Redis', async () => {
+  it('needs no call to Redis for a hit', async () => {
     const { cache } = await create(server.url, 'hits:');
     await cache.getOrBuild('status', 60, async () => 'value');
     await admin.del('hits:{cache:status}:entry');
     for (let i = 0; i < 100; i++) await cache.getOrBuild('status', 60, () => assert.fail('it was built again'));
   });
 
-  it('a builder that dies is replaced when its lock has run out', async () => {
+  it('builds elsewhere when the lock of a dead builder expires', async () => {
     const { cache, redis } = await create(server.url, 'dies:');
     assert.isTrue((await new BuildLock(redis, 'dies:{cache:status}:entry', 60_000).claim()).mine);
     const since = performance.now();
@@ -62,7 +62,7 @@ describe('RedisCache', () => {
     assert.isAtLeast(performance.now() - since, 1800);
   });
 
-  it('a build that takes longer than a lock is still the only one', async () => {
+  it('builds once even if the build takes longer than the lock', async () => {
     const [one, two] = await Promise.all([create(server.url, 'slow:'), create(server.url, 'slow:')]);
     const slow = controlledBuild();
     const building = one.cache.getOrBuild('status', 60, slow.build);
@@ -74,7 +74,7 @@ describe('RedisCache', () => {
     assert.equal(slow.builds, 1);
   });
 
-  it('a builder that lost its lock does not overwrite the value of its successor', async () => {
+  it('ignores the value of a builder that lost its lock', async () => {
     const { cache, redis } = await create(server.url, 'lost:');
     const key = 'lost:{cache:status}:entry';
     const late = new BuildLock(redis, key, 60_000);
@@ -85,7 +85,7 @@ describe('RedisCache', () => {
     assert.equal(await admin.hget(key, 'value'), 'newer');
   });
 
-  it('an entry has a time to live, and a clock of the server that was set back makes it due', async () => {
+  it('sets a time to live, and rebuilds a value from before the clock of Redis was set back', async () => {
     const { redis } = await create(server.url, 'back:');
     const key = 'back:{cache:status}:entry';
     const lock = new BuildLock(redis, key, 60_000);
@@ -97,16 +97,16 @@ describe('RedisCache', () => {
     assert.isTrue((await lock.claim()).mine);
   });
 
-  it('while Redis is away each replica builds its own, once a period; and it is shared again afterwards', async () => {
-    const own = await startRedis();
-    const replicas = await Promise.all([1, 2].map(() => create(own.url, 'away:', 40)));
-    await own.kill();
+  it('builds one value per replica while Redis is unreachable, and shares values again afterwards', async () => {
+    const unreachable = await startRedis();
+    const replicas = await Promise.all([1, 2].map(() => create(unreachable.url, 'outage:', 40)));
+    await unreachable.kill();
     const builds = [0, 0];
     const get = async (i: number) =>
       (await replicas[i]?.cache.getOrBuild('status', 60, async () => `own ${i} ${++(builds as number[])[i]!}`))?.value;
     for (let i = 0; i < 3; i++) assert.deepEqual([await get(0), await get(1)], ['own 0 1', 'own 1 1']);
     for (const { cache } of replicas) assert.isFalse(cache.health().ok);
-    await own.restart();
+    await unreachable.restart();
     const since = performance.now();
     while (!replicas.every(({ cache }) => cache.health().ok)) {
       assert.isBelow(performance.now() - since, 10_000);
@@ -115,10 +115,10 @@ describe('RedisCache', () => {
     const [one, two] = replicas;
     await one?.cache.getOrBuild('other', 60, async () => 'shared');
     assert.equal((await two?.cache.getOrBuild('other', 60, async () => 'not this'))?.value, 'shared');
-    await own.stop();
+    await unreachable.stop();
   });
 
-  it('a frozen Redis delays a build by one timeout, and not by that of a connection', async () => {
+  it('waits for a frozen Redis for one call timeout', async () => {
     const { cache } = await create(server.url, 'frozen:', 40);
     server.freeze();
     const since = performance.now();
