@@ -46,6 +46,6 @@ export {
   StorageError,
   type StorageErrorCode,
 } from './core/errors.js';
-export { fileErrorReason } from './core/util/error-reason.js';
 export { BackgroundPacing } from './core/util/event-loop.js';
+export * as files from './core/util/files.js';
 export { packageVersion as version } from './core/util/package.js';

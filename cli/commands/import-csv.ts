@@ -1,18 +1,16 @@
-/**
- * `metro-forecast import-csv`: imports a CSV of any subject into a dataset directory, with a declaration of its
- * columns.
- */
-import { readFile } from 'node:fs/promises';
+/** `metro-forecast import-csv`: imports a CSV file into a dataset directory, with a declaration of its columns. */
 import { basename, join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { COLUMN_TYPES, type ColumnType, type CsvTable, tableOfCsv } from '../../core/data/csv-table.js';
+import { COLUMN_TYPES, type ColumnType } from '../../core/data/column-types.js';
+import { type CsvTable, readCsvTable } from '../../core/data/csv-table.js';
 import { DECLARATION } from '../../core/data/declarations.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
+import { streamRegular } from '../../core/util/regular.js';
 import { writeFileAtomic } from '../../core/util/write-atomic.js';
 import { openOld } from '../../plugins/metro/import/import.js';
-import { contentVersion, inOneBatch, type Rows } from '../../plugins/metro/rows.js';
+import { contentVersion, type Rows } from '../../plugins/metro/rows.js';
 import { createdOption } from '../options.js';
 import { count, print, table, toJson } from '../output.js';
 
@@ -25,6 +23,9 @@ interface Options {
   readonly created?: Date;
   readonly json?: boolean;
 }
+
+/** Size limit of a file. Its cells are kept in memory until they are sorted. */
+const MAX_BYTES = 2 ** 30;
 
 const list = (text: string): string[] => text.split(',').map((part) => part.trim());
 
@@ -41,17 +42,55 @@ const parseType = (text: string, before: ReadonlyMap<string, ColumnType>): Reado
   return new Map([...before, [column, type as ColumnType]]);
 };
 
-const textOf = async (file: string): Promise<string> => {
+/** Checks that the bytes are UTF-8. */
+async function* utf8Of(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  for await (const chunk of bytes) {
+    decoder.decode(chunk, { stream: true });
+    yield chunk;
+  }
+  decoder.decode();
+}
+
+const readTable = async (file: string, { collection, key, sort, type }: Options): Promise<CsvTable> => {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+    const bytes = utf8Of(streamRegular(file, MAX_BYTES));
+    return await readCsvTable(bytes, { file: basename(file), name: collection, key, sort, types: type });
   } catch (cause) {
-    const isEncoding = (cause as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
+    if (cause instanceof OperatorError) throw cause;
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    const isEncoding = code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
+    if (!isEncoding && syscall === undefined) throw cause;
     const reason = isEncoding ? 'it is not in UTF-8; save it as "CSV UTF-8"' : fileErrorReason(cause);
     throw new OperatorError(`${file} cannot be read: ${reason}.`, [], { cause });
   }
 };
 
-const report = ({ columns, rows }: CsvTable, version: string, { collection, to }: Options): string => {
+async function* batchesOf(batches: Iterable<readonly object[]>): Rows {
+  yield* batches;
+}
+
+/** Replaces the collection in the directory. Resolves with the new version of the dataset. */
+const write = async (read: CsvTable, { collection: name, to, created: time = new Date() }: Options) => {
+  const old = await openOld(to);
+  const created = time.toISOString();
+  const vintage = created.slice(0, 10);
+  const sources = old?.dataset.manifest.sources ?? [];
+  const kept = (old?.collections ?? []).filter((each) => each !== name);
+  const rowsOf = (each: string): Rows => (each === name ? batchesOf(read.rows()) : old!.dataset.read(each));
+  const all = new Map([...kept, name].sort().map((each) => [each, () => rowsOf(each)]));
+  const version = await contentVersion(vintage, sources, all);
+  const declaration = `${toJson(read.collection)}\n`;
+  await writeDirectory(
+    to,
+    { format: 1, version, created, vintage, synthetic: false, sources },
+    { [name]: read.rows() },
+    { beforeCommit: () => writeFileAtomic(join(to, name + DECLARATION), declaration) },
+  );
+  return version;
+};
+
+const report = ({ columns, rowCount }: CsvTable, version: string, { collection, to }: Options): string => {
   const shown = columns.map(({ name, heading, type, guessed, empty, why }) => [
     `  ${name}`,
     `${type}${guessed ? ', guessed' : ''}${why ? `: ${why}` : ''}`,
@@ -60,9 +99,9 @@ const report = ({ columns, rows }: CsvTable, version: string, { collection, to }
       .join(', '),
   ]);
   return [
-    `${to} is now version ${version}, with ${count.format(rows.length)} rows of ${collection}:`,
+    `${to} is now version ${version}, with ${count.format(rowCount)} rows of ${collection}:`,
     table(shown),
-    'A wrong guess is mended by --type COLUMN=TYPE. Serve it by the plugin "tables":',
+    'To correct a guess, use --type COLUMN=TYPE. To serve the table, use the plugin "tables":',
     `  "plugins": [${JSON.stringify({ use: 'tables', options: { path: to } })}]`,
   ].join('\n');
 };
@@ -70,15 +109,15 @@ const report = ({ columns, rows }: CsvTable, version: string, { collection, to }
 export const register = (program: Command): void => {
   program
     .command('import-csv')
-    .description('bring a CSV of your own into a dataset directory, for the plugin "tables"')
-    .argument('<file>', 'the CSV, in UTF-8; its first line names the columns')
-    .requiredOption('--collection <name>', 'what its rows are: permits', parseName)
-    .requiredOption('--key <columns>', 'the columns that tell rows apart, separated by commas', list)
-    .option('--to <dir>', 'the dataset directory; made where there is none', 'dataset')
-    .option('--sort <columns>', 'columns to sort and filter by, beside the key, separated by commas', list, [])
+    .description('import a CSV file into a dataset directory, for the plugin "tables"')
+    .argument('<file>', 'the CSV file, in UTF-8; its first line names the columns')
+    .requiredOption('--collection <name>', 'the name of the rows: permits', parseName)
+    .requiredOption('--key <columns>', 'the columns that identify a row, separated by commas', list)
+    .option('--to <dir>', 'the dataset directory; created if it does not exist', 'dataset')
+    .option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas', list, [])
     .option(
       '--type <column=type>',
-      `a type that is not to be guessed: ${COLUMN_TYPES.join(', ')}`,
+      `the type of a column, instead of a guess: ${COLUMN_TYPES.join(', ')}`,
       parseType,
       new Map(),
     )
@@ -87,9 +126,9 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Types are guessed from all cells: whole numbers, numbers, days, true and false, else text. Codes with leading
-zeros stay text. An empty cell is null. Names of columns become like permit_no. The collection is replaced as a
-whole; others of the directory stay. An import that fails changes nothing.
+Types are guessed from all cells: whole numbers, numbers, days, true and false, or text. Codes with leading zeros
+stay text. An empty cell becomes null. Names of columns become like permit_no. The command replaces the whole
+collection and keeps the others in the directory. An import that fails changes nothing.
 
 Examples:
   $ metro-forecast import-csv permits.csv --collection permits --key id
@@ -98,28 +137,10 @@ Examples:
 Exit codes: 0 imported, 1 bad rows or another failure (nothing changed), 2 wrong usage.`,
     )
     .action(async (file: string, options: Options) => {
-      const { collection: name, key, to, sort, type, created: time = new Date() } = options;
-      const read = tableOfCsv(await textOf(file), { file: basename(file), name, key, sort, types: type });
-      const old = await openOld(to);
-      const created = time.toISOString();
-      const vintage = created.slice(0, 10);
-      const sources = old?.dataset.manifest.sources ?? [];
-      const kept = (old?.collections ?? []).filter((each) => each !== name);
-      const rowsOf = (each: string): Rows => (each === name ? inOneBatch(read.rows) : old!.dataset.read(each));
-      const all = new Map([...kept, name].sort().map((each) => [each, () => rowsOf(each)]));
-      const version = await contentVersion(vintage, sources, all);
-      const declaration = `${toJson(read.collection)}\n`;
-      await writeDirectory(
-        to,
-        { format: 1, version, created, vintage, synthetic: false, sources },
-        { [name]: inOneBatch(read.rows) },
-        { beforeCommit: () => writeFileAtomic(join(to, name + DECLARATION), declaration) },
-      );
-      const columns = read.columns;
-      print(
-        options.json
-          ? toJson({ directory: to, version, collection: name, rows: read.rows.length, columns })
-          : report(read, version, options),
-      );
+      const read = await readTable(file, options);
+      const version = await write(read, options);
+      const { columns, rowCount } = read;
+      const result = { directory: options.to, version, collection: options.collection, rows: rowCount, columns };
+      print(options.json ? toJson(result) : report(read, version, options));
     });
 };

@@ -1,128 +1,77 @@
-/** A table in CSV (RFC 4180) as a collection: its rows, and what its columns turn out to hold. */
+/** A table in CSV as a collection: its rows, and the types of its columns. */
 import type { Collection, Document } from '../contracts/dataset.js';
-import type { JsonSchema } from '../contracts/json-schema.js';
+import type { Scalar } from '../contracts/storage.js';
 import { firstLines, OperatorError } from '../errors.js';
-import { compileSchema } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
-import { compareBy } from './scalars.js';
+import { ColumnGuess, type ColumnType, KINDS } from './column-types.js';
+import { type CsvRecord, CsvSyntaxError, readCsv } from './csv.js';
+import { MAX_NAMES } from './ndjson.js';
+import { compareScalars } from './scalars.js';
 
-export const COLUMN_TYPES = ['text', 'integer', 'number', 'date', 'boolean'] as const;
-export type ColumnType = (typeof COLUMN_TYPES)[number];
+/** Errors that a message lists. They are enough to find the cause. */
+const MAX_LISTED = 20;
+/** Reading stops here. */
+const MAX_ERRORS = 1000;
+/** Rows in a batch. */
+const BATCH = 1000;
 
-interface Kind {
-  readonly schema: JsonSchema;
-  readonly needs: string;
-  matches(cell: string): boolean;
-  value(cell: string): string | number | boolean;
+interface Column {
+  readonly name: string;
+  /** As in the file. */
+  readonly heading: string;
+  readonly type: ColumnType;
+  readonly guessed: boolean;
+  /** Number of empty cells. They become null. */
+  readonly empty: number;
+  /** Why the type is text, where that may be a surprise. */
+  readonly why?: string;
 }
 
-const isDate = compileSchema({ type: 'string', format: 'date' });
-const WHOLE = /^-?(0|[1-9]\d*)$/;
-const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-
-const KINDS: Readonly<Record<ColumnType, Kind>> = {
-  integer: {
-    schema: { type: 'integer' },
-    needs: 'a whole number',
-    matches: (cell) => WHOLE.test(cell) && Number.isSafeInteger(Number(cell)),
-    value: Number,
-  },
-  number: {
-    schema: { type: 'number' },
-    needs: 'a number like 12.5',
-    matches: (cell) =>
-      DECIMAL.test(cell) && Number.isFinite(Number(cell)) && !(WHOLE.test(cell) && !Number.isSafeInteger(Number(cell))),
-    value: Number,
-  },
-  date: {
-    schema: { type: 'string', format: 'date' },
-    needs: 'a day of the calendar like 2025-12-31',
-    matches: (cell) => isDate(cell),
-    value: (cell) => cell,
-  },
-  boolean: {
-    schema: { type: 'boolean' },
-    needs: 'true or false',
-    matches: (cell) => cell === 'true' || cell === 'false',
-    value: (cell) => cell === 'true',
-  },
-  text: { schema: { type: 'string' }, needs: 'text', matches: () => true, value: (cell) => cell },
-};
-
-/** Narrowest first. A code with leading zeros is no number, and so its column is text. */
-const GUESSES: readonly ColumnType[] = ['integer', 'number', 'date', 'boolean', 'text'];
-
-interface CsvRecord {
-  /** 1 for the first line of the file. */
-  readonly line: number;
-  readonly cells: readonly string[];
+export interface CsvTable {
+  readonly collection: Collection;
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  /** The rows in key order, in batches. May be called more than once. */
+  rows(): Iterable<readonly Document[]>;
 }
 
-/** Faults that an error lists, which is enough to find the cause. */
-const MOST_FAULTS = 20;
+export interface CsvTableOptions {
+  /** For messages. */
+  readonly file: string;
+  readonly name: string;
+  readonly key: readonly string[];
+  /** Columns to sort and filter by, in addition to the key. */
+  readonly sort: readonly string[];
+  /** Types by column name. The type of any other column is guessed. */
+  readonly types: ReadonlyMap<string, ColumnType>;
+}
 
-const refuse = (file: string, faults: readonly string[]): never => {
-  throw new OperatorError(`${file} was not imported, and nothing was changed:`, firstLines(faults, MOST_FAULTS));
-};
+/** A record with the values of its key. */
+interface Row extends CsvRecord {
+  readonly key: readonly Scalar[];
+}
 
-/**
- * The records of a text. Cells in quotes may hold separators and line ends; empty lines are passed over.
- * @param onError told the line of quotes that are out of place; the record is left out
- */
-export const parseCsv = (
-  text: string,
-  separator: string,
-  onError: (line: number, fault: string) => void,
-): CsvRecord[] => {
-  const records: CsvRecord[] = [];
-  const plain = new RegExp(`[^"${separator}\r\n]*`, 'y');
-  const quoted = /"((?:[^"]|"")*)"/y;
-  let at = 0;
-  let line = 1;
-  while (at < text.length) {
-    const start = line;
-    const cells: string[] = [];
-    let isEmpty = true;
-    let fault: string | undefined;
-    for (;;) {
-      const form = text[at] === '"' ? quoted : plain;
-      form.lastIndex = at;
-      const match = form.exec(text);
-      if (!match) {
-        onError(start, 'has a quote that is not closed');
-        return records;
-      }
-      at = form.lastIndex;
-      if (form === quoted) {
-        const inner = match[1]!;
-        for (let i = inner.indexOf('\n'); i >= 0; i = inner.indexOf('\n', i + 1)) line++;
-        cells.push(inner.includes('"') ? inner.replaceAll('""', '"') : inner);
-        isEmpty = false;
-      } else {
-        cells.push(match[0].trim());
-        if (cells[0] !== '') isEmpty = false;
-      }
-      if (text[at] === separator) {
-        at++;
-        isEmpty = false;
-        continue;
-      }
-      if (at < text.length && text[at] !== '\r' && text[at] !== '\n') {
-        fault = 'has a quote inside a cell: cells with quotes are written in quotes, each quote of theirs twice';
-        while (at < text.length && text[at] !== '\n') at++;
-      }
-      break;
-    }
-    if (text[at] === '\r' && text[at + 1] === '\n') at++;
-    at++;
-    line++;
-    if (fault) onError(start, fault);
-    else if (!isEmpty) records.push({ line: start, cells });
+/** The errors of a file. */
+class TableErrors {
+  readonly #found: string[] = [];
+
+  constructor(readonly file: string) {}
+
+  add(line: number, what: string): void {
+    this.#found.push(`line ${line}: ${what}`);
+    if (this.#found.length >= MAX_ERRORS) this.throwIfAny();
   }
-  return records;
-};
 
-/** `Permit No.` is `permit_no`: names that keys, parameters and programs can have. */
+  throwIfAny(): void {
+    if (this.#found.length > 0) this.refuse(...this.#found);
+  }
+
+  refuse(...errors: readonly string[]): never {
+    throw new OperatorError(`${this.file} was not imported, and nothing was changed:`, firstLines(errors, MAX_LISTED));
+  }
+}
+
+/** `Permit No.` becomes `permit_no`: a name for keys, parameters and programs. */
 const fieldName = (heading: string): string => {
   const name = heading
     .toLowerCase()
@@ -131,151 +80,190 @@ const fieldName = (heading: string): string => {
   return /^[a-z]/.test(name) ? name : `c_${name}`;
 };
 
-interface Column {
-  readonly name: string;
-  /** As it stands in the file. */
-  readonly heading: string;
-  readonly type: ColumnType;
-  readonly guessed: boolean;
-  /** How many cells are empty; they become null. */
-  readonly empty: number;
-  readonly why?: string;
-}
-
-export interface CsvTable {
-  readonly collection: Collection;
-  readonly columns: readonly Column[];
-  /** In the order of the key. */
-  readonly rows: readonly Document[];
-}
-
-export interface CsvTableOptions {
-  /** For messages. */
-  readonly file: string;
-  readonly name: string;
-  readonly key: readonly string[];
-  /** Columns to sort and filter by, beside the key. */
-  readonly sort: readonly string[];
-  /** Types that are not guessed, by column. */
-  readonly types: ReadonlyMap<string, ColumnType>;
-}
-
-/** @throws OperatorError with every fault, each with its line */
-export const tableOfCsv = (text: string, { file, name, key, sort, types }: CsvTableOptions): CsvTable => {
-  const faults: string[] = [];
-  const fault = (line: number, what: string): void => void faults.push(`line ${line}: ${what}`);
-  const [heading = ''] = text.split('\n', 1);
-  const separator = [',', ';', '\t'].reduce((best, each) =>
-    heading.split(each).length > heading.split(best).length ? each : best,
-  );
-  const [head, ...records] = parseCsv(text, separator, fault);
-  if (!head) return refuse(file, faults.length > 0 ? faults : ['it is empty: its first line must name the columns']);
-
-  const names = head.cells.map(fieldName);
-  for (const [i, each] of names.entries()) {
-    if (names.indexOf(each) < i)
-      fault(head.line, `columns ${names.indexOf(each) + 1} and ${i + 1} are both called "${each}"`);
-    if (head.cells[i] === '') fault(head.line, `column ${i + 1} has no name`);
+/** The names of the columns. @throws OperatorError */
+const readHead = ({ line, cells }: CsvRecord, options: CsvTableOptions, errors: TableErrors): readonly string[] => {
+  if (cells.length > MAX_NAMES) {
+    const [found, most] = [cells.length, MAX_NAMES].map((number) => number.toLocaleString('en-US'));
+    errors.refuse(`line ${line}: has ${found} columns; a table has at most ${most}`);
   }
-  for (const each of new Set([...key, ...sort, ...types.keys()])) {
-    if (names.includes(each)) continue;
-    const guess = nearest(each, names);
-    faults.push(
-      `there is no column "${each}"${guess ? `; did you mean "${guess}"?` : `; it has: ${names.join(', ')}`}`,
-    );
+  const names = cells.map(fieldName);
+  const first = new Map<string, number>();
+  for (const [i, name] of names.entries()) {
+    const before = first.get(name);
+    if (before === undefined) first.set(name, i);
+    else errors.add(line, `columns ${before + 1} and ${i + 1} are both called "${name}"`);
+    if (cells[i] === '') errors.add(line, `column ${i + 1} has no name`);
   }
-  const whole = records.filter(({ line, cells }) => {
-    const fits = cells.length === names.length;
-    if (!fits) fault(line, `has ${cells.length} cells, and the first line names ${names.length} columns`);
-    return fits;
-  });
-  if (faults.length > 0) return refuse(file, faults);
+  errors.throwIfAny();
+  const wanted = new Set([...options.key, ...options.sort, ...options.types.keys()]);
+  const missing = [...wanted].filter((name) => !first.has(name));
+  if (missing.length > 0) errors.refuse(...missing.map((name) => unknownColumn(name, names)));
+  return names;
+};
 
-  const columns = names.map((each, i) => columnOf(each, head.cells[i]!, i, whole, types.get(each), fault));
-  const ordered = new Set([...key, ...sort]);
-  for (const { name: each, type, empty } of columns) {
-    if (!ordered.has(each)) continue;
-    const role = key.includes(each) ? 'the key' : 'a column to sort by';
-    if (type === 'boolean')
-      faults.push(`"${each}" cannot be ${role}, since it is boolean; --type ${each}=text makes it text`);
-    if (empty === 0) continue;
-    const i = names.indexOf(each);
-    for (const { line, cells } of whole)
-      if (cells[i] === '') fault(line, `"${each}" is empty, and cannot be as ${role}`);
+const unknownColumn = (name: string, names: readonly string[]): string => {
+  const guess = nearest(name, names);
+  const shown = names.length > MAX_LISTED ? `${names.slice(0, MAX_LISTED).join(', ')}, ...` : names.join(', ');
+  return `there is no column "${name}"${guess ? `; did you mean "${guess}"?` : `; it has: ${shown}`}`;
+};
+
+/** Reads the records below the head, and finds the types of their columns. */
+class Body {
+  readonly records: CsvRecord[] = [];
+  readonly #head: CsvRecord;
+  readonly #names: readonly string[];
+  readonly #options: CsvTableOptions;
+  readonly #errors: TableErrors;
+  readonly #guesses: readonly ColumnGuess[];
+  readonly #ordered: ReadonlySet<string>;
+
+  constructor(head: CsvRecord, options: CsvTableOptions, errors: TableErrors) {
+    this.#head = head;
+    this.#options = options;
+    this.#errors = errors;
+    this.#names = readHead(head, options, errors);
+    this.#guesses = this.#names.map(() => new ColumnGuess());
+    this.#ordered = new Set([...options.key, ...options.sort]);
   }
-  if (faults.length > 0) return refuse(file, faults);
 
-  const rows = whole.map(({ line, cells }) => ({
-    line,
-    row: Object.fromEntries(
-      columns.map(({ name: each, type }, i) => [each, cells[i] === '' ? null : KINDS[type].value(cells[i]!)]),
-    ) as Document,
-  }));
-  const compare = compareBy(key);
-  rows.sort((a, b) => compare(a.row, b.row) || a.line - b.line);
-  for (const [i, { line, row }] of rows.entries()) {
-    const before = rows[i - 1];
-    if (before && compare(before.row, row) === 0) {
-      fault(
-        line,
-        `has the key of line ${before.line}: ${key.map((each) => `${each} ${JSON.stringify(row[each])}`).join(', ')}`,
-      );
+  add(record: CsvRecord): void {
+    const { line, cells } = record;
+    if (cells.length !== this.#names.length) {
+      this.#errors.add(line, `has ${cells.length} cells, and the first line names ${this.#names.length} columns`);
+      return;
+    }
+    for (let i = 0; i < cells.length; i++) this.#addCell(line, i, cells[i]!);
+    this.records.push(record);
+  }
+
+  #addCell(line: number, i: number, cell: string): void {
+    const name = this.#names[i]!;
+    this.#guesses[i]!.add(cell);
+    if (cell === '') {
+      if (this.#ordered.has(name)) this.#errors.add(line, `"${name}" is empty: ${this.#roleOf(name)} needs a value`);
+      return;
+    }
+    const given = this.#options.types.get(name);
+    if (given && !KINDS[given].matches(cell)) {
+      this.#errors.add(line, `"${name}" must be ${KINDS[given].needs}, and is ${JSON.stringify(cell)}`);
     }
   }
-  if (faults.length > 0) return refuse(file, faults);
-  if (rows.length === 0) return refuse(file, ['it has no rows, by which the types of its columns could be known']);
 
+  #roleOf(name: string): string {
+    return this.#options.key.includes(name) ? 'a key' : 'a column to sort by';
+  }
+
+  /** @throws OperatorError */
+  finish(): { readonly columns: readonly Column[]; readonly rows: readonly Row[] } {
+    this.#errors.throwIfAny();
+    if (this.records.length === 0)
+      this.#errors.refuse('it has no rows: the types of its columns are guessed from them');
+    const columns = this.#names.map((name, i) => this.#columnOf(name, i));
+    const wrong = columns.filter(({ name, type }) => type === 'boolean' && this.#ordered.has(name));
+    if (wrong.length > 0) {
+      const advice = ({ name }: Column) =>
+        `"${name}" is boolean and cannot be ${this.#roleOf(name)}; --type ${name}=text makes it text`;
+      this.#errors.refuse(...wrong.map(advice));
+    }
+    return { columns, rows: this.#sorted(columns) };
+  }
+
+  #columnOf(name: string, i: number): Column {
+    const guess = this.#guesses[i]!;
+    const given = this.#options.types.get(name);
+    const { reason } = guess;
+    return {
+      name,
+      heading: this.#head.cells[i]!,
+      type: given ?? guess.type,
+      guessed: given === undefined,
+      empty: guess.empty,
+      ...(reason && !given && { why: reason }),
+    };
+  }
+
+  /** The rows in key order. @throws OperatorError if a key occurs twice */
+  #sorted(columns: readonly Column[]): readonly Row[] {
+    const fields = this.#options.key.map((name) => this.#names.indexOf(name));
+    const rows = this.records.map(
+      ({ line, cells }): Row => ({
+        line,
+        cells,
+        key: fields.map((i) => KINDS[columns[i]!.type].value(cells[i]!) as Scalar),
+      }),
+    );
+    rows.sort((a, b) => compareKeys(a.key, b.key) || a.line - b.line);
+    for (const [i, { line, key }] of rows.entries()) {
+      const before = rows[i - 1];
+      if (!before || compareKeys(before.key, key) !== 0) continue;
+      const values = this.#options.key.map((name, at) => `${name} ${JSON.stringify(key[at])}`);
+      this.#errors.add(line, `has the key of line ${before.line}: ${values.join(', ')}`);
+    }
+    this.#errors.throwIfAny();
+    return rows;
+  }
+}
+
+const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number => {
+  for (let i = 0; i < a.length; i++) {
+    const order = compareScalars(a[i]!, b[i]!);
+    if (order !== 0) return order;
+  }
+  return 0;
+};
+
+const documentOf = (columns: readonly Column[], { cells }: CsvRecord): Document =>
+  Object.fromEntries(columns.map(({ name, type }, i) => [name, cells[i] === '' ? null : KINDS[type].value(cells[i]!)]));
+
+const collectionOf = (columns: readonly Column[], example: Document, options: CsvTableOptions): Collection => {
+  const { name, key, sort } = options;
+  const ordered = new Set([...key, ...sort]);
   const properties = Object.fromEntries(
-    columns.map(({ name: each, heading: title, type, empty }) => {
+    columns.map(({ name: column, heading, type, empty }) => {
       const { schema } = KINDS[type];
-      const nullable = empty > 0 || !ordered.has(each);
-      return [
-        each,
-        { ...schema, ...(nullable && { type: [schema['type'], 'null'] }), ...(title !== each && { title }) },
-      ];
+      const isNullable = empty > 0 || !ordered.has(column);
+      const types = isNullable && { type: [schema['type'], 'null'] };
+      return [column, { ...schema, ...types, ...(heading !== column && { title: heading }) }];
     }),
   );
-  const isKey = (order: readonly string[]): boolean => order.join() === key.join();
-  const orders = sort.map((each) => [each, ...key.filter((field) => field !== each)]).filter((order) => !isKey(order));
+  const orders = sort
+    .map((column) => [column, ...key.filter((field) => field !== column)])
+    .filter((order) => order.join() !== key.join());
+  const required = columns.map((column) => column.name);
   return {
-    collection: {
-      name,
-      key,
-      ...(orders.length > 0 && { orders }),
-      schema: { type: 'object', required: names, additionalProperties: false, properties, examples: [rows[0]!.row] },
-    },
-    columns,
-    rows: rows.map(({ row }) => row),
+    name,
+    key,
+    ...(orders.length > 0 && { orders }),
+    schema: { type: 'object', required, additionalProperties: false, properties, examples: [example] },
   };
 };
 
-const columnOf = (
-  name: string,
-  heading: string,
-  index: number,
-  records: readonly CsvRecord[],
-  given: ColumnType | undefined,
-  fault: (line: number, what: string) => void,
-): Column => {
-  const filled = records.filter(({ cells }) => cells[index] !== '');
-  const fits = (type: ColumnType) => filled.every(({ cells }) => KINDS[type].matches(cells[index]!));
-  const type = given ?? (filled.length === 0 ? 'text' : GUESSES.find(fits)!);
-  if (given) {
-    for (const { line, cells } of filled) {
-      if (!KINDS[given].matches(cells[index]!)) {
-        fault(line, `"${name}" must be ${KINDS[given].needs}, and is ${JSON.stringify(cells[index])}`);
+/** @throws OperatorError with the first errors of the file, each with its line */
+export const readCsvTable = async (bytes: AsyncIterable<Uint8Array>, options: CsvTableOptions): Promise<CsvTable> => {
+  const errors = new TableErrors(options.file);
+  let body: Body | undefined;
+  try {
+    for await (const records of readCsv(bytes)) {
+      for (const record of records) {
+        if (body) body.add(record);
+        else body = new Body(record, options, errors);
       }
     }
+  } catch (error) {
+    if (!(error instanceof CsvSyntaxError)) throw error;
+    errors.add(error.line, error.message);
+    errors.throwIfAny();
   }
-  const zeros = type === 'text' && filled.length > 0 && filled.every(({ cells }) => /^\d+$/.test(cells[index]!));
-  const why =
-    filled.length === 0 ? 'all cells are empty' : zeros ? 'digits with leading zeros, or too many' : undefined;
+  if (!body) return errors.refuse('it is empty: its first line must name the columns');
+  const { columns, rows } = body.finish();
   return {
-    name,
-    heading,
-    type,
-    guessed: given === undefined,
-    empty: records.length - filled.length,
-    ...(why && !given && { why }),
+    collection: collectionOf(columns, documentOf(columns, rows[0]!), options),
+    columns,
+    rowCount: rows.length,
+    *rows() {
+      for (let start = 0; start < rows.length; start += BATCH) {
+        yield rows.slice(start, start + BATCH).map((row) => documentOf(columns, row));
+      }
+    },
   };
 };

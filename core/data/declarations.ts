@@ -1,13 +1,17 @@
-/** Declarations of collections as files beside a dataset: `permits.collection.json`. */
-import { readdirSync, readFileSync } from 'node:fs';
+/** Declarations of collections in a dataset directory: `permits.collection.json`. */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Collection } from '../contracts/dataset.js';
 import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
+import { readRegularSync } from '../util/regular.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { findJsonError, formatJsonError, withoutMark } from '../validation/json.js';
 
 export const DECLARATION = '.collection.json';
+
+/** A table of 20,000 columns needs about 2 MiB. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 const FIELDS = { type: 'array', items: { type: 'string' }, minItems: 1 };
 const validate = compileSchema({
@@ -28,8 +32,8 @@ export const hasDeclarations = (directory: string): boolean =>
   readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 
 /**
- * Every declaration of a directory, by name.
- * @throws OperatorError if there is no declaration, or a file does not hold one
+ * All declarations of a directory, sorted by file name.
+ * @throws OperatorError if there is none, or a file is not a declaration
  */
 export const readDeclarations = (directory: string): Collection[] => {
   const files = reading(directory, () => readdirSync(directory)).filter((name) => name.endsWith(DECLARATION));
@@ -42,9 +46,9 @@ export const readDeclarations = (directory: string): Collection[] => {
 };
 
 const declarationIn = (path: string): Collection => {
-  const text = withoutMark(reading(path, () => readFileSync(path, 'utf8')));
-  const fault = findJsonError(text);
-  if (fault) throw new OperatorError(`${path}, ${formatJsonError(fault)}`);
+  const text = withoutMark(reading(path, () => readRegularSync(path, MAX_BYTES)));
+  const error = findJsonError(text);
+  if (error) throw new OperatorError(`${path}, ${formatJsonError(error)}`);
   const declared = JSON.parse(text) as Collection & { readonly $schema?: string };
   if (!validate(declared)) {
     const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = validate.errors ?? [];

@@ -68,6 +68,21 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
   }
 };
 
+/** Yields the content of a file. @throws like `readRegularBytes`, the error `EFBIG` after `maxBytes` */
+export async function* streamRegular(path: string, maxBytes: number): AsyncGenerator<Buffer> {
+  const file = await openRegular(path);
+  try {
+    let bytes = 0;
+    for await (const chunk of file.createReadStream({ autoClose: false })) {
+      bytes += chunk.length;
+      assertSize(path, bytes, maxBytes);
+      yield chunk;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
 /** Reads a whole file of UTF-8 text. @throws like `readRegularBytes` */
 export const readRegular = async (path: string, maxBytes?: number): Promise<string> =>
   (await readRegularBytes(path, maxBytes)).toString('utf8');

@@ -1,4 +1,4 @@
-/** Rows of a CSV file, streamed, each with the number of its line. */
+/** Rows of a CSV file, each with its line number. */
 import type { ImportErrors } from './import-errors.js';
 
 export interface Row {
@@ -7,25 +7,44 @@ export interface Row {
   readonly cells: readonly string[];
 }
 
-/** Characters. No line of the formats read here comes near; a file without line ends must not fill the memory. */
-const LONGEST_LINE = 64 * 1024;
+/** Parses lines that are one record each. */
+export type ParseLines = (lines: readonly string[]) => (readonly string[] | undefined)[];
 
-const CELL = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+/**
+ * A parser of files whose cells contain no line breaks. The record of a line is undefined if its quotes are wrong, so
+ * that a quote that is missing costs one line and not the rest of the file.
+ */
+export const lineParser = async (): Promise<ParseLines> => {
+  const { parse } = await import('csv-parse/sync');
+  const options = { relax_column_count: true, record_delimiter: '\n', trim: true };
 
-/** The cells of one line by RFC 4180, trimmed; undefined when its quotes are wrong. */
-export const splitRow = (line: string): string[] | undefined => {
-  if (!line.includes('"')) return line.split(',').map((cell) => cell.trim());
-  const cells: string[] = [];
-  CELL.lastIndex = 0;
-  for (;;) {
-    const match = CELL.exec(line);
-    if (match === null) return undefined;
-    cells.push((match[1]?.replaceAll('""', '"') ?? (match[2] as string)).trim());
-    if (match[3] === '') return cells;
-  }
+  const parseAll = (lines: readonly string[]): readonly (readonly string[])[] | undefined => {
+    try {
+      const records = parse(lines.join('\n'), options) as unknown as readonly (readonly string[])[];
+      const isWhole =
+        records.length === lines.length && records.every((cells) => !cells.some((cell) => cell.includes('\n')));
+      return isWhole ? records : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+
+  // Parsing many lines together is fast. Around a wrong quote, they are parsed one by one.
+  const parseLines: ParseLines = (lines) => {
+    if (lines.length === 0) return [];
+    const records = parseAll(lines);
+    if (records) return [...records];
+    if (lines.length === 1) return [undefined];
+    const middle = lines.length >>> 1;
+    return [...parseLines(lines.slice(0, middle)), ...parseLines(lines.slice(middle))];
+  };
+  return parseLines;
 };
 
-/** Lines of UTF-8 text, without BOM and line ends. */
+/** Limit in characters, far above any line of these formats. A file without line ends must not fill the memory. */
+const MAX_LINE = 64 * 1024;
+
+/** Yields the lines of UTF-8 text in batches, without byte order mark and line ends. */
 async function* readLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -33,33 +52,35 @@ async function* readLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<stri
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop() as string;
     yield lines;
-    // Still too long, and so a bad row; where it ends is still found.
-    if (rest.length > LONGEST_LINE) rest = rest.slice(0, LONGEST_LINE + 1);
+    // The line is bad because of its length. The rest of it is skipped.
+    if (rest.length > MAX_LINE) rest = rest.slice(0, MAX_LINE + 1);
   }
   yield [rest + decoder.decode()];
 }
 
 /**
- * Reads rows in UTF-8, with or without BOM, with CRLF or LF; empty lines are passed over. A row ends with its
- * line, also inside quotes: in the files read here no cell has a line break, and so a lost quote costs one row
- * and not the rest of the file. Rows whose quotes are wrong are added to the errors and left out. The number
- * of cells is the caller's to check.
+ * Yields rows in batches. A row ends with its line, also inside quotes: the files read here have no cells with line
+ * breaks. Blank lines are skipped. Rows with wrong quotes are reported and left out. The number of cells is not checked.
  */
 export async function* readRows(
   bytes: AsyncIterable<Uint8Array>,
   file: string,
   errors: ImportErrors,
 ): AsyncGenerator<Row[]> {
-  let number = 0;
+  const parseLines = await lineParser();
+  let before = 0;
   for await (const lines of readLines(bytes)) {
+    const numbered = lines
+      .map((text, i) => ({ text: text.endsWith('\r') ? text.slice(0, -1) : text, line: before + i + 1 }))
+      .filter(({ text }) => text.trim() !== '');
+    before += lines.length;
+    // A line that is too long is parsed as a wrong one.
+    const records = parseLines(numbered.map(({ text }) => (text.length > MAX_LINE ? '"' : text)));
     const rows: Row[] = [];
-    for (const text of lines) {
-      number++;
-      const line = text.endsWith('\r') ? text.slice(0, -1) : text;
-      if (line.trim() === '') continue;
-      const cells = line.length > LONGEST_LINE ? undefined : splitRow(line);
-      if (cells === undefined) errors.addRow(file, number, 'is not a CSV row: a quote is missing, or out of place');
-      else rows.push({ line: number, cells });
+    for (const [i, { line }] of numbered.entries()) {
+      const cells = records[i];
+      if (cells) rows.push({ line, cells });
+      else errors.addRow(file, line, 'is not a CSV row: a quote is missing, or out of place');
     }
     yield rows;
   }

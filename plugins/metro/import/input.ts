@@ -1,8 +1,7 @@
 /** The files that an import reads: given one by one, found in a directory, or fetched. */
-import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileErrorReason } from 'metro-forecast-api/adapter';
+import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 
 export interface Opened {
@@ -20,7 +19,9 @@ export interface Input {
   open(): Promise<Opened>;
 }
 
-/** Milliseconds that a server may stay silent: before its response, and between two pieces of it. */
+/** Size limit of a file. The largest file of these publishers has less than a tenth of it. */
+const MAX_BYTES = 2 ** 30;
+/** Time that a server may stay silent before its response, and between two chunks of it, in milliseconds. */
 const SILENCE_MS = 30_000;
 
 /** `fetch` says why in its error's cause. */
@@ -31,7 +32,7 @@ const reason = (error: unknown): string => {
 
 const openFile = async (path: string): Promise<Opened> => {
   const { size } = await stat(path);
-  return { bytes: createReadStream(path), size };
+  return { bytes: files.streamRegular(path, MAX_BYTES), size };
 };
 
 const openUrl = async (url: string, silenceMs: number): Promise<Opened> => {
@@ -50,8 +51,11 @@ const openUrl = async (url: string, silenceMs: number): Promise<Opened> => {
   const body: AsyncIterable<Uint8Array> = response.body;
   async function* bytes(): AsyncGenerator<Uint8Array> {
     try {
+      let size = 0;
       for await (const chunk of body) {
         timer.refresh();
+        size += chunk.length;
+        if (size > MAX_BYTES) throw new Error(`the response has more than ${MAX_BYTES / 2 ** 20} MiB`);
         yield chunk;
       }
     } catch (error) {
@@ -102,7 +106,7 @@ export const findInputs = async (
       if (paths.length === 0) errors.push(`${source}: there is no file in this directory`);
       inputs.push(...paths.map((path) => ({ name: path, found, open: () => openFile(path) })));
     } catch (error) {
-      errors.push(`${source}: ${fileErrorReason(error)}`);
+      errors.push(`${source}: ${files.fileErrorReason(error)}`);
     }
   }
   if (errors.length > 0) throw new OperatorError('Cannot read what is to be imported:', errors);

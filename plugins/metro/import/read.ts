@@ -1,5 +1,5 @@
 /** Reads all inputs of an import, each as the kind of file that it turns out to be. */
-import { fileErrorReason } from 'metro-forecast-api/adapter';
+import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
 import { type MetroIndex, readFhfaMetro } from './fhfa.js';
@@ -61,7 +61,7 @@ export const readInputs = async (
   const readOne = async ({ name, found, open }: Input): Promise<void> => {
     const { bytes, size } = await open();
     const peeked = await peek(counted(bytes, (done) => onRead?.({ input: name, done, total: size })));
-    const kind = recognize(peeked.head);
+    const kind = await recognize(peeked.head);
     if (kind === 'fhfa-metro') {
       const areas = await readFhfaMetro(readRows(peeked.bytes, name, errors), name, errors);
       if (areas.length === 0) errors.addFile(name, 'has no usable row');
@@ -82,7 +82,7 @@ export const readInputs = async (
       await readOne(input);
     } catch (error) {
       if (!(error instanceof Error && 'syscall' in error)) throw error;
-      throw new OperatorError(`Cannot read ${input.name}: ${fileErrorReason(error)}`, [], { cause: error });
+      throw new OperatorError(`Cannot read ${input.name}: ${files.fileErrorReason(error)}`, [], { cause: error });
     }
   }
   if (ignored.length === inputs.length)

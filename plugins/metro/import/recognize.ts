@@ -1,5 +1,5 @@
-/** Tells the format of a file to import by its first bytes. */
-import { splitRow } from './csv.js';
+/** Recognizes the format of a file by its first bytes. */
+import { lineParser } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 
@@ -8,31 +8,29 @@ export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or a FRED series (header "observation_date,<SERIES>", "DATE,<SERIES>" or "date,value")';
 
-/** How many bytes at the start of a file are inspected. */
+/** Bytes at the start of a file that are inspected. */
 const HEAD = 4096;
 
 const isFhfaRow = (cells: readonly string[] | undefined): boolean =>
   cells?.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
 
-/** The kind of the file that begins with this text; undefined when it is none of them. */
-export const recognize = (head: string): FileKind | undefined => {
-  const rows = head
-    .split(/\r?\n/)
-    .filter((line) => line.trim() !== '')
-    .map(splitRow);
+/** The kind of a file that starts with this text; undefined for other formats. */
+export const recognize = async (head: string): Promise<FileKind | undefined> => {
+  const parseLines = await lineParser();
+  const rows = parseLines(head.split(/\r?\n/).filter((line) => line.trim() !== ''));
   const header = rows[0]?.map((cell) => cell.toLowerCase()) ?? [];
   if (header.length === 2 && (header[0] === 'date' || header[0] === 'observation_date')) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
-  // One good row is enough: bad rows are reported later, as bad rows.
+  // One good row is enough. Bad rows are reported later.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
 };
 
 export interface Peeked {
   /** The first bytes as text, without BOM. */
   readonly head: string;
-  /** The stream from its beginning. */
+  /** The whole stream. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** To be called instead of reading `bytes` to the end. */
+  /** Call it instead of reading `bytes` to the end. */
   close(): Promise<void>;
 }
 

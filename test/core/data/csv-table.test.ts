@@ -1,46 +1,24 @@
-/** A CSV becomes a collection: cells by RFC 4180, types by all cells of a column, faults by their lines. */
+/** A CSV file becomes a collection: types by all cells of a column, errors with their lines. */
 import { expect } from 'chai';
-import fc from 'fast-check';
 import { checkCollection } from '../../../core/data/check-collection.js';
-import { type ColumnType, type CsvTableOptions, parseCsv, tableOfCsv } from '../../../core/data/csv-table.js';
+import type { ColumnType } from '../../../core/data/column-types.js';
+import { type CsvTableOptions, readCsvTable } from '../../../core/data/csv-table.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
+import { inChunks } from './chunks.js';
 
-const read = (text: string, options: Partial<CsvTableOptions> = {}) =>
-  tableOfCsv(text, { file: 'a.csv', name: 'things', key: ['id'], sort: [], types: new Map(), ...options });
-const faultsOf = (text: string, options: Partial<CsvTableOptions> = {}): readonly string[] => {
-  try {
-    read(text, options);
-  } catch (error) {
-    return (error as OperatorError).faults;
-  }
-  return [];
+const read = async (text: string, options: Partial<CsvTableOptions> = {}) => {
+  const given = { file: 'a.csv', name: 'things', key: ['id'], sort: [], types: new Map(), ...options };
+  const { rows, ...table } = await readCsvTable(inChunks(text), given);
+  return { ...table, rows: [...rows()].flat() };
 };
-const cells = (text: string) => parseCsv(text, ',', () => undefined).map((record) => record.cells);
+const errorsOf = (text: string, options: Partial<CsvTableOptions> = {}): Promise<readonly string[]> =>
+  read(text, options).then(
+    () => [],
+    (error: OperatorError) => error.faults,
+  );
 
-describe('parseCsv(text, separator, onFault)', () => {
-  it('reads back whatever RFC 4180 writes, with either line end', () => {
-    const cell = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r\n', ' ', 'é', '=') });
-    const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 2 }));
-    fc.assert(
-      fc.property(table, fc.constantFrom('\n', '\r\n'), (rows, end) => {
-        const line = (row: readonly string[]) => row.map((each) => `"${each.replaceAll('"', '""')}"`).join(',') + end;
-        expect(cells(rows.map(line).join(''))).to.deep.equal(rows);
-      }),
-    );
-  });
-  it('passes over empty lines, and needs no line end at the end', () => {
-    expect(cells('a,b\n\n\r\n1,2')).to.deep.equal([
-      ['a', 'b'],
-      ['1', '2'],
-    ]);
-  });
-  it('counts lines inside quotes', () => {
-    expect(parseCsv('"a\nb"\nc', ',', () => undefined).map(({ line }) => line)).to.deep.equal([1, 3]);
-  });
-});
-
-describe('tableOfCsv(text, options)', () => {
+describe('readCsvTable(bytes, options)', () => {
   const types: readonly (readonly [type: ColumnType, values: readonly unknown[], ...cells: string[]])[] = [
     ['integer', [1, -20, 0], '1', '-20', '0'],
     ['number', [1, 2.5, -1e-7], '1', '2.5', '-1e-7'],
@@ -55,8 +33,8 @@ describe('tableOfCsv(text, options)', () => {
     ['text', [null, null], '', ''],
   ];
   for (const [type, values, ...given] of types) {
-    it(`takes ${JSON.stringify(given)} for ${type}`, () => {
-      const { columns, rows, collection } = read(`id,v\n${given.map((cell, i) => `${i},${cell}\n`).join('')}`);
+    it(`reads a column of ${JSON.stringify(given)} as ${type}`, async () => {
+      const { columns, rows, collection } = await read(`id,v\n${given.map((cell, i) => `${i},${cell}\n`).join('')}`);
       expect(columns[1]).to.include({ type, guessed: true, empty: values.filter((each) => each === null).length });
       expect(rows.map(({ v }) => v)).to.deep.equal(values);
       expect(checkCollection(collection)).to.deep.equal([]);
@@ -64,53 +42,82 @@ describe('tableOfCsv(text, options)', () => {
     });
   }
 
-  it('sorts by the key as its type says, and declares an order for each column to sort by', () => {
-    const { rows, collection } = read('id,year\n10,1\n9,2\n', { sort: ['year'] });
+  it('sorts by the key according to its type, and declares an order for each column to sort by', async () => {
+    const { rows, collection } = await read('id,year\n10,1\n9,2\n', { sort: ['year'] });
     expect(rows.map(({ id }) => id)).to.deep.equal([9, 10]);
     expect(collection.orders).to.deep.equal([['year', 'id']]);
-    expect(read('id\n10\n9\n', { types: new Map([['id', 'text']]) }).rows.map(({ id }) => id)).to.deep.equal([
-      '10',
-      '9',
-    ]);
+    const asText = await read('id\n10\n9\n', { types: new Map([['id', 'text']]) });
+    expect(asText.rows.map(({ id }) => id)).to.deep.equal(['10', '9']);
   });
-  it('makes names of headings, and reads semicolons and a byte order mark', () => {
-    const { columns } = read('ID;Permit No.;2024\n1;x;y\n');
+
+  it('derives names from headings, and reads semicolons and a byte order mark', async () => {
+    const { columns } = await read('\ufeffID;Permit No.;2024\n1;x;y\n');
     expect(columns.map(({ name }) => name)).to.deep.equal(['id', 'permit_no', 'c_2024']);
   });
 
-  for (const [what, text, options, ...faults] of [
+  it('reads tabs, with empty cells at the start and the end of a row', async () => {
+    const { rows } = await read('a\tid\tb\n\t1 \t\nx\t 2\ty\n');
+    expect(rows).to.deep.equal([
+      { a: null, id: 1, b: null },
+      { a: 'x', id: 2, b: 'y' },
+    ]);
+  });
+
+  it('reads 5,000 columns', async () => {
+    const line = (cell: (i: number) => string) => Array.from({ length: 5000 }, (_, i) => cell(i)).join();
+    const { columns, rows } = await read(`id,${line((i) => `c${i}`)}\n1,${line(String)}\n`);
+    expect(columns).to.have.length(5001);
+    expect(rows[0]).to.include({ id: 1, c4999: 4999 });
+  });
+
+  const quoted =
+    'line 2: has a quote inside a cell: a cell with quotes is written in quotes, and its quotes are doubled';
+  for (const [what, text, options, ...errors] of [
     ['a row with too few cells', 'id,v\n1,2\n3\n', {}, 'line 3: has 1 cells, and the first line names 2 columns'],
     ['the same key twice', 'id,v\n1,a\n2,b\n1,c\n', {}, 'line 4: has the key of line 2: id 1'],
-    ['an empty key', 'id,v\n1,a\n,b\n', {}, 'line 3: "id" is empty, and cannot be as the key'],
+    ['an empty key', 'id,v\n1,a\n,b\n', {}, 'line 3: "id" is empty: a key needs a value'],
     [
       'an empty cell to sort by',
       'id,v\n1,\n',
       { sort: ['v'] },
-      'line 2: "v" is empty, and cannot be as a column to sort by',
+      'line 2: "v" is empty: a column to sort by needs a value',
     ],
     [
-      'a cell not of the type that is named',
+      'a cell that is not of the given type',
       'id,v\n1,x\n',
       { types: new Map([['v', 'number']]) },
       'line 2: "v" must be a number like 12.5, and is "x"',
     ],
     ['an unknown column', 'id,v\n1,x\n', { key: ['idd'] }, 'there is no column "idd"; did you mean "id"?'],
-    ['two columns of one name', 'id,A b,a_b\n1,2,3\n', {}, 'line 1: columns 2 and 3 are both called "a_b"'],
+    ['two columns with one name', 'id,A b,a_b\n1,2,3\n', {}, 'line 1: columns 2 and 3 are both called "a_b"'],
     ['a quote that is not closed', 'id,v\n1,"x\n', {}, 'line 2: has a quote that is not closed'],
     [
-      'text behind a quote',
-      'id,v\n1,"x"y\n',
+      'a quote that is not closed before many rows',
+      `id,v\n\n1,"x\n${'2,y\n'.repeat(500_000)}`,
       {},
-      'line 2: has a quote inside a cell: cells with quotes are written in quotes, each quote of theirs twice',
+      'line 3: has a quote that is not closed',
     ],
+    ['text after a quote', 'id,v\n1,"x"y\n', {}, quoted],
+    ['a quote in the middle of a cell', 'id,v\n1,6" pipe\n', {}, quoted],
     ['nothing', '', {}, 'it is empty: its first line must name the columns'],
-    ['no rows', 'id\n', {}, 'it has no rows, by which the types of its columns could be known'],
+    ['no rows', 'id\n', {}, 'it has no rows: the types of its columns are guessed from them'],
+    [
+      '200,000 columns',
+      `id${',c'.repeat(200_000)}\n1\n`,
+      {},
+      'line 1: has 200,001 columns; a table has at most 20,000',
+    ],
   ] as readonly (readonly [string, string, Partial<CsvTableOptions>, ...string[]])[]) {
-    it(`refuses ${what}`, () => expect(faultsOf(text, options)).to.deep.equal(faults));
+    it(`rejects ${what}`, async () => expect(await errorsOf(text, options)).to.deep.equal(errors));
   }
-  it('names twenty faults, and counts the others', () => {
-    const faults = faultsOf(`id,v\n${'1\n'.repeat(30)}`);
-    expect(faults).to.have.length(21);
-    expect(faults.at(-1)).to.equal('and 10 more');
+
+  it('lists twenty errors, and counts the others', async () => {
+    const errors = await errorsOf(`id,v\n${'1\n'.repeat(30)}`);
+    expect(errors).to.have.length(21);
+    expect(errors.at(-1)).to.equal('and 10 more');
+  });
+
+  it('stops after 1,000 errors', async () => {
+    expect((await errorsOf(`id,v\n${'1\n'.repeat(5000)}`)).at(-1)).to.equal('and 980 more');
   });
 });

@@ -1,7 +1,7 @@
-/** CSV rows with their lines. */
+/** Rows of imported files, with their lines. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readRows, splitRow } from '../../../../plugins/metro/import/csv.js';
+import { lineParser, readRows } from '../../../../plugins/metro/import/csv.js';
 import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 
 const inChunks = async function* (bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -9,57 +9,74 @@ const inChunks = async function* (bytes: Uint8Array, size: number): AsyncGenerat
 };
 
 const read = async (text: string, size = 7) => {
-  const faults = new ImportErrors();
+  const errors = new ImportErrors();
   const rows = [];
-  for await (const batch of readRows(inChunks(Buffer.from(text), size), 'f.csv', faults)) rows.push(...batch);
-  return { rows: rows.map(({ line, cells }) => [line, ...cells]), faults: faults.listRows() };
+  for await (const batch of readRows(inChunks(Buffer.from(text), size), 'f.csv', errors)) rows.push(...batch);
+  return { rows: rows.map(({ line, cells }) => [line, ...cells]), errors: errors.listRows() };
 };
 
-describe('plugins/metro/import/csv', () => {
-  it('readRows reads BOM, CRLF, LF, quotes, empty lines and a last line without end, and counts lines', async () => {
+describe('readRows(bytes, file, errors)', () => {
+  it('reads byte order marks, both line ends, quotes, blank lines and a last line without end', async () => {
     expect(await read('\ufeff"Abilene, TX",10180,( 2.62)\r\n\r\n"a ""b""", -,\nlast,1,2')).to.deep.equal({
       rows: [
         [1, 'Abilene, TX', '10180', '( 2.62)'],
         [3, 'a "b"', '-', ''],
         [4, 'last', '1', '2'],
       ],
-      faults: [],
+      errors: [],
     });
   });
 
-  it('readRows loses no row after one with wrong quotes', async () => {
-    const { rows, faults } = await read('a,1\n"never closed,2\nb"c,3\n"d" e,4\nf,5\n');
+  it('loses no row after a row with wrong quotes', async () => {
+    const { rows, errors } = await read('a,1\n"never closed,2\nb"c,3\n"d" e,4\nf,5\n');
     expect(rows).to.deep.equal([
       [1, 'a', '1'],
       [5, 'f', '5'],
     ]);
-    expect(faults.map((fault) => fault.slice(0, 8))).to.deep.equal(['f.csv:2:', 'f.csv:3:', 'f.csv:4:']);
+    expect(errors.map((error) => error.slice(0, 8))).to.deep.equal(['f.csv:2:', 'f.csv:3:', 'f.csv:4:']);
   });
 
-  it('readRows calls a line of 100,000 characters a bad row, and goes on after it', async () => {
-    const { rows, faults } = await read(`a,1\n${'x'.repeat(100_000)}\nb,2\n`, 4096);
+  it('reports a line of 100,000 characters, and continues after it', async () => {
+    const { rows, errors } = await read(`a,1\n${'x'.repeat(100_000)}\nb,2\n`, 4096);
     expect(rows).to.deep.equal([
       [1, 'a', '1'],
       [3, 'b', '2'],
     ]);
-    expect(faults).to.have.length(1);
-    expect(faults[0]).to.match(/^f\.csv:2: /);
+    expect(errors).to.have.length(1);
+    expect(errors[0]).to.match(/^f\.csv:2: /);
   });
 
-  it('readRows finds the same rows however the bytes are cut, in the middle of a character too', async () => {
+  it('reads the same rows however the bytes are cut, also inside a character', async () => {
     const text = '\ufeff"Mayagüez, PR",32420\r\n"Año 😀",1\r\n';
     const whole = await read(text, 1000);
     expect(whole.rows[0]).to.deep.equal([1, 'Mayagüez, PR', '32420']);
-    for (let size = 1; size < 20; size++) expect(await read(text, size), `in pieces of ${size}`).to.deep.equal(whole);
+    for (let size = 1; size < 20; size++) expect(await read(text, size), `chunks of ${size}`).to.deep.equal(whole);
   });
+});
 
-  it('splitRow undoes quoting by RFC 4180', () => {
+describe('lineParser()', () => {
+  it('reads quotes by RFC 4180', async () => {
+    const parse = await lineParser();
     const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, '').trim());
     fc.assert(
-      fc.property(fc.array(cell, { minLength: 1 }), (cells) => {
-        const line = cells.map((text) => `"${text.replaceAll('"', '""')}"`).join(',');
-        expect(splitRow(line)).to.deep.equal(cells);
+      fc.property(fc.array(fc.array(cell, { minLength: 2 }), { minLength: 1 }), (rows) => {
+        const lines = rows.map((cells) => cells.map((text) => `"${text.replaceAll('"', '""')}"`).join(','));
+        expect(parse(lines)).to.deep.equal(rows);
       }),
     );
+  });
+
+  it('rejects each line with wrong quotes, and no other line', async () => {
+    const parse = await lineParser();
+    expect(parse(['a,1', '"open,2', 'b"c,3', '"d" e,4', 'f,5', '"g', '",6', '7'])).to.deep.equal([
+      ['a', '1'],
+      undefined,
+      undefined,
+      undefined,
+      ['f', '5'],
+      undefined,
+      undefined,
+      ['7'],
+    ]);
   });
 });

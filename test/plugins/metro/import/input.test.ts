@@ -90,6 +90,16 @@ describe('plugins/metro/import inputs', () => {
     expect((await read([folder])).ids).to.deep.equal(['UNRATE']);
   });
 
+  it('rejects a pipe or a device that is named, at once', async () => {
+    const pipe = join(directory, 'named');
+    execFileSync('mkfifo', [pipe]);
+    for (const path of [pipe, '/dev/zero']) {
+      const message = await operatorFailure(read([path]));
+      expect(message).to.equal(`Cannot read ${path}: it is a pipe, a socket or a device; name a regular file`);
+    }
+    await rm(pipe);
+  });
+
   it('refuses a directory in which there is nothing to import', async () => {
     await put('none/readme.md', '# Notes\n');
     expect(await operatorFailure(read([join(directory, 'none')]))).to.match(

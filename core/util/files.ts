@@ -1,0 +1,3 @@
+/** For plugins and adapters that read files which a user names. */
+export { fileErrorReason } from './error-reason.js';
+export { streamRegular } from './regular.js';
