@@ -1,5 +1,6 @@
 /** The command line: one file a command, and one place where faults become messages and exit codes. */
 import { Command } from 'commander';
+import { fileErrorReason } from '../core/util/error-reason.js';
 import { packageVersion } from '../core/util/package.js';
 import { write, writeError } from './output.js';
 import { EXIT_CODES, errorText, report } from './report.js';
@@ -59,15 +60,19 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
   return program;
 };
 
-const ignoreClosedPipe = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EPIPE') throw error;
+/** A full disk or a closed terminal ends no command: it completes its work, and fails if its results are lost. */
+const onResultsLost = (error: NodeJS.ErrnoException): void => {
+  // The reader may close a pipe early, as "| head" does.
+  if (error.code === 'EPIPE') return;
+  process.exitCode = 1;
+  writeError(`The output cannot be written: ${fileErrorReason(error)}.\n`);
 };
 
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json');
-  // The reader of the output may close it early, as "| head" does: the command continues, so that its work is
-  // completed.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe);
+  process.stdout.on('error', onResultsLost);
+  // There is no other place to report it.
+  process.stderr.on('error', () => undefined);
   try {
     const program = await createProgram(commandsIn(argv), json);
     await program.parseAsync([...argv]);

@@ -1,6 +1,6 @@
 /** Writes log lines to a file descriptor without blocking the event loop, whatever happens to their reader. */
 import cluster from 'node:cluster';
-import { constants, openSync, write, writeSync } from 'node:fs';
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
 interface LogOutputOptions {
@@ -174,16 +174,16 @@ export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
- * A descriptor of standard error whose writes never block. Node makes pipes and sockets non-blocking as soon as
- * `process.stderr` is used. A terminal still blocks after Ctrl-S, so it is opened a second time.
+ * A descriptor of standard error whose writes never block. Whether a pipe or terminal blocks is a property that all
+ * processes with the same descriptor share, and each Node process resets it when it exits: so it is opened again.
  */
 const nonBlockingStderr = (): number => {
+  // For a socket, and where there is no /proc, `process.stderr` is non-blocking as soon as it is used.
   const { fd } = process.stderr;
-  if (!isatty(fd)) return fd;
+  if (!isatty(fd) && !fstatSync(fd).isFIFO()) return fd;
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch {
-    // Only Linux has /proc.
     return fd;
   }
 };
