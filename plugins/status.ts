@@ -53,21 +53,21 @@ const sourceRow = (source: Source, now: Date) => {
 
 const api: CheckedComponent = {
   id: 'api',
-  async check(service) {
+  async check(state) {
     const problems: string[] = [];
-    const readable = await service.pingStorage().then(
+    const readable = await state.pingStorage().then(
       () => true,
       () => false,
     );
     if (!readable) problems.push('Storage cannot be read; cached responses are still served.');
     for (const part of ['limiter', 'cache', 'keys'] as const) {
-      const { ok, message } = service.health[part];
+      const { ok, message } = state.health[part];
       if (!ok) problems.push(message ?? `The ${part} is impaired.`);
     }
     return {
-      status: !service.snapshot ? 'outage' : problems.length > 0 ? 'degraded' : 'operational',
+      status: !state.snapshot ? 'outage' : problems.length > 0 ? 'degraded' : 'operational',
       message: problems.length > 0 ? problems.join(' ') : null,
-      updated_at: timestamp(service.now),
+      updated_at: timestamp(state.now),
     };
   },
 };
@@ -101,30 +101,30 @@ const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedCom
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),
 ];
 
-const stateOf = async (component: CheckedComponent, service: ServiceState) => {
+const componentState = async (component: CheckedComponent, state: ServiceState) => {
   const { id } = component;
   try {
-    const { status, message, updated_at } = await component.check(service);
+    const { status, message, updated_at } = await component.check(state);
     return { id, status, message, updated_at };
   } catch {
     return { id, status: 'unknown', message: 'This component cannot be checked right now.', updated_at: null } as const;
   }
 };
 
-const statusOf = async (service: ServiceState, checked: readonly CheckedComponent[]) => {
-  const components = await Promise.all(checked.map((component) => stateOf(component, service)));
+const statusOf = async (state: ServiceState, checked: readonly CheckedComponent[]) => {
+  const components = await Promise.all(checked.map((component) => componentState(component, state)));
   return {
     status: worst(components.map(({ status }) => status)),
-    generated_at: timestamp(service.now),
-    snapshot: service.snapshot
+    generated_at: timestamp(state.now),
+    snapshot: state.snapshot
       ? {
-          version: service.snapshot.version,
-          published_at: timestamp(service.snapshot.publishedAt),
-          synthetic: service.snapshot.manifest.synthetic,
+          version: state.snapshot.version,
+          published_at: timestamp(state.snapshot.publishedAt),
+          synthetic: state.snapshot.manifest.synthetic,
         }
       : null,
     components,
-    sources: (service.snapshot?.manifest.sources ?? []).map((source) => sourceRow(source, service.now)),
+    sources: (state.snapshot?.manifest.sources ?? []).map((source) => sourceRow(source, state.now)),
   };
 };
 
@@ -207,7 +207,7 @@ const statusRoute = ({ components: declared }: PluginContext): Route => {
         ],
       },
     },
-    handler: (_input, { service }) => statusOf(service, components),
+    handler: (_input, { state }) => statusOf(state, components),
   });
 };
 
@@ -230,8 +230,8 @@ const readyRoute = serviceRoute({
     schema: { title: 'Ready', ...record({ status: { const: 'ok' } }) },
     example: { status: 'ok' },
   },
-  async handler(_input, { service }) {
-    assertReady(service);
+  async handler(_input, { state }) {
+    assertReady(state);
     return { status: 'ok' };
   },
 });
@@ -249,9 +249,9 @@ const healthRoute = serviceRoute({
     schema: { title: 'Health', ...record({ status: { const: 'ok' } }) },
     example: { status: 'ok' },
   },
-  async handler(_input, { service }) {
-    assertReady(service);
-    await service.pingStorage();
+  async handler(_input, { state }) {
+    assertReady(state);
+    await state.pingStorage();
     return { status: 'ok' };
   },
 });

@@ -109,7 +109,7 @@ const given = (): never => {
 const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modules'>) => ({
   routes: modules.registry.routes.map(({ route }) => route),
   mounts: modules.registry.mounts.map(({ mount }) => mount),
-  service: modules.registry.service,
+  info: modules.registry.service,
   basePath: config.config.server.basePath,
   compression: config.config.http.compression,
 });

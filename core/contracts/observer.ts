@@ -1,8 +1,8 @@
-/** The observer contract: what a plugin that watches requests is told of each, such as an exporter of traces. */
+/** The observer contract, for plugins that record requests, such as an exporter of traces. */
 import type { Logger } from './runtime.js';
 import type { ServiceInfo } from './service.js';
 
-/** What the header `traceparent` says of the caller (W3C Trace Context, level 1, section 3.2). */
+/** The header `traceparent` of a request (W3C Trace Context, level 1, section 3.2). */
 export interface TraceParent {
   /** 32 lower-case hex digits. */
   readonly traceId: string;
@@ -12,45 +12,42 @@ export interface TraceParent {
   readonly sampled: boolean;
 }
 
-/**
- * A request whose response has been written. It names the key by its id, and has nothing of the query, which may be
- * private.
- */
+/** A request whose response has been written. It has no query and no text of a key, since both may be private. */
 export interface FinishedRequest {
-  /** As in `X-Request-Id`. */
+  /** The value of `X-Request-Id`. */
   readonly id: string;
   readonly method: string;
-  /** The path template of its endpoint; null if there is no such endpoint. */
+  /** The path template of the endpoint. Null for unknown paths. */
   readonly route: string | null;
-  /** As it was sent, except that keys in it are masked. */
+  /** Keys in it are masked. */
   readonly path: string;
-  /** As the caller wrote it, keys masked; null without one. */
+  /** The Host header, with keys masked. Null without one. */
   readonly host: string | null;
   /** `1.1` or `1.0`. */
   readonly httpVersion: string;
   readonly status: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** From the end of the request's head to the response being written. */
+  /** From the end of the request's head until the response is written. */
   readonly durationMs: number;
-  /** The key's id; null without a valid one. */
+  /** The id of the key. Null without a valid key. */
   readonly key: string | null;
-  /** The version of the snapshot that the response comes from; null if it comes from none. */
+  /** The version of the snapshot that was read. Null if none was. */
   readonly snapshot: string | null;
-  /** Whether the representation was cached. */
+  /** Whether the response came from the cache. */
   readonly cached: boolean;
   /** Null if the caller sent no valid `traceparent`. */
   readonly trace: TraceParent | null;
 }
 
 export interface RequestObserver {
-  /** Called after the response has been written. What it throws is logged. */
+  /** Called after the response has been written. Errors that it throws are logged. */
   onRequest(request: FinishedRequest): void;
-  /** Called once, after the last request. The service waits for it before it ends, so it should be fast. */
+  /** Called once, after the last request. The service waits for it when it stops. */
   close?(): Promise<void>;
 }
 
 export interface ObserverContext {
-  readonly service: ServiceInfo;
+  readonly info: ServiceInfo;
   readonly logger: Logger;
 }

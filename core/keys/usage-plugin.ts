@@ -87,14 +87,14 @@ export const usagePlugin: Plugin = definePlugin({
           ],
         },
       },
-      async handler(_input, { account, service }) {
+      async handler(_input, { account, state }) {
         // A request of this process itself, or of a page, has no account.
         if (account === null) throw new ApiError(errors.missing_api_key);
-        const days = await service.usage(account.subject);
+        const days = await state.usage(account.subject);
         return {
           data: days.map((day) => ({ ...day })),
           tier: account.tier,
-          limits: limitsOf(account, days, service.now.getTime()),
+          limits: limitsOf(account, days, state.now.getTime()),
         };
       },
     }),

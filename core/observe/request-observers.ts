@@ -26,7 +26,7 @@ export const openObservers = (
   if (registered.length === 0) return null;
   const observers = registered.map(({ plugin, open }) => {
     const own = logger.child({ part: plugin });
-    return { observer: opened(plugin, () => open({ logger: own, service })), logger: own };
+    return { observer: opened(plugin, () => open({ logger: own, info: service })), logger: own };
   });
   return {
     observe(ctx) {

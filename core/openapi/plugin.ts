@@ -15,7 +15,7 @@ export const openApiPlugin = (build: () => object): Plugin => {
     name: 'reference',
     version: packageVersion,
     description: 'This description of the API.',
-    routes: (_options, { service: { title, version } }) => [
+    routes: (_options, { info: { title, version } }) => [
       serviceRoute({
         path: '/openapi.json',
         operationId: 'getOpenApi',

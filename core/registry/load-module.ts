@@ -29,7 +29,7 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
     needs: 'list?',
     options: 'object?',
     collections: 'list|function?',
-    service: 'object?',
+    info: 'object?',
     components: 'list?',
     mounts: 'function?',
     middleware: 'function?',

@@ -68,7 +68,7 @@ export const fitPlugins = (
     entries,
     middlewareOf,
     (plugin) => ({
-      service,
+      info: service,
       components,
       ownCollections: collections.own.get(plugin)!,
       collections: collections.byName,
@@ -132,10 +132,10 @@ const fitService = (
 ): ServiceInfo => {
   let declared: Partial<ServiceInfo> = {};
   for (const { plugin } of entries) {
-    if (!plugin.service) continue;
+    if (!plugin.info) continue;
     registration.claim(plugin, 'who the service is');
-    registration.report(plugin, checkOptions('service', serviceSchema, plugin.service));
-    declared = plugin.service;
+    registration.report(plugin, checkOptions('info', serviceSchema, plugin.info));
+    declared = plugin.info;
   }
   return { ...defaultService, ...declared, ...configured };
 };

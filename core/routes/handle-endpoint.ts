@@ -39,7 +39,7 @@ export const handleRoute = (represent: Represent): ServiceMiddleware => {
 interface MountDependencies {
   readonly routes: readonly Route[];
   readonly mounts: readonly Mount[];
-  readonly service: ServiceInfo;
+  readonly info: ServiceInfo;
   readonly basePath: string;
   readonly compression: boolean;
 }
@@ -62,7 +62,7 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
 /** @param outer the request during which inner ones are made; undefined for requests of this process itself */
 export const mountContext = (
   koa: ServiceKoa,
-  { routes, mounts, service, basePath, compression }: MountDependencies,
+  { routes, mounts, info, basePath, compression }: MountDependencies,
   outer?: ServiceContext,
 ): MountContext =>
   // The context is a function, so that a Koa middleware can be a mount's handler and get it as `next`; calling it does
@@ -70,7 +70,7 @@ export const mountContext = (
   Object.assign(async () => undefined, {
     routes,
     mounts,
-    service,
+    info,
     basePath,
     compression,
     request: (target: string) => requestWithin(koa, `${basePath}${target}`, outer),
@@ -143,12 +143,12 @@ const serviceAsker = ({ state, clock }: RepresentDependencies) => {
   /** The ETag of each route's last response and since when it has been the same, for `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
   const represent = async (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> => {
-    const service = state.read();
-    const data = (await route.handler(input as never, { service, ...request })) as object;
+    const read = state.read();
+    const data = (await route.handler(input as never, { state: read, ...request })) as object;
     const before = known.get(data);
     if (before) return before;
     const made = (lastModified: Date) => jsonRepresentation(data, { lastModified, head: UNSHARED });
-    const first = made(last.get(route)?.since ?? service.startedAt);
+    const first = made(last.get(route)?.since ?? read.startedAt);
     const { etag } = first.identity;
     const isSame = (last.get(route)?.etag ?? etag) === etag;
     const representation = isSame ? first : made(new Date(clock.now()));
@@ -172,7 +172,7 @@ const askReplicas = async (
 ): Promise<Representation> => {
   const { sharedSeconds = 0 } = route;
   const { value, ageSeconds } = await cache.getOrBuild(`${pattern} ${JSON.stringify(input)}`, sharedSeconds, () =>
-    ofRoute(route, async () => jsonOf(await route.handler(input as never, { service: state.read(), ...NOBODY }))),
+    ofRoute(route, async () => jsonOf(await route.handler(input as never, { state: state.read(), ...NOBODY }))),
   );
   const age = Math.floor(ageSeconds);
   const left = Math.max(0, sharedSeconds - age);

@@ -1,5 +1,5 @@
-/** Reference page at `/docs`, made in the browser from the served OpenAPI document. */
-import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
+/** The reference page at `/docs`, built in the browser from the OpenAPI document, and the guide to formats. */
+import { definePlugin, guidePage, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'docs',
@@ -13,5 +13,6 @@ export default definePlugin({
       folder: new URL('./browser/', import.meta.url),
       at: 'docs/browser',
     }),
+    guidePage('/docs/csv', 'CSV', 'reference/formats.md'),
   ],
 });

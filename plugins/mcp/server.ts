@@ -6,11 +6,11 @@ import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
 const INSTRUCTIONS = "Read-only tools, one for each endpoint of the API; the result is the endpoint's JSON.";
 
-/** @param mount who the service is, and the function that makes the requests of the tools */
-export const mcpServer = (tools: Tools, { service, request }: Pick<MountContext, 'service' | 'request'>): McpServer => {
+/** @param mount makes the requests of the tools */
+export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): McpServer => {
   const server = new Server(
-    { name: service.name, version },
-    { capabilities: { tools: {} }, instructions: `${INSTRUCTIONS}\n${service.instructions}` },
+    { name: info.name, version },
+    { capabilities: { tools: {} }, instructions: `${INSTRUCTIONS}\n${info.instructions}` },
   );
   server.setRequestHandler('tools/list', () => ({ tools: tools.list }));
   server.setRequestHandler('tools/call', ({ params }) => tools.call(request, params.name, params.arguments));

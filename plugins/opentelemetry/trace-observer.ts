@@ -44,12 +44,12 @@ const MAX_VALUE_LENGTH = 1024;
 /** Less than the stores have to close, so that a receiver that hangs does not delay the end of the service. */
 const FLUSH_MS = 1500;
 
-export const traceObserver = (options: TraceOptions, { logger, service }: ObserverContext): RequestObserver => {
+export const traceObserver = (options: TraceOptions, { logger, info }: ObserverContext): RequestObserver => {
   const { url, headers, serviceName, sampleRatio, maxQueuedSpans } = options;
   const exporter = new OTLPTraceExporter({ ...(url === undefined ? {} : { url }), headers: { ...headers } });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
-      'service.name': serviceName ?? service.name,
+      'service.name': serviceName ?? info.name,
       'service.version': version,
       'service.instance.id': randomUUID(),
     }).merge(detectResources({ detectors: [envDetector] })),

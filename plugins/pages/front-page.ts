@@ -17,7 +17,7 @@ interface Link {
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {
-  const { routes, basePath, service } = context;
+  const { routes, basePath, info } = context;
   const ofRoutes = routes.flatMap(({ operationId, path, summary }) => {
     const rel = Object.hasOwn(ROUTES, operationId) ? ROUTES[operationId] : undefined;
     return rel ? [{ rel, href: `${basePath}${path}`, title: summary }] : [];
@@ -28,7 +28,7 @@ const linksOf = (context: MountContext): Link[] => {
     href: path,
     title: summary,
   }));
-  const { termsOfService } = service;
+  const { termsOfService } = info;
   const terms = { rel: 'terms-of-service' as const, href: termsOfService ?? '', title: 'Terms of service' };
   return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
@@ -46,7 +46,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const htmlOf = ({ title, version, summary }: MountContext['service'], links: readonly Link[]): string => {
+const htmlOf = ({ title, version, summary }: MountContext['info'], links: readonly Link[]): string => {
   const items = links.map(
     ({ rel, href, title }) => `<li><a rel="${rel}" href="${escapeHtml(href)}">${escapeHtml(title)}</a></li>`,
   );
@@ -76,11 +76,11 @@ const HTML = { mediaType: 'text/html' } as const;
 const choose = mediaTypeChooser([{ mediaType: 'application/json' }, HTML]);
 
 const representationsOf = (context: MountContext) => {
-  const { title, version, summary } = context.service;
+  const { title, version, summary } = context.info;
   const links = linksOf(context);
   const options = { lastModified: new Date(), head: '' };
   return {
-    html: new Representation(Buffer.from(htmlOf(context.service, links)), 'text/html; charset=utf-8', options),
+    html: new Representation(Buffer.from(htmlOf(context.info, links)), 'text/html; charset=utf-8', options),
     json: jsonRepresentation({ title, version, summary, links }, options),
   };
 };

@@ -92,7 +92,7 @@ export class Template {
     context: MountContext,
   ): PageFile {
     const { pages, guides } = pagesOf(context);
-    const { name, title } = context.service;
+    const { name, title } = context.info;
     const values = escaped({
       service: name,
       owner: title,

@@ -100,11 +100,10 @@ export default definePlugin({
   description:
     'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
   collections: [markets, hpi],
-  service: metroService,
+  info: metroService,
   mounts: () => [
     guidePage('/docs/calling', 'Calling the API', 'guides/calling.md'),
     guidePage('/docs/vintages', 'Vintages', 'explanation/vintages.md'),
-    guidePage('/docs/csv', 'CSV', 'reference/formats.md'),
   ],
   routes: () => [
     dataRoute({

@@ -174,7 +174,7 @@ export default definePlugin({
             ],
           },
         },
-        handler: async (_input, { service }) => vintages.list(await service.versions()),
+        handler: async (_input, { state }) => vintages.list(await state.versions()),
       }),
     ];
   },

@@ -76,20 +76,20 @@ describe('registerPlugins', () => {
   });
 
   it('the configuration says who the service is, else a plugin does, else the framework', () => {
-    const named = plugin('a', { service: { title: 'Tides', name: 'tides' } });
+    const named = plugin('a', { info: { title: 'Tides', name: 'tides' } });
     const { service } = registerPlugins([{ plugin: named, options: {}, at: 'plugins[0]' }], { title: 'Our tides' });
     expect(service).to.include({ title: 'Our tides', name: 'tides', version: '1.0.0', keyPrefix: 'api_' });
   });
 
   it('two plugins that say who the service is are named both', () => {
-    const faults = faultsOf(plugin('a', { service: { title: 'A' } }), plugin('b', { service: { title: 'B' } }));
+    const faults = faultsOf(plugin('a', { info: { title: 'A' } }), plugin('b', { info: { title: 'B' } }));
     expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare who the service is']);
   });
 
   it('what a plugin says of the service is held to the schema of the configuration', () => {
-    const faults = faultsOf(plugin('a', { service: { keyPrefix: 'no underscore' } }));
+    const faults = faultsOf(plugin('a', { info: { keyPrefix: 'no underscore' } }));
     expect(faults).to.have.length(1);
-    expect(faults[0]).to.match(/^plugin "a" 1\.0\.0: service\.keyPrefix: "no underscore" is not allowed; /);
+    expect(faults[0]).to.match(/^plugin "a" 1\.0\.0: info\.keyPrefix: "no underscore" is not allowed; /);
   });
 
   it('components that share an id, or stand in the place of one that there is not, name their plugins', () => {

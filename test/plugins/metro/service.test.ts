@@ -71,7 +71,7 @@ describe('the Metro Forecast API', () => {
   it('is made by the embedded configuration, with keys that begin with mfk_', async () => {
     const app = await createApp(await loadConfig({ env: {} }));
     try {
-      expect(app.local.service).to.include({ name: 'metro-forecast', keyPrefix: 'mfk_' });
+      expect(app.local.info).to.include({ name: 'metro-forecast', keyPrefix: 'mfk_' });
     } finally {
       await app.close();
     }

@@ -56,7 +56,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
 
     it('serves every file that the page and its modules name, from this origin', async () => {
       const named = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, target]) => target!);
-      const files = named.filter((target) => target.startsWith(`${path}/`));
+      const files = named.filter((target) => target.startsWith(root()));
       expect(files).to.have.length.above(3);
       for (const target of files) {
         const { status, text, headers } = await get(target);

@@ -1,0 +1,57 @@
+/** Declares routes. The schemas of parameters and response type the handler. */
+import type { Empty, FromSchema, JsonSchema } from './json-schema.js';
+import type { DataRoute, Parameters, Route, ServiceRoute, StreamedList } from './route.js';
+import type { Scalar } from './storage.js';
+
+type ValueOf<P> = P extends { readonly schema: infer S }
+  ? string extends keyof S
+    ? Scalar | boolean
+    : FromSchema<S>
+  : never;
+/** Query parameters that always have a value: required, or with a default. */
+type Given<Q> = {
+  [K in keyof Q]: Q[K] extends { readonly required: true } | { readonly schema: { readonly default: unknown } }
+    ? K
+    : never;
+}[keyof Q];
+type InputOfParts<Path, Query> = { readonly [K in keyof Path | Given<Query>]: ValueOf<(Path & Query)[K]> } & {
+  readonly [K in Exclude<keyof Query, Given<Query>>]?: ValueOf<Query[K]>;
+};
+type Part<P, K extends string> = P extends { readonly [_ in K]: infer V } ? V : Empty;
+/** The input of a handler: the values of the parameters, typed by their schemas. */
+export type InputOf<P> =
+  InputOfParts<Part<P, 'path'>, Part<P, 'query'>> extends infer I ? { readonly [K in keyof I]: I[K] } : never;
+
+/** The result of a data route's handler, by the schema of its response. A list may be streamed. */
+export type DataResponseOf<S> =
+  | FromSchema<S>
+  | (FromSchema<S> extends { readonly data: readonly (infer Row)[] } ? StreamedList<Row> : StreamedList);
+
+/** A route whose handler is typed by the schemas of its parameters and response. */
+type Declared<R extends Route, P, S, A> = Omit<
+  R,
+  'kind' | 'parameters' | 'response' | 'check' | 'columns' | 'handler'
+> & {
+  readonly parameters?: P;
+  readonly response: Omit<R['response'], 'schema'> & { readonly schema: S };
+  readonly check?: (input: NoInfer<InputOf<P>>) => void;
+  handler(input: NoInfer<InputOf<P>>, context: globalThis.Parameters<R['handler']>[1]): Promise<A>;
+};
+
+type Columns<P> = { readonly columns?: (input: NoInfer<InputOf<P>>) => readonly string[] | undefined };
+
+export const dataRoute = <
+  const P extends Parameters = Empty,
+  const S extends JsonSchema = JsonSchema,
+  const A extends DataResponseOf<S> = DataResponseOf<S>,
+>(
+  route: Declared<DataRoute, P, S, A> & Columns<P>,
+): Route => ({ kind: 'data', ...route }) as Route;
+
+export const serviceRoute = <
+  const P extends Parameters = Empty,
+  const S extends JsonSchema = JsonSchema,
+  const A extends FromSchema<S> = FromSchema<S>,
+>(
+  route: Declared<ServiceRoute, P, S, A>,
+): Route => ({ kind: 'service', ...route }) as Route;
