@@ -1,0 +1,33 @@
+// Builds a checkout. Without the compiler, as after "npm ci --omit=dev", says how to build it.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const compiler = () => {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+  } catch {
+    return undefined;
+  }
+};
+
+/** Whether there is a build to run. */
+export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
+
+/** Without the compiler, does nothing if there is a build already. */
+export const build = () => {
+  const path = compiler();
+  if (path) execFileSync(process.execPath, [path, '-p', join(root, 'tsconfig.json')], { stdio: 'inherit' });
+  else if (!isBuilt()) {
+    console.error(
+      'metro-forecast-api is not built, and its compiler is not installed. Build it with:\n  npm ci && npm prune --omit=dev',
+    );
+  }
+};
+
+if (argv[1] === fileURLToPath(import.meta.url)) build();
