@@ -159,7 +159,7 @@ describe('config/deploy/observability with promtool', function () {
   });
 
   it('what a service serves passes its lint from the start, and has every series that an alert adds up', async () => {
-    const service = await startTestApp({ config: { metrics: { port: 0 }, server: { port: 0, overload: null } } });
+    const service = await startTestApp({ config: { metrics: { port: 0 }, server: { overload: null } } });
     try {
       const { text } = await request(service.metricsUrl!);
       const lint = spawn(promtool, ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });

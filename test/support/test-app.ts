@@ -59,13 +59,13 @@ export const startTestApp = async ({
     );
     const path = join(folder, 'config.json');
     const written = {
-      server: { port: 0 },
       adapter: { use: 'json', options: { path: 'dataset', pollMs: 50 } },
       plugins: ['markets', 'forecasts', 'observations', 'signals', 'vintages', 'status'],
       auth: { realm: 'metro-forecast', keys: { use: 'memory' } },
       limits: { requestsPerMinute: 100_000 },
       log: { level: 'silent' },
       ...config,
+      server: { port: 0, ...(config['server'] as object | undefined) },
       http: { responseCheck: 'refuse', ...(config['http'] as object | undefined) },
     };
     await writeFile(path, JSON.stringify(written));
