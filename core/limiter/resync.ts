@@ -84,8 +84,9 @@ export class PartitionSync {
 
   nextCall(demands: readonly Demand[], now: number): Call {
     // Prefetched permits of the last call were used up to a bucket later. After that nothing can be lost, and Redis may
-    // have deleted its record of the call.
+    // have deleted its record of the call. Without a record, Redis may have applied a late call: resyncs undo it.
     const isIdle = now - this.#sentAt >= this.countedMs;
+    if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;
     this.#needsResync = false;
     this.#inFlight++;

@@ -45,6 +45,19 @@ describe('the limiter protocol', function () {
     });
   }
 
+  it('a late call to an emptied Redis is undone by a resync after a window without calls', () => {
+    const idle = [['half window'], ['half bucket'], ['half bucket'], ['half bucket'], ['half bucket']] as const;
+    const lateCall = [['half window'], ['redis is emptied'], ['late']] as const;
+    run(WORLDS['two requests'], [
+      ['ask', 0, 'lost'],
+      ['heal'],
+      ['deliver', 0],
+      ['decide locally', 0],
+      ...lateCall,
+      ...idle,
+    ]);
+  });
+
   for (const { bug, world } of bugs) {
     it(`finds a version that ${bug}`, () => {
       assert.isDefined(search(WORLDS[world], 4, bug));
