@@ -39,7 +39,7 @@ export const returnPrefetched = (caller: SyncedCaller): void => {
   caller.prefetched = undefined;
 };
 
-/** Adds permits from a reply to those that are left of the same bucket. Those of another bucket are returned. */
+/** Adds permits of a reply. Permits of the same bucket are combined; permits of an earlier bucket are returned. */
 export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): void => {
   const { prefetched } = caller;
   if (prefetched?.bucketEnd === added.bucketEnd) {

@@ -14,7 +14,7 @@ const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) /
 
 export interface ScriptOptions {
   readonly windowMs: number;
-  /** Each partition keeps at least this many addresses, and at most twice as many plus those of one call. */
+  /** Each partition keeps at least this many addresses, and at most twice as many plus one batch. */
   readonly mostAddresses: number;
   readonly countsUsage: boolean;
 }
@@ -187,7 +187,7 @@ export const decide = async ({ redis, key, replica, windowMs, script }: Target, 
   return decode(await script.run(redis, keys, [encode(replica, call)]), call, windowMs);
 };
 
-/** The UTC day of a bucket. The moment at which a bucket ends belongs to it. @param end microseconds */
+/** The UTC day of a bucket, which includes its end. @param end microseconds */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
 const HEAD_BYTES = 11;

@@ -23,7 +23,8 @@ local thisEnd = bucketEnd(now)
 -- The window in hand. There is one table, since a table for each caller of a batch would cost more than the decision.
 --   newest, oldest: ends of the newest and the oldest bucket; oldest is false if there is none
 --   total: sum of all permits
---   bytes, length: a string that begins with the buckets, and how many bytes of it they have
+--   bytes: a string that starts with the buckets
+--   length: the number of its bytes that are buckets
 local window = {}
 
 local function endOf(number, newest)

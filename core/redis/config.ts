@@ -17,7 +17,7 @@ const credentials = {
   password: { ...secret, description: 'Password of the user.' },
   tls: {
     type: 'boolean',
-    description: 'Uses TLS, and verifies certificates with those of the system.',
+    description: 'Uses TLS, and verifies certificates with the CAs of the system.',
     default: false,
   },
 } as const;

@@ -1,4 +1,4 @@
-/** Faults of one store, one after the other, each drawn at random. */
+/** Injects random faults into one store, one after another. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../plugins/metro/sample/random.js';
 import { NETWORK_FAULTS } from '../support/network-faults.js';
@@ -10,10 +10,10 @@ export interface Injected {
   readonly store: string;
   readonly kind: string;
   readonly from: number;
-  /** From when on there is no fault any more. */
+  /** End of the fault. */
   readonly to: number;
-  /** How long it took until all was well; absent where the next fault did not wait for that. */
-  readonly healedMs: number | undefined;
+  /** Time until the service recovered. undefined if the next fault did not wait for it. */
+  readonly recoveredMs: number | undefined;
 }
 
 const LONGEST_MS = 4000;
@@ -21,30 +21,30 @@ const LONGEST_PAUSE_MS = 1500;
 
 interface Kind {
   readonly name: string;
-  begin(severity: number): unknown;
+  start(severity: number): unknown;
   end(): unknown;
 }
 
 const kindsOf = (server: Server, proxy: TcpProxy): readonly Kind[] => [
   ...Object.entries(NETWORK_FAULTS).map(([name, faultOf]) => ({
     name,
-    begin: (severity: number) => proxy.inject(faultOf(severity)),
+    start: (severity: number) => proxy.inject(faultOf(severity)),
     end: () => proxy.heal(),
   })),
-  { name: 'connections ended', begin: () => proxy.mend(), end: () => undefined },
-  { name: 'frozen', begin: () => server.freeze(), end: () => server.resume() },
-  { name: 'killed', begin: () => server.kill(), end: () => server.restart() },
+  { name: 'connections closed', start: () => proxy.mend(), end: () => undefined },
+  { name: 'frozen', start: () => server.freeze(), end: () => server.resume() },
+  { name: 'killed', start: () => server.kill(), end: () => server.restart() },
 ];
 
 /**
- * Every kind comes once before one comes again.
- * @param well resolves with how long it took until all was well
+ * Injects each kind once before it repeats one.
+ * @param recovered resolves with the time until the service recovered
  */
 export const injectFaults = async (
   store: string,
   server: Server,
   proxy: TcpProxy,
-  { random, until, well }: { random: Random; until: number; well(): Promise<number> },
+  { random, until, recovered }: { random: Random; until: number; recovered(): Promise<number> },
 ): Promise<readonly Injected[]> => {
   const injected: Injected[] = [];
   let kinds: Kind[] = [];
@@ -54,11 +54,11 @@ export const injectFaults = async (
     const [pause, lasts, severity, waits] = [0, 0, 0, 0].map(random.uniform) as [number, number, number, number];
     await delay(pause * LONGEST_PAUSE_MS);
     const from = performance.now();
-    await kind.begin(severity);
+    await kind.start(severity);
     await delay(lasts * LONGEST_MS);
     await kind.end();
     const to = performance.now();
-    injected.push({ store, kind: kind.name, from, to, healedMs: waits < 0.5 ? await well() : undefined });
+    injected.push({ store, kind: kind.name, from, to, recoveredMs: waits < 0.5 ? await recovered() : undefined });
   }
   return injected;
 };

@@ -1,4 +1,4 @@
-/** A flood of invalid keys from one address: what it costs the stores, and the callers with valid keys. */
+/** A flood of invalid keys from one address: the load on the stores, and the effect on callers with valid keys. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from 'chai';
@@ -15,15 +15,15 @@ import { skip } from '../support/skip.js';
 
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
-/** `limits.requestsPerMinute`, for the address of whoever has no valid key. */
+/** `limits.requestsPerMinute`, which applies to an address without a valid key. */
 const LIMIT = 600;
-/** Of the key store, for changes of keys: one each `pollMs`, and one each 750 ms by its change stream. */
-const LOOKS_PER_SECOND = 3;
+/** Reads of the key store for changes: one each `pollMs`, and one each 750 ms by its change stream. */
+const READS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';
 const CALLER = '127.0.0.2';
 
-/** Every other one is well-formed, with the right checksum: only a look-up can tell that there is no such key. */
+/** Half of the keys have a correct checksum, so that only a look-up shows that they do not exist. */
 const invalidKeys = (): (() => string) => {
   const keys = Array.from({ length: 2000 }, (_, i) => {
     const { key } = createKey();
@@ -39,7 +39,7 @@ const p99 = (arrivals: readonly Arrival[]): number =>
 const count = (arrivals: readonly Arrival[], status: number): number =>
   arrivals.filter((arrival) => arrival.status === status).length;
 
-/** 100,000 invalid keys. */
+/** Long enough for 100,000 invalid keys. */
 const SECONDS = 60;
 
 describe('a flood of invalid keys from one address', function () {
@@ -51,7 +51,7 @@ describe('a flood of invalid keys from one address', function () {
   let redis: Redis;
 
   before(async function () {
-    if (process.platform !== 'linux') skip(this, 'only Linux lets a client choose among the addresses 127.0.0.0/8');
+    if (process.platform !== 'linux') skip(this, 'only on Linux can a client use any address of 127.0.0.0/8');
     const [mongod, redisServer] = await Promise.all([startMongo(), startRedis()]);
     servers.push(mongod, redisServer);
     mongo = new MongoClient(mongod.url);
@@ -71,7 +71,7 @@ describe('a flood of invalid keys from one address', function () {
       METRO_CONFIG: config,
       MONGODB_URI: mongod.url,
       REDIS_URL: redisServer.url,
-      // What a slow machine refuses for overload is counted nowhere.
+      // The test does not count requests that a slow machine rejects for overload.
       METRO__SERVER__OVERLOAD: 'null',
     };
     ({ key } = JSON.parse(await runProcess(['keys', 'create', '--name', 'test', '--limit', '1000000', '--json'], env)));
@@ -95,8 +95,8 @@ describe('a flood of invalid keys from one address', function () {
     for (const server of servers.reverse()) await server.stop();
   });
 
-  /** How often the stores have been asked: the collection of keys, and the windows of limits. */
-  const asked = async (): Promise<{ keys: number; limits: number }> => {
+  /** Reads of the collection of keys, and calls of the limiter. */
+  const countReads = async (): Promise<{ keys: number; limits: number }> => {
     const [stats] = await mongo
       .db('dataset')
       .collection('api_keys')
@@ -106,38 +106,37 @@ describe('a flood of invalid keys from one address', function () {
     return { keys: Number(stats?.['latencyStats'].reads.ops), limits: Number(calls ?? 0) };
   };
 
-  it('reaches no store beyond the limit of that address, and leaves valid keys their answers', async () => {
+  it('reaches the stores only within the limit of the address, and does not affect valid keys', async () => {
     const { port } = service;
     const valid = new OpenLoop(port, '/api/v1/markets/26420', key, CALLER);
     const invalid = new OpenLoop(port, '/api/v1/markets/26420', invalidKeys(), FLOODER);
     await valid.run(VALID_PER_SECOND, 2);
     const quiet = [...(await valid.run(VALID_PER_SECOND, SECONDS / 2))];
-    const before = await asked();
-    const [beside, flood] = await Promise.all([
+    const before = await countReads();
+    const [during, flood] = await Promise.all([
       valid.run(VALID_PER_SECOND, SECONDS),
       invalid.run(INVALID_PER_SECOND, SECONDS),
     ]);
-    const after = await asked();
+    const after = await countReads();
     quiet.push(...(await valid.run(VALID_PER_SECOND, SECONDS / 2)));
     valid.close();
     invalid.close();
 
     const [keys, limits] = [after.keys - before.keys, after.limits - before.limits];
-    const [without, within] = [p99(quiet), p99(beside)];
+    const [without, within] = [p99(quiet), p99(during)];
     for (const line of [
       `${flood.length} invalid keys in ${SECONDS} s: ${count(flood, 401)} x 401, ${count(flood, 429)} x 429`,
-      `meanwhile ${keys} reads of the collection of keys, ${limits} calls for limits, with ${beside.length} requests with a valid key`,
-      `p99 of valid keys ${without.toFixed(2)} ms without, ${within.toFixed(2)} ms beside: ${(within / without).toFixed(2)} x`,
+      `${keys} reads of the collection of keys, ${limits} calls for limits, with ${during.length} requests with a valid key`,
+      `p99 of valid keys ${without.toFixed(2)} ms without the flood, ${within.toFixed(2)} ms with it: ${(within / without).toFixed(2)} x`,
     ]) {
       console.log(`      ${line}`);
     }
-    const passed = count(flood, 401);
-    assert.equal(passed + count(flood, 429), flood.length);
-    // In no 60 seconds more than the limit.
-    assert.isAtMost(passed, LIMIT * Math.ceil((SECONDS + 1) / 60));
-    assert.deepEqual([count(quiet, 200), count(beside, 200)], [quiet.length, beside.length]);
-    assert.isAtMost(keys, LOOKS_PER_SECOND * (SECONDS + 5));
-    // A call for each that passes, and one more for each that is due too soon by the time a call takes.
-    assert.isAtMost(limits, beside.length + 2 * passed);
+    const allowed = count(flood, 401);
+    assert.equal(allowed + count(flood, 429), flood.length);
+    assert.isAtMost(allowed, LIMIT * Math.ceil((SECONDS + 1) / 60));
+    assert.deepEqual([count(quiet, 200), count(during, 200)], [quiet.length, during.length]);
+    assert.isAtMost(keys, READS_PER_SECOND * (SECONDS + 5));
+    // One call for each allowed request, and one more for each rejected just before its permit is free.
+    assert.isAtMost(limits, during.length + 2 * allowed);
   });
 });

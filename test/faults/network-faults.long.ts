@@ -1,4 +1,4 @@
-/** Networks at their worst between three replicas and each of their stores: what callers notice, and how it heals. */
+/** Network faults between three replicas and each of their stores: what callers notice, and how the service recovers. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -12,19 +12,19 @@ import { isRefused, mostInWindow } from '../support/windows.js';
 type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
-/** Long enough for every bound of the service to be met, and for a connection that is dead to be given up. */
-const LASTS_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
+/** Duration of a fault. Longer than every timeout of the service, and than the detection of a dead connection. */
+const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
- * Nothing waits for over 100 ms while Redis is away, nor for over `http.answerMs`, 4 s, for MongoDB. The rest is this
- * machine's, as are answers without a key that come late.
+ * Longest response time: 100 ms while Redis is unreachable, `http.answerMs` (4 s) for MongoDB, plus the delays of a busy
+ * machine. Late responses to requests without a valid key show these delays.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
-/** Others have this machine: reads that wait for so long by themselves may fail without any fault. */
+/** If the machine stalls for this long, reads may fail without a fault. */
 const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
 
-/** A path that nobody has asked for yet. */
+/** A path that was never requested before. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -36,25 +36,25 @@ interface Load {
   readonly perSecond: number;
   readonly path: () => string;
   readonly key: () => string;
-  /** What it is answered while a store is in trouble. */
+  /** Allowed statuses during a fault of each store. */
   readonly statuses: Readonly<Record<Store, readonly number[]>>;
 }
 
 const always = (...statuses: number[]) => ({ redis: statuses, mongo: statuses });
 
-describe('the network between three replicas and', () => {
+describe('network faults between three replicas and', () => {
   let service: Replicas;
   let versions: Awaited<ReturnType<typeof writeVersions>>;
   let key: string;
   let limited: string;
   let metrics: readonly number[];
-  const ofLimited: Answer[] = [];
-  const rows = [['store', 'fault', 'kept, longest', 'read, longest', 'read 503', 'healed in']];
+  const limitedAnswers: Answer[] = [];
+  const rows = [['store', 'fault', 'longest cached', 'longest read', '503 of reads', 'recovered in']];
 
   let next = 0;
   const loads: readonly Load[] = [
     {
-      name: 'kept',
+      name: 'cached',
       perSecond: 20,
       path: () => PATHS[next++ % PATHS.length] as string,
       key: () => key,
@@ -91,8 +91,8 @@ describe('the network between three replicas and', () => {
     for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
   });
 
-  /** Asks every replica for itself: a proxy before them would hide what one of them does wrong. */
-  const begin = () => {
+  /** Sends requests to each replica directly, because a proxy would hide the failure of one. */
+  const startLoad = () => {
     const clients: LoadClient[] = [];
     const running = loads.flatMap((load) =>
       service.replicas.map(({ url }) => {
@@ -111,43 +111,43 @@ describe('the network between three replicas and', () => {
 
   for (const store of Object.keys(STORES) as Store[]) {
     for (const [name, faultOf] of Object.entries(NETWORK_FAULTS)) {
-      it(`${STORES[store]}, ${name}: each request ends in time with the right status, and all heals by itself`, async function () {
+      it(`${STORES[store]}, ${name}: each request gets an allowed status in time, and the service recovers`, async function () {
         this.timeout(60_000);
-        const stop = begin();
+        const stop = startLoad();
         const proxy = (service.proxies as NonNullable<Replicas['proxies']>)[store];
-        let healed: number;
+        let recoveredMs: number;
         let answers: ReadonlyMap<Load, readonly Answer[]>;
         try {
           await delay(100);
           proxy.inject(faultOf(SEVERITY));
-          await delay(LASTS_MS[store]);
+          await delay(FAULT_MS[store]);
           proxy.heal();
-          healed = await untilWell(service, store, { key, metrics, unread });
+          recoveredMs = await untilWell(service, store, { key, metrics, unread });
         } finally {
           proxy.heal();
           answers = await stop();
         }
-        const [kept, read] = [...answers.values()] as [readonly Answer[], readonly Answer[]];
-        ofLimited.push(...(answers.get(loads[2] as Load) ?? []));
-        const refused = read.filter(({ status }) => status === 503).length;
+        const [cached, read] = [...answers.values()] as [readonly Answer[], readonly Answer[]];
+        limitedAnswers.push(...(answers.get(loads[2] as Load) ?? []));
+        const failed = read.filter(({ status }) => status === 503).length;
         rows.push([
           STORES[store],
           name,
-          `${longest(kept)} ms`,
+          `${longest(cached)} ms`,
           `${longest(read)} ms`,
-          `${refused} of ${read.length}`,
-          `${healed} ms`,
+          `${failed} of ${read.length}`,
+          `${recoveredMs} ms`,
         ]);
 
         const stalled = longest(answers.get(loads[3] as Load) ?? []);
-        for (const [load, given] of answers) {
+        for (const [load, received] of answers) {
           const statuses = load.statuses[stalled < STALLED_MS ? store : 'mongo'];
-          const wrong = given.filter(({ status }) => !statuses.includes(status));
+          const wrong = received.filter(({ status }) => !statuses.includes(status));
           assert.deepEqual(
             wrong.map(({ status, path, body }) => `${load.name}: ${status} ${path} ${body}`),
             [],
           );
-          assert.isBelow(longest(given), BOUND_MS[load.name === 'read' ? store : 'redis'] + 2 * stalled, load.name);
+          assert.isBelow(longest(received), BOUND_MS[load.name === 'read' ? store : 'redis'] + 2 * stalled, load.name);
         }
         for (const { status, headers, body } of read) {
           if (status !== 503) continue;
@@ -158,10 +158,10 @@ describe('the network between three replicas and', () => {
     }
   }
 
-  it('no minute of all that holds more requests of a key than its limit and the shares of it that an outage adds', () => {
-    const most = mostInWindow(ofLimited);
-    console.log(`      limit ${LIMIT}: ${most} passed within a minute`);
+  it('in no minute does a key get more than its limit plus the local shares of an outage', () => {
+    const most = mostInWindow(limitedAnswers);
+    console.log(`      limit ${LIMIT}: ${most} allowed within a minute`);
     assert.isAtMost(most, LIMIT + (REPLICAS - 1) * (LIMIT / REPLICAS));
-    assert.isAbove(ofLimited.filter(isRefused).length, 0);
+    assert.isAbove(limitedAnswers.filter(isRefused).length, 0);
   });
 });

@@ -1,4 +1,4 @@
-/** Random faults of both stores at once, under load and publication: nothing wrong is ever served. */
+/** Random faults of both stores, under load and during publications: no response is ever wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,26 +19,26 @@ import { isRefused, mostInWindow, refusedTooSoon } from '../support/windows.js';
 import { type Injected, injectFaults } from './chaos.js';
 
 const SECONDS = 240;
-/** To have the same faults again. */
+/** The same seed repeats the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const VERSIONS = [1, 2, 3];
 const LIMIT = 120;
-/** How many requests a second each replica gets with the key whose limit is so low. */
+/** Requests per second to each replica with the key of the low limit. */
 const LIMITED_PER_SECOND = [2, 6, 12];
-/** Reads of one answer take `http.answerMs`, 4 s, at most; the rest is this machine's, as are late answers without a key. */
+/** Longest response time: `http.answerMs` (4 s), plus the delays of a busy machine. */
 const BOUND_MS = 6000;
-/** How long after the end of a fault of MongoDB a read may fail still; on a machine with time it is three seconds. */
+/** Reads may fail for this long after a fault of MongoDB. On an idle machine it is 3 seconds. */
 const RECOVERY_MS = 10_000;
-/** Others have this machine: reads that wait for so long by themselves may fail without any fault. */
+/** If the machine stalls for this long, reads may fail without a fault. */
 const STALLED_MS = 1000;
 
 /**
- * An address of their own for requests with the unknown key, which count against it: `untilKnown` uses up some of this
- * machine's, and the share of a replica that has just begun is small.
+ * Requests with the unknown key count against this address. The address of this machine has fewer permits left, because
+ * `untilKnown` uses some, and the local share of a new replica is small.
  */
-const ELSEWHERE = { 'X-Forwarded-For': '192.0.2.1' };
+const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
-/** A path that nobody has asked for yet. */
+/** A path that was never requested before. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -73,7 +73,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
       env: { METRO__LOG__LEVEL: 'trace' },
       replicaEnv: (index): Readonly<Record<string, string>> => ({
         METRO__METRICS__PORT: String(metrics[index]),
-        // One keeps no answers: it reads each from MongoDB.
+        // One replica has no cache, and reads each response from MongoDB.
         ...(index === 2 ? { METRO__HTTP__CACHE_BYTES: '0' } : {}),
       }),
     });
@@ -83,31 +83,29 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     await untilKnown(service, ample.key);
     answers.limited.push(...(await untilKnown(service, limited.key)));
 
-    const stop = begin();
+    const stop = startLoad();
     const until = performance.now() + SECONDS * 1000;
     const { redis, mongo } = service;
     const proxies = service.proxies as NonNullable<Replicas['proxies']>;
     const chance = (what: string) => ({ random: randomFrom(`${SEED} ${what}`), until });
     const faults = await Promise.all([
-      injectFaults('Redis', redis, proxies.redis, { ...chance('redis'), well: () => well('redis') }),
-      injectFaults('MongoDB', mongo, proxies.mongo, { ...chance('mongo'), well: () => well('mongo') }),
+      injectFaults('Redis', redis, proxies.redis, { ...chance('redis'), recovered: () => recovery('redis') }),
+      injectFaults('MongoDB', mongo, proxies.mongo, { ...chance('mongo'), recovered: () => recovery('mongo') }),
       publishAtRandom(chance('publish')),
     ]);
     injected = [...faults[0], ...faults[1]];
-    const healed = await Promise.all([well('redis'), well('mongo')]);
+    const lastRecoveries = await Promise.all([recovery('redis'), recovery('mongo')]);
     await stop();
     const all = Object.values(answers).flat();
     console.log(`      ${injected.length} faults: ${tally(injected.map(({ store, kind }) => `${store} ${kind}`))}`);
     console.log(
       `      ${published} publications; ${all.length} requests: ${tally(all.map(({ status }) => `${status}`))}`,
     );
-    const healing = injected
-      .filter(({ healedMs }) => healedMs !== undefined)
-      .map(({ store, kind, healedMs }) => `${store} ${kind} ${healedMs}`);
-    console.log(
-      `      all was well so many ms after the end of a fault: ${[...healing, `at the end ${Math.max(...healed)}`].join(', ')}`,
-    );
-    const waits = Object.entries(answers).map(([name, given]) => `${name} ${longest(given)} ms`);
+    const recoveries = injected
+      .filter(({ recoveredMs }) => recoveredMs !== undefined)
+      .map(({ store, kind, recoveredMs }) => `${store} ${kind} ${recoveredMs}`);
+    console.log(`      recovery in ms: ${[...recoveries, `at the end ${Math.max(...lastRecoveries)}`].join(', ')}`);
+    const waits = Object.entries(answers).map(([name, received]) => `${name} ${longest(received)} ms`);
     console.log(`      longest wait: ${waits.join(', ')}`);
   });
 
@@ -116,11 +114,11 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     await versions?.remove();
   });
 
-  const well = (store: 'redis' | 'mongo'): Promise<number> =>
+  const recovery = (store: 'redis' | 'mongo'): Promise<number> =>
     untilWell(service, store, { key: keys.ample, metrics, unread });
 
-  /** Each replica is asked for itself, at a steady rate. */
-  const begin = () => {
+  /** Sends requests to each replica directly, at a constant rate. */
+  const startLoad = () => {
     const clients: LoadClient[] = [];
     let next = 0;
     const ask = (url: string, key: string, perSecond: number, path: () => string, into: Answer[], headers = {}) => {
@@ -132,7 +130,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     const stops = service.replicas.flatMap(({ url }, i) => [
       ask(url, keys.ample, 25, () => PATHS[next++ % PATHS.length] as string, answers.known),
       ask(url, keys.limited, LIMITED_PER_SECOND[i] as number, () => '/markets', answers.limited),
-      ask(url, keys.unknown, 2, () => '/markets', answers.unknown, ELSEWHERE),
+      ask(url, keys.unknown, 2, () => '/markets', answers.unknown, OTHER_ADDRESS),
       ask(url, keys.ample, 1, () => '/status', answers.status),
     ]);
     return async (): Promise<void> => {
@@ -141,7 +139,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     };
   };
 
-  /** Some fail, since MongoDB is away: then nothing has changed, or all has. */
+  /** Some publications fail because MongoDB is unreachable. A publication is atomic. */
   const publishAtRandom = async ({ random, until }: { random: Random; until: number }): Promise<void> => {
     while (performance.now() < until) {
       const number = Math.floor(random.uniform() * VERSIONS.length);
@@ -153,7 +151,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
         published++;
         if (random.uniform() < 0.2) await service.command('snapshots', 'prune', '--keep', '1');
       } catch {
-        // The next one may get through.
+        // The next one may succeed.
       }
       await delay(random.uniform() * 3000);
     }
@@ -162,11 +160,11 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const show = ({ status, path, headers, body }: Answer): string =>
     `${status} ${path} of ${headers['snapshot-version']}, ${headers['ratelimit']}: ${body.slice(0, 100)}`;
 
-  /** What is a 503 for want of MongoDB has been counted like any other. */
+  /** A 503 because of MongoDB was counted by the limiter, like a 200. */
   const counted = (): Answer[] =>
     answers.limited.map((answer) => (answer.status === 503 ? { ...answer, status: 200 } : answer));
 
-  it('each answer is that of a service without faults, for the version that it names', () => {
+  it('each response equals that of a service without faults, for the version in its header', () => {
     const wrong = answers.known.filter(
       ({ status, path, headers, body }) =>
         status === 200 && known.get(String(headers['snapshot-version']))?.get(path) !== body,
@@ -179,7 +177,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     assert.deepEqual(limited.map(show), []);
   });
 
-  it('no request is without an answer, none is a 500, and a 429 gets the key with a low limit alone', () => {
+  it('each request gets a response, none a 500, and only the key with the low limit a 429', () => {
     const allowed = { known: [200, 503], limited: [200, 429, 503], unknown: [401], status: [200] };
     for (const [name, statuses] of Object.entries(allowed)) {
       const wrong = answers[name as keyof typeof answers].filter(({ status }) => !statuses.includes(status));
@@ -189,17 +187,17 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   });
 
   /**
-   * A call may have been counted in Redis whose reply was lost, and its request refused at a replica by itself. In the
-   * first minute of a replica its share still grows from nothing, so there only faults of Redis excuse a refusal.
+   * Redis may have counted a call whose reply was lost, and the local share then rejected its request. In the first minute
+   * of a replica its local share is small, so that any fault of Redis explains a rejection.
    */
-  it('429 comes only when the limit is used up, but for what was counted in vain, or at a replica by itself its share', () => {
+  it('a 429 means that the limit is used, or during an outage the local share', () => {
     const limited = counted();
     const young = Math.min(...limited.map(({ sent }) => sent)) + WINDOW_MS;
-    const away = injected.filter(({ store }) => store === 'Redis');
-    const isExcused = ({ sent, received }: Answer): boolean =>
-      sent < young && away.some(({ from, to }) => received > from && sent < to + RECOVERY_MS);
+    const outages = injected.filter(({ store }) => store === 'Redis');
+    const isExplained = ({ sent, received }: Answer): boolean =>
+      sent < young && outages.some(({ from, to }) => received > from && sent < to + RECOVERY_MS);
     const processOf = ({ headers }: Answer) => String(headers['x-request-id']).split('-')[0];
-    const beforeItsShare = new Set(
+    const beforeShare = new Set(
       [...new Set(limited.map(processOf))].flatMap((one) =>
         refusedTooSoon(
           limited.filter((answer) => processOf(answer) === one),
@@ -207,35 +205,36 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
         ),
       ),
     );
-    const early = (limit: number) => refusedTooSoon(limited, limit).filter((answer) => beforeItsShare.has(answer));
-    console.log(`      ${early(LIMIT).length} refused with a few less than ${LIMIT} before them`);
-    const inexcusable = early(LIMIT / 2).filter((answer) => !isExcused(answer));
-    assert.deepEqual(inexcusable.map(show), []);
+    const early = (limit: number) => refusedTooSoon(limited, limit).filter((answer) => beforeShare.has(answer));
+    console.log(`      ${early(LIMIT).length} rejected after fewer than ${LIMIT} requests`);
+    const unexplained = early(LIMIT / 2).filter((answer) => !isExplained(answer));
+    assert.deepEqual(unexplained.map(show), []);
   });
 
-  it('503 says when to try again, and comes only while MongoDB is away', () => {
+  it('a 503 has Retry-After, and appears only during faults of MongoDB', () => {
     const stalled = longest(answers.unknown) > STALLED_MS;
-    const away = injected.filter(({ store }) => store === 'MongoDB');
+    const outages = injected.filter(({ store }) => store === 'MongoDB');
     for (const answer of [...answers.known, ...answers.limited]) {
       if (answer.status !== 503) continue;
       assert.match(String(answer.headers['retry-after']), /^\d+$/);
       assert.equal(JSON.parse(answer.body).code, 'service_unavailable');
-      const during = stalled || away.some(({ from, to }) => answer.received > from && answer.sent < to + RECOVERY_MS);
-      assert(during, `${show(answer)}\nwhile there was no fault`);
+      const during =
+        stalled || outages.some(({ from, to }) => answer.received > from && answer.sent < to + RECOVERY_MS);
+      assert(during, `${show(answer)}\nwithout a fault`);
     }
   });
 
-  it('each request is answered within its bound', () => {
+  it('each response is in time', () => {
     assert.isBelow(longest(Object.values(answers).flat()), BOUND_MS + 2 * longest(answers.unknown));
   });
 
-  it('no minute holds more of a key than its limit, and what replicas let pass by themselves', () => {
+  it('in no minute does a key get more than its limit plus the local shares', () => {
     const most = mostInWindow(counted());
-    console.log(`      limit ${LIMIT}: at most ${most} passed within a minute`);
+    console.log(`      limit ${LIMIT}: at most ${most} allowed within a minute`);
     assert.isAtMost(most, LIMIT + (REPLICAS - 1) * (LIMIT / REPLICAS));
   });
 
-  it('no process died, and none noted an error of its own', () => {
+  it('no process died or logged an unexpected error', () => {
     assert.deepEqual(
       service.replicas.map(({ pid }) => pid),
       pids,
@@ -249,7 +248,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     }
   });
 
-  it('all replicas end on one version, and leave no key in any log, metric, store or file', async function () {
+  it('all replicas serve the same version at the end, and no key is in a log, metric, store or file', async function () {
     this.timeout(60_000);
     const { version } = JSON.parse(await service.command('snapshots', 'list', '--json')).find(
       ({ current }: { current: boolean }) => current,

@@ -1,4 +1,4 @@
-/** The shared limiter on a Redis Cluster and behind Sentinel, while slots move and primaries die under load. */
+/** The Redis limiter on a cluster and with Sentinel, while hash slots move and primaries die under load. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { type Decision, WINDOW_MS } from '../../core/contracts/limiter.js';
@@ -10,11 +10,11 @@ import { RedisCache } from '../../core/redis/redis-cache.js';
 import { keptLogger } from '../support/kept-logger.js';
 import { bucketsOf, countedIn, keyOf } from '../support/limiter-window.js';
 import {
-  beginMigration,
   type ClusterNode,
   finishMigration,
   type Sentinels,
   startCluster,
+  startMigration,
   startSentinels,
 } from '../support/redis-topologies.js';
 
@@ -27,7 +27,7 @@ const connect = async (config: Omit<RedisConfig, 'keyPrefix' | 'timeoutMs' | 'co
   return redis;
 };
 
-/** One that has run for a minute, so that it has its whole share. */
+/** A replica that has run for a minute, so that it has its whole local share. */
 const createLimiter = (redis: RedisConnection) => {
   let aheadMs = 0;
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
@@ -37,40 +37,40 @@ const createLimiter = (redis: RedisConnection) => {
   return limiter;
 };
 
-/** Takes all the time; says how many passed, how many did not, and the longest wait. */
-const load = (limiters: readonly RedisLimiter[], subject: string, limit: number) => {
-  const seen = { passed: 0, refused: 0, longestMs: 0 };
-  let going = true;
+/** Sends requests until it is stopped. Counts them, and measures the longest wait. */
+const load = (limiters: readonly RedisLimiter[], caller: string, limit: number) => {
+  const seen = { allowed: 0, rejected: 0, longestMs: 0 };
+  let isRunning = true;
   const workers = limiters.map(async (limiter) => {
-    while (going) {
+    while (isRunning) {
       const since = performance.now();
-      const { allowed } = (await limiter.take(subject, limit)) as Decision;
+      const { allowed } = (await limiter.take(caller, limit)) as Decision;
       seen.longestMs = Math.max(seen.longestMs, performance.now() - since);
-      if (allowed) seen.passed++;
-      else seen.refused++;
+      if (allowed) seen.allowed++;
+      else seen.rejected++;
       await delay(5);
     }
   });
   return {
     seen,
     stop: async () => {
-      going = false;
+      isRunning = false;
       await Promise.all(workers);
     },
   };
 };
 
-const back = async (limiters: readonly RedisLimiter[]): Promise<void> => {
+const recovery = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   const since = performance.now();
   while (!limiters.every((limiter) => limiter.health().ok)) {
-    assert.isBelow(performance.now() - since, 10_000, 'the limiter did not come back');
+    assert.isBelow(performance.now() - since, 10_000, 'the limiter did not recover');
     await delay(10);
   }
   await delay(50);
 };
 
-/** What they have ahead and not used: then Redis has counted what has passed, and nothing else. */
-const giveBack = async (limiters: readonly RedisLimiter[]): Promise<void> => {
+/** Returns unused permits, so that Redis has counted exactly the allowed requests. */
+const returnPermits = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await Promise.all(limiters.map((limiter) => limiter.close()));
 };
 
@@ -78,7 +78,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-describe('on a Redis Cluster of three', () => {
+describe('a Redis Cluster of three nodes', () => {
   let nodes: readonly ClusterNode[];
   let stop: () => Promise<void>;
 
@@ -91,19 +91,19 @@ describe('on a Redis Cluster of three', () => {
   const connectCluster = (timeoutMs?: number) =>
     connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`), tls: false } }, timeoutMs);
 
-  /** The key of a subject's shard, and its slot. */
-  const placeOf = async (subject: string) => {
-    const key = keyOf('p:', subject, true);
+  /** The key of a caller's partition, and its hash slot. */
+  const partitionOf = async (caller: string) => {
+    const key = keyOf('p:', caller, true);
     return { key, slot: (await (nodes[0] as ClusterNode).admin.cluster('KEYSLOT', key)) as number };
   };
 
-  const countedOn = async ({ admin }: ClusterNode, key: string, subject: string): Promise<number> => {
-    const field = await admin.hgetBuffer(key, subject);
+  const countedOn = async ({ admin }: ClusterNode, key: string, caller: string): Promise<number> => {
+    const field = await admin.hgetBuffer(key, caller);
     return bucketsOf(field as Buffer).reduce((sum, { count }) => sum + count, 0);
   };
 
-  it('subjects are limited exactly over replicas, wherever their slots are', async () => {
-    // A patient connection: this test counts, and a slow machine is no outage.
+  it('allows exactly the limit over two replicas, whatever the hash slot', async () => {
+    // A long timeout: this test counts, and a slow machine must not look like an outage.
     const limiters = [createLimiter(await connectCluster(5000)), createLimiter(await connectCluster(5000))];
     for (let i = 0; i < 12; i++) {
       const takes = limiters.flatMap((limiter) => Array.from({ length: 20 }, () => limiter.take(`key:${i}`, 25)));
@@ -112,7 +112,7 @@ describe('on a Redis Cluster of three', () => {
     }
   });
 
-  it('the cache builds once for all', async () => {
+  it('the shared cache builds a value once', async () => {
     const connections = [await connectCluster(5000), await connectCluster(5000)];
     let builds = 0;
     const caches = connections.map((redis) => new RedisCache({ redis, logger: keptLogger() }));
@@ -124,35 +124,35 @@ describe('on a Redis Cluster of three', () => {
     for (const cache of caches) await cache.close();
   });
 
-  it('a slot that moves under load: nothing is refused, nothing is counted twice, and nobody falls back', async () => {
+  it('a hash slot moves under load: rejects no request, counts none twice, and applies no local share', async () => {
     const limiters = [createLimiter(await connectCluster(5000)), createLimiter(await connectCluster(5000))];
-    const subject = 'key:moving';
-    const { key, slot } = await placeOf(subject);
+    const caller = 'key:moving';
+    const { key, slot } = await partitionOf(caller);
     const owner = nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3));
     const [from, to] = [nodes[owner], nodes[(owner + 1) % 3]] as [ClusterNode, ClusterNode];
-    const { seen, stop: stopLoad } = load(limiters, subject, 100_000);
+    const { seen, stop: stopLoad } = load(limiters, caller, 100_000);
     await delay(200);
-    await beginMigration(slot, from, to);
+    await startMigration(slot, from, to);
     await delay(300);
     await finishMigration(slot, from, to, nodes);
     await delay(300);
     await stopLoad();
-    assert.equal(seen.refused, 0);
+    assert.equal(seen.rejected, 0);
     for (const limiter of limiters) assert.isTrue(limiter.health().ok);
-    await giveBack(limiters);
-    assert.equal(await countedOn(to, key, subject), seen.passed);
+    await returnPermits(limiters);
+    assert.equal(await countedOn(to, key, caller), seen.allowed);
   });
 
-  it('a slot that moves while callers come that it does not know: each is decided, and nobody falls back', async () => {
+  it('a hash slot moves while new callers arrive: decides each, and applies no local share', async () => {
     const limiter = createLimiter(await connectCluster(5000));
-    const { slot } = await placeOf('key:first-0');
-    // Every shard, so that nodes are connected to and know the script.
+    const { slot } = await partitionOf('key:first-0');
+    // Uses every partition, so that all nodes are connected and have the script.
     for (let i = 0; i < 200; i++) await limiter.take(`key:first-${i}`, 10);
     const countOn = ({ admin }: ClusterNode) => admin.cluster('COUNTKEYSINSLOT', slot) as Promise<number>;
     const counts = await Promise.all(nodes.map(countOn));
     const owner = counts.findIndex((count) => count > 0);
     const [from, to] = [nodes[owner], nodes[(owner + 1) % 3]] as [ClusterNode, ClusterNode];
-    await beginMigration(slot, from, to);
+    await startMigration(slot, from, to);
     const during = await Promise.all(Array.from({ length: 200 }, (_, i) => limiter.take(`key:new-${i}`, 10)));
     await finishMigration(slot, from, to, nodes);
     const after = await Promise.all(Array.from({ length: 200 }, (_, i) => limiter.take(`key:new-${i}`, 10)));
@@ -161,27 +161,27 @@ describe('on a Redis Cluster of three', () => {
     for (const { remaining } of after) assert.equal(remaining, 8);
   });
 
-  it('a node that dies and comes back: local windows meanwhile, and all of it is counted afterwards', async () => {
+  it('a node dies and restarts: applies the local share, and counts every request afterwards', async () => {
     const limiters = [createLimiter(await connectCluster(250)), createLimiter(await connectCluster(250))];
-    const subject = 'key:orphan';
-    const { key, slot } = await placeOf(subject);
+    const caller = 'key:orphan';
+    const { key, slot } = await partitionOf(caller);
     const owner = nodes[nodes.findIndex((_, i) => slot < Math.floor(((i + 1) * 16_384) / 3))] as ClusterNode;
-    const { seen, stop: stopLoad } = load(limiters, subject, 100_000);
+    const { seen, stop: stopLoad } = load(limiters, caller, 100_000);
     await delay(200);
     await owner.server.kill();
     await delay(1000);
     assert.isFalse((limiters[0] as RedisLimiter).health().ok);
     await owner.server.restart();
-    await back(limiters);
+    await recovery(limiters);
     await stopLoad();
-    assert.equal(seen.refused, 0);
+    assert.equal(seen.rejected, 0);
     assert.isBelow(seen.longestMs, 1000);
-    await giveBack(limiters);
-    assert.equal(await countedOn(owner, key, subject), seen.passed);
+    await returnPermits(limiters);
+    assert.equal(await countedOn(owner, key, caller), seen.allowed);
   });
 });
 
-describe('behind Redis Sentinel', () => {
+describe('Redis Sentinel', () => {
   let sentinels: Sentinels;
 
   before(async () => {
@@ -190,25 +190,25 @@ describe('behind Redis Sentinel', () => {
 
   after(() => sentinels.stop());
 
-  it('the primary dies under load: nothing is refused, no wait is long, and the new primary knows what passed', async () => {
+  it('the primary dies under load: rejects no request, no wait is long, and the new primary counts every request', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
-    // Longer than a busy machine pauses: a reply that is late would be an outage of its own.
+    // Longer than a busy machine pauses, because a late reply would be an outage too.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);
-    const subject = 'key:failover';
+    const caller = 'key:failover';
     const limit = 10_000;
-    const { seen, stop } = load(limiters, subject, limit);
+    const { seen, stop } = load(limiters, caller, limit);
     await delay(300);
     await sentinels.primary.kill();
     await delay(500);
     assert.isFalse((limiters[0] as RedisLimiter).health().ok);
-    await back(limiters);
+    await recovery(limiters);
     await delay(200);
     await stop();
-    assert.equal(seen.refused, 0);
+    assert.equal(seen.rejected, 0);
     assert.isBelow(seen.longestMs, 1000);
-    await giveBack(limiters);
+    await returnPermits(limiters);
     const [connection] = connections as [RedisConnection];
-    assert.equal(await countedIn(connection.client, 'p:', subject), seen.passed);
+    assert.equal(await countedIn(connection.client, 'p:', caller), seen.allowed);
   });
 });

@@ -1,4 +1,4 @@
-/** Where keys must never appear while replicas, Redis and MongoDB are in use: anywhere outside of their memory. */
+/** Keys never appear outside of the memory of replicas, Redis and MongoDB. */
 import { assert } from 'chai';
 import { createKey, hashKey } from '../../core/keys/key.js';
 import { writeVersions } from '../support/dataset-version.js';
@@ -10,7 +10,7 @@ import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
 import { findSecrets } from '../support/secret-forms.js';
 import type { Server } from '../support/services.js';
 
-describe('keys of every kind, sent in every place to three replicas', () => {
+describe('keys of every kind, sent to three replicas in every part of a request', () => {
   let service: Replicas;
   let versions: Awaited<ReturnType<typeof writeVersions>>;
   let metrics: readonly number[];
@@ -31,7 +31,7 @@ describe('keys of every kind, sent in every place to three replicas', () => {
     await versions?.remove();
   });
 
-  it('are in no log, no metric, no answer, no key or value of Redis, no document of MongoDB and no file', async function () {
+  it('are in no log, no metric, no response, no key or value of Redis, no document of MongoDB and no file', async function () {
     this.timeout(60_000);
     const [valid, revoked, limited] = await Promise.all([
       service.createKey(100_000),
@@ -46,26 +46,26 @@ describe('keys of every kind, sent in every place to three replicas', () => {
       valid: valid.key,
       revoked: revoked.key,
       limited: limited.key,
-      'made by rotation': created.key as string,
+      'created by a rotation': created.key as string,
       unknown: createKey().key,
       mistyped: `${valid.key.slice(0, -1)}${valid.key.endsWith('0') ? '1' : '0'}`,
       'too long': `${createKey().key}${createKey().key.slice(4)}`,
     };
     let answers = '';
-    // nginx hands the requests round, but refuses some by itself.
+    // nginx distributes the requests, and rejects some of them.
     for (const url of [service.url, (service.replicas[0] as Server).url]) {
       answers += await misplaceKeys(url, Object.values(secrets), valid.key);
     }
     const scraped = await Promise.all(
       metrics.map(async (port) => (await request(`http://127.0.0.1:${port}/metrics`)).text),
     );
-    // What is in their memory still is written at the end.
+    // Processes write buffered data when they stop.
     await Promise.all(service.replicas.map((replica) => replica.kill('SIGINT')));
 
-    const places = [...(await leftBehind(service, scraped)), { name: 'the answers', text: answers }];
+    const places = [...(await leftBehind(service, scraped)), { name: 'the responses', text: answers }];
     assert.deepEqual(findSecrets(places, secrets), []);
 
-    // The look was at the right places: what belongs there is there.
+    // The search covered the right places, because it finds ids there.
     const all = (name: RegExp) =>
       places
         .filter((place) => name.test(place.name))

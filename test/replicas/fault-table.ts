@@ -1,4 +1,4 @@
-/** The fault table: two loads through nginx, one fault, and what callers noticed. */
+/** The fault table: for each fault, how many requests of two loads through nginx failed, and how long they took. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
@@ -8,17 +8,17 @@ import { type Answer, keepAsking, LoadClient, longest } from '../support/load-cl
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 
-const KEPT = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
-const KEPT_PER_SECOND = 150;
+const CACHED = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
+const CACHED_PER_SECOND = 150;
 const READ_PER_SECOND = 30;
-/** From when storage has failed, an answer that needs it is a 503 within two seconds; the rest is this machine's. */
+/** Longest response time: a read fails with 503 within 2 seconds, plus the delays of a busy machine. */
 const BOUND_MS = 2500;
-/** Reads from a MongoDB that hangs fail after up to two seconds; everything else shows within a few milliseconds. */
+/** Reads from a frozen MongoDB fail after up to two seconds. Other faults show within milliseconds. */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/** A replica's own part of this takes two seconds at most, which its limiter's and its adapter's tests prove. */
+/** Replicas recover within two seconds; the rest is for the stores. */
 const RECOVERY_MS = 5000;
 
-/** A path that nobody has asked for yet. */
+/** A path that was never requested before. */
 let day = Date.parse('1500-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -27,14 +27,14 @@ const unread = (): string => {
 
 export interface Fault {
   readonly name: string;
-  /** Where it is MongoDB, answers that must be read may be 503 meanwhile. */
+  /** During a fault of MongoDB, responses that need a read may be 503. */
   readonly affects: 'redis' | 'mongo' | 'replica';
-  begin(service: Replicas, keyId: string): unknown;
-  /** Absent: it is over when it has begun. */
+  start(service: Replicas, keyId: string): unknown;
+  /** Absent if the fault has no duration. */
   end?(service: Replicas, keyId: string): unknown;
-  /** How long after the beginning `/status` is asked and the end comes. Default: that of `OUTAGE_MS`. */
+  /** Duration of the fault. Default: `OUTAGE_MS`. */
   readonly outageMs?: number;
-  /** Whether anybody but callers can tell: then `/status` must. */
+  /** Whether `/status` must report it. */
   readonly visible: boolean;
 }
 
@@ -44,7 +44,7 @@ export const withRedis = async (service: Replicas, work: (redis: Redis) => Promi
   redis.disconnect();
 };
 
-/** `/status` is built once a minute. This one shows each fault, so that replicas go on from one to the next. */
+/** `/status` is cached for a minute. This endpoint is not, so that it shows each fault. */
 const STATUS = '/status-now';
 const statusNow = fileURLToPath(new URL('../support/status-now.js', import.meta.url));
 
@@ -62,9 +62,9 @@ export interface Topology {
   stop?(): Promise<void>;
 }
 
-const HEAD = ['fault', 'kept answers failed', 'longest', 'read answers failed', 'longest', 'recovered', 'status said'];
+const HEAD = ['fault', 'failed (cached)', 'longest', 'failed (read)', 'longest', 'recovered', 'status'];
 
-/** One test a fault, by the names of those that `start` resolves with; the rows are printed at the end. */
+/** Defines one test for each fault, and prints the table at the end. @param names of the faults that `start` returns */
 export const describeFaults = (title: string, names: readonly string[], start: () => Promise<Topology>): void => {
   describe(`the fault table, ${title}`, () => {
     let topology: Topology;
@@ -103,15 +103,15 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         }),
       );
 
-    /** Every replica knows the key and has the kept answers, also one that has just been started. */
-    const begin = async (): Promise<void> => {
+    /** Waits until every replica knows the key and has the cached responses. */
+    const warmUp = async (): Promise<void> => {
       await untilKnown(service, key);
-      for (const path of KEPT) for (const { status } of await askEach(path)) assert.equal(status, 200, path);
+      for (const path of CACHED) for (const { status } of await askEach(path)) assert.equal(status, 200, path);
     };
 
     const apiComponent = (answer: Answer) => JSON.parse(answer.body).components[0];
 
-    /** Resolves when every replica reads, is ready and says that it is well, with what they say and how long that took. */
+    /** Waits until every replica is healthy and can read. @returns the responses of `STATUS`, and the time it took */
     const recovered = async (): Promise<{ readonly ms: number; readonly status: readonly Answer[] }> => {
       const since = performance.now();
       for (;;) {
@@ -124,26 +124,27 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         ) {
           return { ms: Math.round(performance.now() - since), status };
         }
-        if (performance.now() - since > RECOVERY_MS) throw new Error(`Not back: ${answers.map(({ body }) => body)}`);
+        if (performance.now() - since > RECOVERY_MS)
+          throw new Error(`The service did not recover: ${answers.map(({ body }) => body)}`);
         await delay(20);
       }
     };
 
     for (const name of names) {
-      it(`${name}: no 429, no 500, kept answers go on, and all recovers by itself`, async function () {
+      it(`${name}: no 429, no 500, cached responses continue, and the service recovers`, async function () {
         this.timeout(60_000);
         const fault = topology.faults.find((each) => each.name === name) as Fault;
-        await begin();
+        await warmUp();
         const clients = [new LoadClient(service.url, key, 64), new LoadClient(service.url, key, 256)] as const;
         let next = 0;
-        const kept = keepAsking(clients[0], KEPT_PER_SECOND, () => KEPT[next++ % KEPT.length] as string);
+        const cached = keepAsking(clients[0], CACHED_PER_SECOND, () => CACHED[next++ % CACHED.length] as string);
         const read = keepAsking(clients[1], READ_PER_SECOND, unread);
-        let [keptAnswers, readAnswers]: (readonly Answer[])[] = [];
+        let [cachedAnswers, readAnswers]: (readonly Answer[])[] = [];
         let during: readonly Answer[] | undefined;
         let recovery: Awaited<ReturnType<typeof recovered>>;
         try {
           await delay(500);
-          await fault.begin(service, keyId);
+          await fault.start(service, keyId);
           if (fault.end) {
             await delay(fault.outageMs ?? OUTAGE_MS[fault.affects]);
             if (fault.visible) {
@@ -160,28 +161,28 @@ export const describeFaults = (title: string, names: readonly string[], start: (
           recovery = await recovered();
           await delay(500);
         } finally {
-          [keptAnswers, readAnswers] = await Promise.all([kept.stop(), read.stop()]);
+          [cachedAnswers, readAnswers] = await Promise.all([cached.stop(), read.stop()]);
           for (const client of clients) client.close();
         }
         const status = during ?? recovery.status;
-        const said = new Set(
+        const statuses = new Set(
           status.map((each) => `${apiComponent(each).status}: ${apiComponent(each).message ?? '-'}`),
         );
         rows.push([
           fault.name,
-          count(keptAnswers),
-          `${longest(keptAnswers)} ms`,
+          count(cachedAnswers),
+          `${longest(cachedAnswers)} ms`,
           count(readAnswers),
           `${longest(readAnswers)} ms`,
           `${recovery.ms} ms`,
-          [...said].join(' / '),
+          [...statuses].join(' / '),
           `${longest(status)} ms`,
         ]);
 
-        assert.deepEqual([...new Set(keptAnswers.map((answer) => answer.status))], [200]);
+        assert.deepEqual([...new Set(cachedAnswers.map((answer) => answer.status))], [200]);
         const allowed = fault.affects === 'mongo' ? [200, 503] : [200];
         assert.includeMembers(allowed, [...new Set(readAnswers.map((answer) => answer.status))]);
-        assert.isBelow(longest([...keptAnswers, ...readAnswers]), BOUND_MS);
+        assert.isBelow(longest([...cachedAnswers, ...readAnswers]), BOUND_MS);
         if (fault.visible) assert.isDefined(during);
         for (const answer of during ?? []) assert.equal(apiComponent(answer).status, 'degraded', answer.body);
       });

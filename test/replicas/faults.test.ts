@@ -1,4 +1,4 @@
-/** What callers notice while parts of the service die, hang, come back, or change places. */
+/** What callers notice while Redis, MongoDB or a replica is killed, frozen, restarted or replaced. */
 import { MongoClient } from 'mongodb';
 import type { Replicas } from '../support/replicas.js';
 import type { Server } from '../support/services.js';
@@ -15,57 +15,57 @@ const FAULTS: readonly Fault[] = [
     name: 'Redis killed',
     affects: 'redis',
     visible: true,
-    begin: ({ redis }) => redis.kill(),
+    start: ({ redis }) => redis.kill(),
     end: ({ redis }) => redis.restart(),
   },
   {
     name: 'Redis frozen',
     affects: 'redis',
     visible: true,
-    begin: ({ redis }) => redis.freeze(),
+    start: ({ redis }) => redis.freeze(),
     end: ({ redis }) => redis.resume(),
   },
-  { name: 'Redis restarted', affects: 'redis', visible: false, begin: ({ redis }) => redis.restart() },
+  { name: 'Redis restarted', affects: 'redis', visible: false, start: ({ redis }) => redis.restart() },
   {
     name: 'SCRIPT FLUSH',
     affects: 'redis',
     visible: false,
-    begin: (service) => withRedis(service, (redis) => redis.script('FLUSH')),
+    start: (service) => withRedis(service, (redis) => redis.script('FLUSH')),
   },
   {
     name: 'MongoDB killed',
     affects: 'mongo',
     visible: true,
-    begin: ({ mongo }) => mongo.kill(),
+    start: ({ mongo }) => mongo.kill(),
     end: ({ mongo }) => mongo.restart(),
   },
   {
     name: 'MongoDB frozen',
     affects: 'mongo',
     visible: true,
-    begin: ({ mongo }) => mongo.freeze(),
+    start: ({ mongo }) => mongo.freeze(),
     end: ({ mongo }) => mongo.resume(),
   },
-  { name: 'MongoDB restarted', affects: 'mongo', visible: false, begin: ({ mongo }) => mongo.restart() },
-  { name: 'MongoDB primary steps down', affects: 'mongo', visible: false, begin: stepDown },
+  { name: 'MongoDB restarted', affects: 'mongo', visible: false, start: ({ mongo }) => mongo.restart() },
+  { name: 'MongoDB primary steps down', affects: 'mongo', visible: false, start: stepDown },
   {
     name: 'a replica killed',
     affects: 'replica',
     visible: false,
-    begin: ({ replicas }) => (replicas[0] as Server).kill(),
+    start: ({ replicas }) => (replicas[0] as Server).kill(),
     end: ({ replicas }) => (replicas[0] as Server).restart(),
   },
   {
     name: 'a replica replaced (SIGTERM)',
     affects: 'replica',
     visible: false,
-    begin: ({ replicas }) => (replicas[0] as Server).kill('SIGTERM'),
+    start: ({ replicas }) => (replicas[0] as Server).kill('SIGTERM'),
     end: ({ replicas }) => (replicas[0] as Server).restart(),
   },
 ];
 
 describeFaults(
-  'of each part by itself',
+  'of each component',
   FAULTS.map(({ name }) => name),
   async () => ({ faults: FAULTS }),
 );

@@ -1,4 +1,4 @@
-/** Keys and versions changed by the command line, in force on every replica in time, also where nothing tells of changes. */
+/** Changes of keys and versions with the CLI reach every replica in time, with and without change streams. */
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
 import { everyReplica, follow, untilKnown } from '../support/replica-state.js';
@@ -24,11 +24,11 @@ for (const standalone of [false, true]) {
     });
 
     const assertInTime = (ms: number, limit: number): void => {
-      console.log(`      on the last replica after ${ms} ms`);
+      console.log(`      on all replicas after ${ms} ms`);
       assert.isBelow(ms, limit);
     };
 
-    it(`a revoked key is refused by all of them within ${KEYS_MS} ms`, async function () {
+    it(`all replicas reject a revoked key within ${KEYS_MS} ms`, async function () {
       this.timeout(40_000);
       const { id, key } = await service.createKey();
       await untilKnown(service, key);
@@ -38,19 +38,19 @@ for (const standalone of [false, true]) {
       assertInTime(Math.round(performance.now() - since), KEYS_MS);
     });
 
-    it(`a lowered limit is applied by all of them within ${KEYS_MS} ms`, async function () {
+    it(`all replicas apply a lowered limit within ${KEYS_MS} ms`, async function () {
       this.timeout(40_000);
       const { id, key } = await service.createKey(100_000);
       await untilKnown(service, key);
       await service.command('keys', 'limit', id, '3');
       const since = performance.now();
-      // Three are used up already: one at each replica.
+      // Each replica has already allowed one request.
       const answers = await everyReplica(service, key, ({ status }) => status === 429);
       assertInTime(Math.round(performance.now() - since), KEYS_MS);
       for (const { headers } of answers) assert.equal(headers['ratelimit-policy'], '"default";q=3;w=60');
     });
 
-    it(`a published version is served by all of them within ${VERSIONS_MS} ms`, async function () {
+    it(`all replicas serve a published version within ${VERSIONS_MS} ms`, async function () {
       this.timeout(40_000);
       const { key } = await service.createKey(100_000);
       await untilKnown(service, key);

@@ -1,4 +1,4 @@
-/** Three replicas behind nginx for tests of limits, the clock of one being ahead. */
+/** Three replicas behind nginx, one of them with a clock that is ahead, for tests of limits. */
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -20,10 +20,10 @@ export const PATHS = [
 
 export interface LimitedReplicas {
   readonly service: Replicas;
-  /** A key that every replica knows, four callers with it, and its first requests: one at each replica. */
+  /** Creates a key that every replica knows, and four clients with it. `first` has one response of each replica. */
   newKey(limit?: number): Promise<{
     readonly id: string;
-    readonly callers: readonly LoadClient[];
+    readonly clients: readonly LoadClient[];
     readonly first: readonly Answer[];
   }>;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
   const shifted = fileURLToPath(new URL('../support/shifted-clock.js', import.meta.url));
   const service = await startReplicas({
     dataset: versions.directories[0] as string,
-    // A machine that stalls is no outage here: an outage has other limits.
+    // A long timeout: a stalled machine must not look like an outage, which has other limits.
     env: { METRO__REDIS__TIMEOUT_MS: '2000' },
     replicaEnv: (index): Readonly<Record<string, string>> =>
       index === 2 ? { NODE_OPTIONS: `--import=${shifted}`, CLOCK_SHIFT_MS: String(CLOCK_SHIFT_MS) } : {},
@@ -45,9 +45,9 @@ export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
     async newKey(limit) {
       const { id, key } = await service.createKey(limit);
       const first = await untilKnown(service, key);
-      const callers = Array.from({ length: 4 }, () => new LoadClient(service.url, key, 12));
-      clients.push(...callers);
-      return { id, callers, first };
+      const ofKey = Array.from({ length: 4 }, () => new LoadClient(service.url, key, 12));
+      clients.push(...ofKey);
+      return { id, clients: ofKey, first };
     },
     async stop() {
       for (const client of clients) client.close();
@@ -56,7 +56,7 @@ export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
   };
 };
 
-export const assertOnlyPassedOrRefused = (answers: readonly Answer[]): void => {
+export const assertAllowedOrRejected = (answers: readonly Answer[]): void => {
   const others = answers.filter((answer) => !isPassed(answer) && !isRefused(answer));
   assert.deepEqual(
     others.map(({ status, path }) => `${status} ${path}`),

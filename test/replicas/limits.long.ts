@@ -1,4 +1,4 @@
-/** The limits of keys over three replicas behind nginx, over several windows. */
+/** The limits of keys over three replicas behind nginx, for several windows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -6,11 +6,11 @@ import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import { type Bucket, readWindow } from '../support/limiter-window.js';
 import type { Answer, LoadClient } from '../support/load-client.js';
 import { isPassed, mostInWindow, refusedTooSoon } from '../support/windows.js';
-import { assertOnlyPassedOrRefused, type LimitedReplicas, PATHS, startLimitedReplicas } from './limited-replicas.js';
+import { assertAllowedOrRejected, type LimitedReplicas, PATHS, startLimitedReplicas } from './limited-replicas.js';
 
 const SECONDS = 190;
 
-/** The buckets that Redis has of a subject, gathered while they leave its window: of each replica, by their end. */
+/** Collects the buckets of a caller from Redis before they leave the window. */
 class RedisWindow {
   readonly buckets = new Map<string, Bucket>();
 
@@ -25,11 +25,11 @@ class RedisWindow {
     }
   }
 
-  get admitted(): number {
+  get total(): number {
     return [...this.buckets.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The most in any span of a window, by Redis's clock, to the microsecond. */
+  /** The most permits in any 60 seconds of Redis's clock. */
   get mostInWindow(): number {
     const buckets = [...this.buckets.values()].sort((a, b) => a.end - b.end);
     let [most, inside, oldest] = [0, 0, 0];
@@ -44,7 +44,7 @@ class RedisWindow {
   }
 }
 
-describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock of one of three replicas being 30 seconds ahead`, () => {
+describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock of one of three replicas 30 seconds ahead`, () => {
   let replicas: LimitedReplicas;
   let redis: Redis;
 
@@ -53,7 +53,7 @@ describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock 
     await replicas?.stop();
   });
 
-  /** Half of the limit in the middle of each window, all of it and more around its edges, and a trickle between. */
+  /** More than the limit at the edges of each minute, half of it in the middle, and 4 per second otherwise. */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;
     if (phase < 2 || phase >= 58) return limit / 3;
@@ -62,9 +62,9 @@ describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock 
   };
 
   const measure = async (limit: number) => {
-    const { id, callers, first } = await replicas.newKey(limit);
+    const { id, clients, first } = await replicas.newKey(limit);
     const window = new RedisWindow(redis, id);
-    const asked: Promise<Answer>[] = [];
+    const requests: Promise<Answer>[] = [];
     const since = performance.now();
     let due = 0;
     for (let last = since; last - since < SECONDS * 1000; ) {
@@ -72,14 +72,14 @@ describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock 
       const now = performance.now();
       due += (perSecondAt((now - since) / 1000, limit) * (now - last)) / 1000;
       last = now;
-      while (asked.length < due) {
-        const caller = callers[asked.length % callers.length] as LoadClient;
-        asked.push(caller.get(PATHS[asked.length % PATHS.length] as string));
+      while (requests.length < due) {
+        const client = clients[requests.length % clients.length] as LoadClient;
+        requests.push(client.get(PATHS[requests.length % PATHS.length] as string));
       }
-      if (asked.length % 50 === 0) await window.read();
+      if (requests.length % 50 === 0) await window.read();
     }
-    const answers = [...first, ...(await Promise.all(asked))];
-    // What was taken ahead and not used is given back by then.
+    const answers = [...first, ...(await Promise.all(requests))];
+    // By then, unused permits have been returned.
     await delay(4000);
     await window.read();
     return { answers, window };
@@ -97,23 +97,23 @@ describe(`bursts around the edges of windows, for ${SECONDS} seconds, the clock 
   });
 
   for (const limit of limits) {
-    // Requests are counted by whole seconds: a slot comes back up to one second late.
+    // Buckets have one second, so a permit is free again up to one second late.
     const lateMs = 1000;
-    it(`${limit} a minute: no 60 seconds hold more, and none is refused over a second before its time`, () => {
+    it(`${limit} a minute: never allows more in 60 seconds, and rejects at most one second too long`, () => {
       const { answers, window } = measured.get(limit) as Measured;
-      const passed = answers.filter(isPassed).length;
-      assertOnlyPassedOrRefused(answers);
+      const allowed = answers.filter(isPassed).length;
+      assertAllowedOrRejected(answers);
       console.log(
-        `      ${answers.length} requests, ${passed} passed; most in 60 s: ${window.mostInWindow} by Redis, at least ${mostInWindow(answers)} by callers`,
+        `      ${answers.length} requests, ${allowed} allowed; most in 60 s: ${window.mostInWindow} in Redis, at least ${mostInWindow(answers)} seen by clients`,
       );
-      assert.equal(window.admitted, passed, 'Redis has counted what passed');
+      assert.equal(window.total, allowed, 'Redis has counted each allowed request');
       assert.isAtMost(window.mostInWindow, limit);
       assert.isAtMost(mostInWindow(answers), limit);
       assert.deepEqual(refusedTooSoon(answers, limit, lateMs), []);
-      // It was used up, and came free again.
+      // The limit was used, and permits became free again.
       assert.equal(mostInWindow(answers), limit);
-      assert.isAbove(passed, limit);
-      assert.isAbove(answers.length, passed);
+      assert.isAbove(allowed, limit);
+      assert.isAbove(answers.length, allowed);
     });
   }
 });

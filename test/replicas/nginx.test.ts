@@ -1,4 +1,4 @@
-/** nginx as it is shipped: what it answers by itself, and whom it says it speaks for. */
+/** The shipped configuration of nginx: its own error responses, and the client address that it forwards. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { assert } from 'chai';
@@ -8,7 +8,7 @@ import { freePort } from '../support/server-process.js';
 import type { Server } from '../support/services.js';
 import { startTestApp } from '../support/test-app.js';
 
-/** The status and the body of the answer to something that no HTTP client would send. */
+/** Sends raw bytes. @returns status and body of the response */
 const sendRaw = async (port: number, text: string) => {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
@@ -23,7 +23,7 @@ const sendRaw = async (port: number, text: string) => {
   return { status: Number(head.split(' ')[1]), json: JSON.parse(body) };
 };
 
-describe('nginx in front of replicas that are gone', () => {
+describe('nginx without a running replica', () => {
   let nginx: Server;
 
   before(async () => {
@@ -33,13 +33,13 @@ describe('nginx in front of replicas that are gone', () => {
 
   after(() => nginx?.stop());
 
-  it('GET is a 503 service_unavailable with Retry-After, in the form of every error', async () => {
+  it('GET is a 503 service_unavailable with Retry-After and the usual error body', async () => {
     const { status, json, headers } = await request(`${nginx.url}/api/v1/markets`);
     assert.deepEqual([status, json.code, headers['retry-after']], [503, 'service_unavailable', '2']);
     assert.hasAllKeys(json, ['error', 'code']);
   });
 
-  it('GET is a 200 as soon as one is back, though nginx leaves alone for a while what has failed', async () => {
+  it('GET is a 200 as soon as a replica runs again', async () => {
     const port = await freePort();
     const proxy = await startNginx([port, port, port]);
     try {
@@ -56,7 +56,7 @@ describe('nginx in front of replicas that are gone', () => {
   });
 
   const faults: readonly (readonly [what: string, text: string, status: number, code: string])[] = [
-    ['what is not HTTP', 'NONSENSE\r\n\r\n', 400, 'invalid_parameter'],
+    ['no HTTP request', 'NONSENSE\r\n\r\n', 400, 'invalid_parameter'],
     ['a request without Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'invalid_parameter'],
     ['a target of 40 KB', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 414, 'uri_too_long'],
     ['a header of 40 KB', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431, 'headers_too_large'],
@@ -70,7 +70,7 @@ describe('nginx in front of replicas that are gone', () => {
 });
 
 describe('nginx in front of a replica', () => {
-  it('callers without a key count by their own address, whatever they write in X-Forwarded-For', async () => {
+  it('callers without a key count by their address, and X-Forwarded-For does not change it', async () => {
     const config = { server: { port: 0, trustProxy: 1 }, limits: { requestsPerMinute: 2 } };
     const replica = await startTestApp({ config });
     const port = Number(new URL(replica.url).port);
@@ -81,7 +81,7 @@ describe('nginx in front of a replica', () => {
         const headers = { 'X-Forwarded-For': `192.0.2.${i}` };
         statuses.push((await request(`${nginx.url}/api/v1/markets`, { headers })).status);
       }
-      // Its own look whether nginx is ready was the first of two.
+      // The readiness check of the test was the first of two requests.
       assert.deepEqual(statuses, [401, 429, 429]);
     } finally {
       await nginx.stop();

@@ -1,4 +1,4 @@
-/** Publishing by the command line while three replicas are asked: every answer is of one version, and soon of the new one. */
+/** Publishing with the CLI under load: each response is from one version, and replicas soon serve the new one. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -11,7 +11,7 @@ const VERSIONS = [1, 2, 3, 4];
 const PER_SECOND = 600;
 const FOLLOW_MS = 2000;
 
-/** How many are sent at least, over all publications. */
+/** Requests at least, over all publications. */
 const REQUESTS = 10_000;
 
 const assertWhole = (answers: readonly Answer[], known: KnownBodies): void => {
@@ -28,7 +28,7 @@ const assertWhole = (answers: readonly Answer[], known: KnownBodies): void => {
   assert.sameMembers([...seen], [...known.keys()]);
 };
 
-describe('publishing while three replicas are asked', () => {
+describe('publishing to three replicas under load', () => {
   let service: Replicas;
   let versions: Awaited<ReturnType<typeof writeVersions>>;
   let key: string;
@@ -45,7 +45,7 @@ describe('publishing while three replicas are asked', () => {
     await versions?.remove();
   });
 
-  it(`${REQUESTS} requests: each is answered, wholly from one version, and all replicas follow within ${FOLLOW_MS} ms`, async function () {
+  it(`${REQUESTS} requests: each response is from one version, and all replicas follow within ${FOLLOW_MS} ms`, async function () {
     this.timeout(120_000);
     const known = await knownBodies(VERSIONS);
     const client = new LoadClient(service.url, key, 32);

@@ -1,4 +1,4 @@
-/** Quotas and usage over HTTP: three replicas behind nginx under load, that are replaced and lose sight of Redis. */
+/** Quotas and usage over HTTP: three replicas behind nginx under load, during restarts and outages of Redis. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -8,16 +8,16 @@ import { untilKnown } from '../support/replica-state.js';
 import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
 import type { Server } from '../support/services.js';
 import { isPassed } from '../support/windows.js';
-import { assertOnlyPassedOrRefused, PATHS } from './limited-replicas.js';
+import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Longer than a test's load. */
+/** Longer than the load of a test. */
 const TEST_MS = 90_000;
-const AWAY_MS = 4000;
-/** After so long without a request, slots ahead that were not used are given back: three seconds, and one for a slow machine. */
-const GIVEN_BACK_MS = 4000;
+const OUTAGE_MS = 4000;
+/** Unused permits are returned within three seconds; one more for a slow machine. */
+const RETURNED_MS = 4000;
 const TIERS = { enterprise: {}, counted: { requestsPerDay: QUOTA }, uncounted: {} };
 
 describe('quotas and usage of keys over three replicas behind nginx', function () {
@@ -25,7 +25,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
   let service: Replicas;
 
   before(async () => {
-    // A quota of a day that ends during a test would be two.
+    // Midnight during a test would start a new quota.
     const left = DAY_MS - (Date.now() % DAY_MS);
     if (left < 3 * TEST_MS) await delay(left);
     const versions = await writeVersions([1]);
@@ -44,7 +44,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     return { id, key, first: await untilKnown(service, key) };
   };
 
-  /** All that came back while `work` ran. */
+  /** The responses to the load while `work` runs. */
   const underLoad = async (key: string, work: () => Promise<void>): Promise<readonly Answer[]> => {
     const client = new LoadClient(service.url, key, 32);
     let next = 0;
@@ -64,21 +64,21 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     return untilKnown({ ...service, replicas: [replica] }, key);
   };
 
-  /** By the command line, once the replicas have given back and told everything. */
+  /** Reads usage with the CLI, after the replicas have reported everything. */
   const usageOf = async (id: string): Promise<{ requests: number; refused: number }> => {
-    await delay(GIVEN_BACK_MS);
+    await delay(RETURNED_MS);
     const [{ data }] = JSON.parse(await service.command('keys', 'usage', id, '--json'));
     assert.lengthOf(data, 1);
     return data[0];
   };
 
   const counts = (answers: readonly Answer[]) => {
-    assertOnlyPassedOrRefused(answers);
+    assertAllowedOrRejected(answers);
     const requests = answers.filter(isPassed).length;
     return { requests, refused: answers.length - requests };
   };
 
-  it('a rolling restart under load: as many pass as the quota has, and usage tells each request once', async () => {
+  it('a rolling restart under load: allows exactly the quota, and counts each request once', async () => {
     const { id, key, first } = await createKey('counted');
     const more: Answer[] = [...first];
     const answers = await underLoad(key, async () => {
@@ -86,7 +86,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
       await delay((QUOTA / PER_SECOND) * 1000);
     });
     const { requests, refused } = counts([...answers, ...more]);
-    console.log(`      ${requests} passed, ${refused} refused`);
+    console.log(`      ${requests} allowed, ${refused} rejected`);
     assert.equal(requests, QUOTA);
     assert.isAbove(refused, 0);
     const { body } = answers.findLast((answer) => !isPassed(answer))!;
@@ -94,16 +94,16 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     assert.deepInclude(await usageOf(id), { requests: QUOTA, refused });
   });
 
-  it('without a quota: usage tells each request once, however often replicas lose sight of Redis or are replaced', async () => {
+  it('without a quota: counts each request once during outages of Redis and restarts', async () => {
     const { id, key, first } = await createKey('uncounted');
     const more: Answer[] = [...first];
     const { redis } = service.proxies!;
     const answers = await underLoad(key, async () => {
       for (const replica of service.replicas) {
         await delay(1000);
-        // Redis counts calls whose replies are lost.
+        // Redis applies calls, but the replies are lost.
         redis.cutReplies();
-        await delay(AWAY_MS);
+        await delay(OUTAGE_MS);
         redis.mend();
         await delay(3000);
         more.push(...(await replace(replica, key)));
@@ -111,30 +111,30 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     });
     const { requests, refused } = counts([...answers, ...more]);
     const used = await usageOf(id);
-    console.log(`      ${requests} passed, ${refused} refused; usage tells ${used.requests} and ${used.refused}`);
+    console.log(`      ${requests} allowed, ${refused} rejected; usage has ${used.requests} and ${used.refused}`);
     assert.deepInclude(used, { requests, refused });
-    // The caller's own view of the same.
+    // GET /usage has the same number.
     const { json } = await request(`${service.url}/usage`, { headers: { Authorization: `Bearer ${key}` } });
     assert.equal((json as { data: { requests: number }[] }).data[0]!.requests, requests);
   });
 
-  it('Redis frozen under load: no more pass than the stated bound, and usage tells them when it is back', async () => {
+  it('Redis frozen under load: allows no more than the stated bound, and counts each request afterwards', async () => {
     const { id, key, first } = await createKey('counted');
     const answers = await underLoad(key, async () => {
       await delay(3000);
       await service.redis.freeze();
-      await delay(AWAY_MS);
+      await delay(OUTAGE_MS);
       await service.redis.resume();
       await delay(4000);
       await service.redis.freeze();
-      // Until each replica has used up its share.
+      // Until each replica has used its local share.
       await delay((QUOTA / PER_SECOND) * 1000);
       await service.redis.resume();
       await delay(4000);
     });
     const { requests } = counts([...first, ...answers]);
     const bound = QUOTA + (REPLICAS - 1) * Math.floor(QUOTA / REPLICAS);
-    console.log(`      quota ${QUOTA}: ${requests} passed, ${bound} may`);
+    console.log(`      quota ${QUOTA}: ${requests} allowed, bound ${bound}`);
     assert.isAtMost(requests, bound);
     assert.isAbove(requests, QUOTA * 0.9);
     assert.equal((await usageOf(id)).requests, requests);

@@ -1,32 +1,32 @@
-/** What callers notice while Redis Sentinel fails over, and while a slot of Redis Cluster moves. */
+/** What callers notice during a failover of Redis Sentinel, and while a hash slot of Redis Cluster moves. */
 
 import { keyOf } from '../support/limiter-window.js';
 import {
-  beginMigration,
   type ClusterNode,
   finishMigration,
   startCluster,
+  startMigration,
   startSentinels,
 } from '../support/redis-topologies.js';
 import { describeFaults } from './fault-table.js';
 
 const FAILOVER = 'Redis Sentinel fails over';
-describeFaults('behind Redis Sentinel', [FAILOVER], async () => {
+describeFaults('Redis Sentinel', [FAILOVER], async () => {
   const { name, nodes, primary, stop } = await startSentinels();
   return {
     redisEnv: { METRO__REDIS__SENTINEL: JSON.stringify({ name, nodes }) },
     faults: [
-      // Soon, since the Sentinels need little over half a second.
-      { name: FAILOVER, affects: 'redis', visible: true, begin: () => primary.kill(), end: () => {}, outageMs: 200 },
+      // The Sentinels need little over half a second for the failover.
+      { name: FAILOVER, affects: 'redis', visible: true, start: () => primary.kill(), end: () => {}, outageMs: 200 },
     ],
     stop,
   };
 });
 
-const MIGRATION = 'a slot of Redis Cluster moves';
-describeFaults('on a Redis Cluster of three', [MIGRATION], async () => {
+const MIGRATION = 'a hash slot of Redis Cluster moves';
+describeFaults('Redis Cluster of three nodes', [MIGRATION], async () => {
   const { nodes, stop } = await startCluster();
-  /** The slot of the key's window, the node that has it, and another. */
+  /** The hash slot of the key's window, its node, and another node. */
   const move = async (keyId: string) => {
     const [first] = nodes as [ClusterNode];
     const slot = await first.admin.cluster('KEYSLOT', keyOf('api:', `key:${keyId}`, true));
@@ -42,9 +42,9 @@ describeFaults('on a Redis Cluster of three', [MIGRATION], async () => {
         name: MIGRATION,
         affects: 'redis',
         visible: false,
-        begin: async (_, keyId) => {
+        start: async (_, keyId) => {
           const { slot, from, to } = await move(keyId);
-          await beginMigration(slot, from, to);
+          await startMigration(slot, from, to);
         },
         end: async (_, keyId) => {
           const { slot, from, to } = await move(keyId);

@@ -1,4 +1,4 @@
-/** What callers behind nginx notice of replicas that are replaced, one at a time, under load. */
+/** Replacing replicas behind nginx one at a time, under load. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from 'chai';
@@ -12,7 +12,7 @@ import type { Server } from '../support/services.js';
 const RESTARTS = 10;
 const PER_SECOND = 400;
 const DAY_MS = 86_400_000;
-const KEPT = ['/markets', '/markets/12060/history', '/movers', '/signals', '/series'];
+const CACHED = ['/markets', '/markets/12060/history', '/movers', '/signals', '/series'];
 
 describe('replicas behind nginx, replaced under keep-alive load', function () {
   this.timeout(60_000 + RESTARTS * 15_000);
@@ -33,15 +33,15 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
   });
 
   let asked = 0;
-  /** Every fourth answer has to be read from MongoDB. */
+  /** Every fourth response needs a read from MongoDB. */
   const nextPath = (): string => {
     asked++;
-    if (asked % 4 > 0) return KEPT[asked % KEPT.length] as string;
+    if (asked % 4 > 0) return CACHED[asked % CACHED.length] as string;
     const since = new Date(Date.UTC(1500, 0, 1) + asked * DAY_MS).toISOString().slice(0, 10);
     return `/observations?series_id=metro_hpi&since=${since}`;
   };
 
-  /** SIGTERM, the exit, and the next process's first 200 from /health. */
+  /** Sends SIGTERM, waits for the exit, starts a new process, and waits for a 200 from /health. */
   const replace = async (replica: Server): Promise<void> => {
     await replica.kill('SIGTERM');
     await replica.restart();
@@ -67,21 +67,21 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
     );
   };
 
-  it(`SIGTERM to one of three (${RESTARTS} x) fails no request`, async () => {
+  it(`SIGTERM to one of three replicas (${RESTARTS} times) fails no request`, async () => {
     const answers = await underLoad(async () => {
       for (let i = 0; i < RESTARTS; i++) await replace(service.replicas[i % service.replicas.length] as Server);
     });
     assertNoneFailed(answers);
   });
 
-  it('a rolling restart of all three fails no request', async () => {
+  it('a rolling restart fails no request', async () => {
     const answers = await underLoad(async () => {
       for (const replica of service.replicas) await replace(replica);
     });
     assertNoneFailed(answers);
   });
 
-  it('one that begins while MongoDB is silent takes no request that it cannot answer yet', async () => {
+  it('a replica that starts while MongoDB is frozen gets no request before it is ready', async () => {
     const replica = service.replicas[0] as Server;
     await replica.kill('SIGTERM');
     const log = join(replica.folder, 'stderr');
@@ -92,7 +92,9 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
     };
     service.mongo.freeze();
     const restarted = replica.restart();
-    await eventually('MongoDB is missed', isMissed, 30_000).finally(() => service.mongo.resume());
+    await eventually('the replica has logged that MongoDB is unreachable', isMissed, 30_000).finally(() =>
+      service.mongo.resume(),
+    );
     await restarted;
     const client = new LoadClient(replica.url, key, 1);
     const { status, body } = await client.get('/markets');

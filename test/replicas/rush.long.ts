@@ -1,10 +1,10 @@
-/** The limits of keys over three replicas behind nginx, by what callers see. */
+/** The limits of keys over three replicas behind nginx, as clients see them. */
 import { assert } from 'chai';
 import { request } from '../support/http-client.js';
 import { type Answer, askAll } from '../support/load-client.js';
 import { isPassed } from '../support/windows.js';
 import {
-  assertOnlyPassedOrRefused,
+  assertAllowedOrRejected,
   CLOCK_SHIFT_MS,
   type LimitedReplicas,
   PATHS,
@@ -13,7 +13,7 @@ import {
 
 const pathsOf = (count: number): string[] => Array.from({ length: count }, (_, i) => PATHS[i % PATHS.length] as string);
 
-describe('limits over three replicas, the clock of one being 30 seconds ahead', () => {
+describe('limits over three replicas, one with a clock 30 seconds ahead', () => {
   let replicas: LimitedReplicas;
 
   before(async function () {
@@ -24,13 +24,13 @@ describe('limits over three replicas, the clock of one being 30 seconds ahead', 
   after(() => replicas?.stop());
 
   const flood = async (limit: number | undefined, requests: number): Promise<Answer[]> => {
-    const { callers, first } = await replicas.newKey(limit);
-    const share = pathsOf(requests / callers.length);
-    return [...first, ...(await Promise.all(callers.map((caller) => askAll(caller, share, 12)))).flat()];
+    const { clients, first } = await replicas.newKey(limit);
+    const share = pathsOf(requests / clients.length);
+    return [...first, ...(await Promise.all(clients.map((caller) => askAll(caller, share, 12)))).flat()];
   };
 
   it('the clocks differ', async () => {
-    // This document is as old as its process, by that process's clock.
+    // Last-Modified of this document is the start of its process, by the clock of the process.
     const startTimes = await Promise.all(
       replicas.service.replicas.map(async ({ url }) => {
         const { headers } = await request(`${url}/openapi.json`);
@@ -40,19 +40,19 @@ describe('limits over three replicas, the clock of one being 30 seconds ahead', 
     assert.closeTo((startTimes[2] as number) - (startTimes[0] as number), CLOCK_SHIFT_MS, CLOCK_SHIFT_MS / 2);
   });
 
-  it('600 a minute, 6,000 requests of four clients as fast as they go: exactly 600 pass', async function () {
+  it('600 a minute: allows exactly 600 of 6,000 requests of four clients', async function () {
     this.timeout(60_000);
     const answers = await flood(undefined, 6000);
-    assertOnlyPassedOrRefused(answers);
+    assertAllowedOrRejected(answers);
     assert.equal(answers.filter(isPassed).length, 600);
     const processes = new Set(answers.map(({ headers }) => String(headers['x-request-id']).split('-')[0]));
     assert.equal(processes.size, replicas.service.replicas.length);
   });
 
-  it('6,000 a minute, 12,000 requests of four clients as fast as they go: exactly 6,000 pass', async function () {
+  it('6,000 a minute: allows exactly 6,000 of 12,000 requests of four clients', async function () {
     this.timeout(60_000);
     const answers = await flood(6000, 12_000);
-    assertOnlyPassedOrRefused(answers);
+    assertAllowedOrRejected(answers);
     assert.equal(answers.filter(isPassed).length, 6000);
   });
 });

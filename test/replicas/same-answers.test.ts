@@ -1,4 +1,4 @@
-/** One request log, answered by services over memory, json and mongo: nobody can tell which it was. */
+/** Services with the adapters memory, json and mongo give equal responses to the same requests. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { resolve } from '../../core/app/container.js';
@@ -19,7 +19,7 @@ const SERIES = ['UNRATE', 'metro_hpi', 'EMPTY', 'unrate', 'NOPE', '', 'a%20b', '
 const LISTS = ['/markets', '/movers', '/forecast-backtest', '/forecasts', '/forecast-runs', '/series', '/signals'];
 const OTHERS = ['/status', '/health', '/ready', '/openapi.json'];
 
-/** In other forms. Of `as_of` only what no store can answer: whether there are earlier versions is up to the store. */
+/** Other formats. Only invalid values of `as_of`, because earlier versions depend on the adapter. */
 const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
 
 const SELECTIONS = [
@@ -133,7 +133,7 @@ describe('the same requests to memory, json and mongo', () => {
   const closers: (() => Promise<unknown>)[] = [];
   const { key, hash, id } = createKey();
   const limited = createKey();
-  // Both stand still, so that ages and what is left of limits are equal, however long the requests take.
+  // Both clocks are stopped, so that ages and remaining permits are equal.
   const time = Date.parse('2026-03-03T00:00:00Z');
   const clock: Clock = { now: () => time, monotonic: () => 0 };
 
@@ -169,7 +169,7 @@ describe('the same requests to memory, json and mongo', () => {
     for (const close of closers) await close();
   });
 
-  /** The answer that all of them give. */
+  /** Checks that all services give the same response, and returns it. */
   const ask = async (target: string, { headers = {}, ...rest }: TestRequest = {}) => {
     const what = `${rest.method ?? 'GET'} ${target.slice(0, 80)} ${JSON.stringify(headers).slice(0, 80)}`;
     const all = { Authorization: `Bearer ${key}`, ...headers };
@@ -183,7 +183,7 @@ describe('the same requests to memory, json and mongo', () => {
     return expected?.status as number;
   };
 
-  it(`${entries.length} requests, of every endpoint, parameter and error: equal statuses, headers and bytes`, async function () {
+  it(`${entries.length} requests of every endpoint, parameter and error: equal status, headers and bytes`, async function () {
     this.timeout(60_000);
     const seen = new Set<number>();
     for (const [target, options] of entries) seen.add(await ask(target, options));
@@ -192,11 +192,11 @@ describe('the same requests to memory, json and mongo', () => {
     }
     for (const { app } of services.values()) app.drain();
     seen.add(await ask('/health'));
-    // All but 500, which nothing should cause.
+    // All codes except that of a 500.
     assert.sameMembers([...seen], [200, 204, 304, 400, 401, 404, 405, 406, 414, 429, 431, 503]);
   });
 
-  it('the log has every endpoint', async () => {
+  it('the requests cover every endpoint', async () => {
     const { json } = await services.get('memory')!.get('/openapi.json');
     for (const path of Object.keys(json.paths)) {
       const pattern = new RegExp(`^${path.replace(/\{[^}]+\}/g, '[^/]+')}(\\?|$)`);

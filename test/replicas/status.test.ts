@@ -1,4 +1,4 @@
-/** `/status` of three replicas: built once for all of them. */
+/** Three replicas build `/status` once. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { writeVersions } from '../support/dataset-version.js';
@@ -24,11 +24,11 @@ describe('GET /status of three replicas', () => {
     await versions?.remove();
   });
 
-  it('500 concurrent requests to a cold one cause one build', async function () {
+  it('builds it once for 500 concurrent requests', async function () {
     this.timeout(60_000);
     const { key } = await service.createKey(100_000);
     await untilKnown(service, key);
-    // The server's own record of every query: a build reads the runs once.
+    // The profiler of MongoDB records every query. A build reads the runs once.
     const db = mongo.db('dataset');
     await db.command({ profile: 2 });
     const client = new LoadClient(service.url, key, 500);

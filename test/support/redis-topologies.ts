@@ -57,7 +57,7 @@ export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; s
 };
 
 /** Begins to move a slot: from now on the source says ASK for keys that it does not hold. */
-export const beginMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
+export const startMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
   await to.admin.cluster('SETSLOT', slot, 'IMPORTING', from.id);
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);
 };

@@ -274,7 +274,7 @@ class History {
     return new Replica(this.bug === 'keeps its id when it restarts' ? replica : this.#starts++, this);
   }
 
-  /** Redis's clock. Its buckets start at other moments than those of the replicas. */
+  /** Redis's clock. Its buckets and the spans of the replicas start at different times. */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
