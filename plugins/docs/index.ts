@@ -1,10 +1,10 @@
-/** The reference page at `/docs`, built in the browser from the OpenAPI document, and the guide to formats. */
+/** The API reference at `/docs`, which the browser builds from the OpenAPI document, and the guide to formats. */
 import { definePlugin, guidePage, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'docs',
   version,
-  description: 'A page that documents every endpoint, and tries them with the reader’s key.',
+  description: 'A page that documents every endpoint and sends requests with the reader’s key.',
   routes: () => [],
   mounts: () => [
     pageMount({

@@ -1,4 +1,4 @@
-/** The address `/`: links to the document, the pages and the status of a service, as HTML or JSON by `Accept`. */
+/** The front page at `/`: links to the pages, the OpenAPI document and the status, as HTML or JSON. */
 import { createHash } from 'node:crypto';
 import { definePlugin, type MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
@@ -13,7 +13,7 @@ interface Link {
   readonly title: string;
 }
 
-/** The relation of the link to a route, by its operationId. */
+/** Routes that the front page links to, by operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {
@@ -72,7 +72,7 @@ const htmlOf = ({ title, version, summary }: MountContext['info'], links: readon
 };
 
 const HTML = { mediaType: 'text/html' } as const;
-/** JSON where the client has no preference: browsers have one. */
+/** JSON is the default. Browsers prefer HTML. */
 const choose = mediaTypeChooser([{ mediaType: 'application/json' }, HTML]);
 
 const representationsOf = (context: MountContext) => {
@@ -88,7 +88,7 @@ const representationsOf = (context: MountContext) => {
 export default definePlugin({
   name: 'front-page',
   version: packageVersion,
-  description: 'Links to the document, the pages and the status, at /.',
+  description: 'Links to the pages, the OpenAPI document and the status, at /.',
   routes: () => [],
   mounts() {
     let made: ReturnType<typeof representationsOf> | undefined;

@@ -1,10 +1,10 @@
-/** Pages at `/tables` to look through the tables of the plugin `tables`: lists, charts and single rows, for people. */
+/** Pages at `/tables` that show the tables of the plugin `tables`: lists, charts and single rows. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'table-pages',
   version,
-  description: 'Pages to look through tables: search, sorting, filters and charts.',
+  description: 'Pages that show tables, with search, sorting, filters and charts.',
   needs: ['tables', 'status'],
   routes: () => [],
   mounts: () => [

@@ -1,4 +1,4 @@
-/** Chromium without a window, for tests of pages: everything that it complains about is kept. */
+/** Headless Chromium for tests of pages. It collects everything that goes wrong. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -22,11 +22,11 @@ const FLAGS = [
 
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A server that a browser of the same process asks: the driver's work is not the service's overload. */
+/** Server settings for tests with a browser: the driver shares the process, so that its work is not overload. */
 export const BROWSED = { port: 0, overload: null };
 
 export interface TestBrowser {
-  /** A fresh page of its own session; closed with the browser. */
+  /** A page in a new session. It closes with the browser. */
   readonly page: Page;
   /** Console errors and warnings, uncaught errors, failed requests, and requests to other origins, since the start. */
   readonly complaints: string[];
@@ -34,13 +34,13 @@ export interface TestBrowser {
 }
 
 export interface BrowserOptions {
-  /** Requests anywhere else are complaints. */
+  /** Requests to other origins are complaints. */
   readonly origin: string;
   readonly colorScheme?: 'light' | 'dark';
   readonly width?: number;
 }
 
-/** Starts Chromium for a hook; skips it, with the reason, where there is none. */
+/** Starts Chromium for a hook. Skips the hook, with the reason, if it is not installed. */
 export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
   const executablePath = NAMES.map((name) => onPath(name)).find((path) => path !== undefined);
   if (executablePath === undefined) {
@@ -77,7 +77,7 @@ const listen = (page: Page, origin: string): string[] => {
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText;
-    // What was still on its way when the reader left; what a policy blocks has another name.
+    // The page was left before the response. Requests that a policy blocks have another reason.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
   });
   page.on('request', (request) => {
@@ -88,8 +88,8 @@ const listen = (page: Page, origin: string): string[] => {
   return complaints;
 };
 
-/** What axe finds on what the page shows, of all levels, each as a sentence. */
-export const accessibilityFaults = async (page: Page): Promise<string[]> => {
+/** All findings of axe on the page, each as a text. */
+export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe());
   return page.evaluate(async () => {
     // biome-ignore lint/suspicious/noExplicitAny: defined by the script above, in the browser
@@ -100,12 +100,12 @@ export const accessibilityFaults = async (page: Page): Promise<string[]> => {
   });
 };
 
-/** The address as the page itself has it: `page.url()` learns of a new one some time later. */
+/** The address of the page. `page.url()` is updated later. */
 export const addressOf = (page: Page): Promise<string> => page.evaluate<string>('location.href');
 
 /**
- * Keeps the first call of a page to such an address waiting.
- * @returns `asked`, when it was made; `release` lets it go on, and waits until the page may have shown its response
+ * Holds back the first request of a page to an address.
+ * @returns `asked` resolves when the request is made; `release` continues it and waits for the page to show the response
  */
 export async function holdFirst(
   page: Page,
@@ -127,7 +127,7 @@ export async function holdFirst(
   return {
     asked,
     async release() {
-      // A page that no longer wants the response has ended the call.
+      // The page may have aborted the request.
       await route?.continue().catch(() => undefined);
       await page.waitForTimeout(300);
     },

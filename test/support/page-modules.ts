@@ -1,4 +1,4 @@
-/** Imports modules of pages in Node, which runs those that need no document when they load. */
+/** Imports modules of pages in Node. The modules must not need a document when they load. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';

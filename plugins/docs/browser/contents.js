@@ -1,10 +1,10 @@
-/** The contents: every part of the page, a mark at the one that is being read, and a drawer on narrow screens. */
+/** The contents: links to all parts, a mark at the current part, and a drawer on narrow screens. */
 import { find, h } from '../../pages/shared/dom.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-/** Below the head of the page: what begins above this line is being read. In pixels. */
+/** Parts that start above this line have been reached. In pixels from the top of the window. */
 const READING_LINE = 140;
 
 /** @param {string} title @param {readonly (readonly [place: string, text: string, code?: boolean])[]} links */
@@ -41,7 +41,7 @@ export const contentsOf = ({ groups, changes }) => [
   ]),
 ];
 
-/** Scrolls the contents alone, so that the mark can be seen. @param {HTMLElement} nav @param {HTMLElement} link */
+/** Scrolls the contents so that the mark is visible. @param {HTMLElement} nav @param {HTMLElement} link */
 const reveal = (nav, link) => {
   const { top, bottom } = link.getBoundingClientRect();
   const box = nav.getBoundingClientRect();
@@ -49,7 +49,7 @@ const reveal = (nav, link) => {
   else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
 };
 
-/** Marks the part that is being read, and has the address name it, so that a reload comes back to it. */
+/** Marks the current part and keeps it in the address, so that a reload returns to it. */
 export const followReading = () => {
   const nav = find('#contents');
   const parts = [...document.querySelectorAll('[data-part]')];
@@ -59,7 +59,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // The address may name a place within the part.
+    // The address may name a place inside the part.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };
@@ -79,7 +79,7 @@ export const followReading = () => {
     naming = first
       ? undefined
       : setTimeout(() => {
-          // Not over a place that a link or the search has named since, and that has yet to be scrolled to.
+          // A link or the search may have changed the address meanwhile.
           if (location.hash === hash) name();
         }, 300);
   };
@@ -100,7 +100,7 @@ export const followReading = () => {
   mark();
 };
 
-/** On narrow screens the contents are a drawer, which a button, Escape, a link in it and a click beside it close. */
+/** On narrow screens the contents are a drawer. The button, Escape, its links and a click outside close it. */
 export const startDrawer = () => {
   const button = find('#open-contents');
   const side = find('#side');

@@ -1,4 +1,4 @@
-/** The reference: the OpenAPI document part by part, with contents, search, and a link to every place. */
+/** The API reference: the parts of the OpenAPI document, with contents, search and links to every place. */
 import { getJson } from '../../pages/shared/api.js';
 import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
 import { inline } from '../../pages/shared/markdown.js';
@@ -33,7 +33,7 @@ const partsOf = (model) => {
   ];
 };
 
-/** Goes to the place that the address names, opens what it is in, and marks it. */
+/** Scrolls to the place in the address, opens the details around it, and marks it. */
 const aim = () => {
   const place = decodeURIComponent(location.hash.slice(1));
   const target = place === '' ? null : document.getElementById(place);
@@ -78,7 +78,7 @@ const show = async () => {
     document.title = `${model.title} – reference`;
     find('#parts').replaceChildren(...contentsOf(model));
     main.replaceChildren(...partsOf(model));
-    // The browser looked for the address's part before it was there.
+    // The browser looked for the place in the address before it existed.
     aim();
     addEventListener('hashchange', aim);
     followReading();
@@ -88,7 +88,7 @@ const show = async () => {
   }
 };
 
-// On paper nothing can be opened.
+// Printed pages show all details.
 addEventListener('beforeprint', () => {
   for (const details of document.querySelectorAll('main .text details')) details.setAttribute('open', '');
 });

@@ -1,4 +1,4 @@
-/** The language of all samples: chosen once, stored in this browser, and part of the URL that a reader shares. */
+/** The language of all samples. It is stored in the browser and part of the URL. */
 import { h } from '../../pages/shared/dom.js';
 import { radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
@@ -26,7 +26,7 @@ const choose = (name) => {
   try {
     localStorage.setItem(KEY, name);
   } catch {
-    // It lasts as long as the page.
+    // The choice lasts as long as the page.
   }
   const address = new URL(location.href);
   address.searchParams.set('lang', name);
@@ -34,15 +34,15 @@ const choose = (name) => {
   dispatchEvent(new Event('languagechange-of-samples'));
 };
 
-/** @param {() => void} listener called when another language was chosen */
+/** @param {() => void} listener called when the language changes */
 export const onLanguage = (listener) => addEventListener('languagechange-of-samples', listener);
 
-/** Radio buttons that show and make the one choice. @param {string} name of the group, alone on the page */
+/** Radio buttons for the language. @param {string} name of the group, unique on the page */
 export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // Other samples get longer or shorter: what the reader looks at stays where it is.
+      // The samples above change their heights: the window scrolls along.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

@@ -1,4 +1,4 @@
-/** The OpenAPI document as the page shows it: endpoints by group, fields, and each error and header once. */
+/** The OpenAPI document in the form of the page: endpoints by group, their fields, and each error and header once. */
 
 /** @typedef {Record<string, any>} Any */
 /**
@@ -18,28 +18,28 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** Deeper than any response, so that a schema that refers to itself ends here. */
+/** Deeper than any response. Limits schemas that refer to themselves. */
 const DEEPEST = 6;
 
 /**
  * @param {Any} document
  * @param {Any} value
- * @returns {Any} what a `$ref` stands for, with the keywords beside it; the value itself where it is none
+ * @returns {Any} the target of a `$ref` with its own keywords; other values unchanged
  */
 const resolve = (document, value) => {
-  const { $ref, ...beside } = value;
+  const { $ref, ...own } = value;
   if (typeof $ref !== 'string' || !$ref.startsWith('#/')) return value;
   let found = /** @type {any} */ (document);
   for (const part of $ref.slice(2).split('/')) {
     found = found?.[decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')];
   }
-  return found ? resolve(document, { ...found, ...beside }) : value;
+  return found ? resolve(document, { ...found, ...own }) : value;
 };
 
 /** @param {unknown} value */
 const shown = (value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-/** Keywords that limit values, in words. @type {readonly (readonly [string, (value: any) => string])[]} */
+/** Texts for keywords that limit values. @type {readonly (readonly [string, (value: any) => string])[]} */
 const LIMITS = [
   ['format', (value) => `format ${shown(value)}`],
   ['pattern', (value) => `pattern ${shown(value)}`],
@@ -47,9 +47,9 @@ const LIMITS = [
   ['maximum', (value) => `at most ${value}`],
   ['exclusiveMinimum', (value) => `above ${value}`],
   ['exclusiveMaximum', (value) => `below ${value}`],
-  ['minLength', (value) => (value > 1 ? `${value} characters and more` : '')],
+  ['minLength', (value) => (value > 1 ? `at least ${value} characters` : '')],
   ['maxLength', (value) => `at most ${value} characters`],
-  ['minItems', (value) => `${value} items and more`],
+  ['minItems', (value) => `at least ${value} items`],
   ['maxItems', (value) => `at most ${value} items`],
   ['enum', (values) => `one of ${values.map(shown).join(', ')}`],
   ['const', (value) => `always ${shown(value)}`],
@@ -76,7 +76,7 @@ const typeOf = (document, given) => {
   return types.map((one) => (one === 'array' && items ? `array of ${typeOf(document, items)}` : one)).join(' or ');
 };
 
-/** @param {Any} document @param {Any} given @param {number} depth @returns {Field[]} what is below a schema */
+/** @param {Any} document @param {Any} given @param {number} depth @returns {Field[]} the fields of a schema */
 const fieldsOf = (document, given, depth = 0) => {
   const schema = resolve(document, given);
   if (depth > DEEPEST) return [];
@@ -167,7 +167,7 @@ const errorsOf = (document, operations) => {
 };
 
 /**
- * The headers of all endpoints, those that a single endpoint has included. @param {Any} document @returns {Header[]}
+ * The headers of all endpoints, including headers of single endpoints. @param {Any} document @returns {Header[]}
  */
 const headersOf = (document) => {
   const own = Object.values(document['paths']).flatMap(({ get }) =>
@@ -180,7 +180,7 @@ const headersOf = (document) => {
   });
 };
 
-/** @param {Any} document of this framework: every path has GET @returns {Model} */
+/** @param {Any} document in which every path has GET @returns {Model} */
 export const modelOf = (document) => {
   const { title, version, summary = '', description = '', 'x-changes': changes = [], ...about } = document['info'];
   const operations = Object.entries(document['paths']).map(([path, { get }]) => operationOf(document, path, get));

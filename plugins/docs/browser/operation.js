@@ -1,4 +1,4 @@
-/** One endpoint: its parameters, its response, its errors by name, and its samples. */
+/** One endpoint: its parameters, response, errors and samples. */
 import { h } from '../../pages/shared/dom.js';
 import { inline, prose } from '../../pages/shared/markdown.js';
 import { linkTo, nameLink, placeOf, section } from './parts.js';
@@ -38,7 +38,7 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
 /**
  * @param {string} place
  * @param {readonly Field[]} fields
- * @param {Set<string>} [listed] types whose fields the page lists above: those are opened only there
+ * @param {Set<string>} [listed] types whose fields are already open further up
  * @returns {HTMLElement}
  */
 export const fieldList = (place, fields, listed) =>
@@ -46,12 +46,12 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
-      // An envelope with one field is opened: nobody asks for it itself.
+      // The field of an envelope with one field is open.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);
       return entry(`${place}/${field.name}`, field, {
-        mark: field.required ? '' : 'may be absent',
+        mark: field.required ? '' : 'optional',
         children: field.children,
         open,
       });
@@ -77,7 +77,7 @@ const parameterList = (id, title, parameters) =>
 const responseFields = ({ id, type, fields }, listed) => {
   if (fields.length === 0) return [];
   const again = listed.has(type);
-  // An envelope is no type of its own.
+  // Envelopes share the type `object`.
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];
@@ -85,7 +85,7 @@ const responseFields = ({ id, type, fields }, listed) => {
   return [h('details', {}, h('summary', {}, ...title), list)];
 };
 
-/** @param {Operation} operation @param {ReadonlySet<string>} everywhere codes of errors that every endpoint can respond with */
+/** @param {Operation} operation @param {ReadonlySet<string>} everywhere codes of errors that all endpoints have */
 const errorLinks = ({ errors }, everywhere) => {
   const own = errors.filter(({ code }) => !everywhere.has(code));
   return [
@@ -99,7 +99,7 @@ const errorLinks = ({ errors }, everywhere) => {
       h(
         'a',
         { href: linkTo(placeOf('errors')) },
-        own.length === 0 ? 'those of every endpoint' : 'and those of every endpoint',
+        own.length === 0 ? 'errors of all endpoints' : 'and errors of all endpoints',
       ),
     ),
   ];
@@ -156,7 +156,7 @@ export const operationSection = (operation, { everywhere, listed, pathOf }) => {
       ...errorLinks(operation, everywhere),
       ...(next.length > 0
         ? [
-            h('h4', {}, 'To ask next'),
+            h('h4', {}, 'Related endpoints'),
             h('p', { class: 'chips' }, ...next.map((one) => h('a', { href: linkTo(placeOf(one)) }, pathOf(one)))),
           ]
         : []),

@@ -1,4 +1,4 @@
-/** What concerns all endpoints: what the service is, keys, errors, headers, and what has changed. */
+/** The parts for all endpoints: introduction, authentication, errors, headers and changes. */
 import { basePath, getKey, setKey } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { keyForm } from '../../pages/shared/key-form.js';
@@ -64,7 +64,7 @@ export const introduction = ({ title, version, summary, description, about }) =>
     ),
   );
 
-/** The form for the key; once there is a key, a sentence that says so. */
+/** The form for the key, or a notice that there is a key. */
 const keyPlace = () => {
   const place = h('div');
   const show = () =>
@@ -92,9 +92,9 @@ export const authentication = () =>
       h(
         'p',
         {},
-        'The samples read it from the environment. A key that is missing or not valid is a ',
+        'The samples read the key from the environment. Without a valid key the response is a ',
         h('code', {}, '401'),
-        '; endpoints that need none say so.',
+        '. Endpoints that need no key are marked.',
       ),
     ],
     keyPlace(),
@@ -113,7 +113,11 @@ export const errorsPart = ({ errors, errorFields, operations }) => {
   return section(
     { place: placeOf('errors'), title: 'Errors' },
     [
-      h('p', {}, 'An error has a status, a sentence that says what to do, and a stable code. Programs go by the code.'),
+      h(
+        'p',
+        {},
+        'An error has a status, a message that says what to do, and a stable code. Programs should check the code.',
+      ),
       fieldList(placeOf('errors', 'fields'), errorFields),
       ...errors.map(({ code, status, when, example, headers, operations: some }) =>
         h(

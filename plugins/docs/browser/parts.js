@@ -1,4 +1,4 @@
-/** What the sections of the page are made of: places that can be linked to, code, panels. */
+/** Elements of the page: places with links, sections, code and panels. */
 import { copyButton, h } from '../../pages/shared/dom.js';
 
 /** @typedef {import('../../pages/shared/dom.js').Children} Children */
@@ -9,11 +9,11 @@ export const placeOf = (...path) => `/${path.join('/')}`;
 /** @param {string} place */
 export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).join('/')}`;
 
-/** A name that is a link to its own place. @param {string} place @param {...Children} children */
+/** A name with a link to its own place. @param {string} place @param {...Children} children */
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
 
 /**
- * A section with its sample beside it.
+ * A section with its sample.
  * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading
  * @param {Children} text
  * @param {Children} [aside]
@@ -40,7 +40,7 @@ export const radios = (legend, choices) =>
     ...choices.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
   );
 
-/** Words of sample code that are shown stronger. */
+/** Keywords of sample code. */
 const KEYWORDS = new Set(
   ['import', 'from', 'const', 'await', 'if', 'not', 'throw', 'new', 'library', 'raise', 'print', 'curl'].concat([
     'true',
@@ -52,7 +52,7 @@ const KEYWORDS = new Set(
 const TOKEN =
   /(https?:\/\/[^\s'"]+|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(\b[A-Za-z_]\w*\b)|(-?\b\d[\d.]*(?:[eE][+-]?\d+)?\b)/g;
 
-/** Code with its texts, numbers and keywords in colours. @param {string} code @returns {Children} */
+/** Code with colours for texts, numbers and keywords. @param {string} code @returns {Children} */
 export const coloured = (code) => {
   /** @type {import('../../pages/shared/dom.js').Child[]} */
   const parts = [];
@@ -71,8 +71,8 @@ export const coloured = (code) => {
 export const exampleText = (example) => (typeof example === 'string' ? example : JSON.stringify(example, null, 2));
 
 /**
- * A dark block of code with a head.
- * @param {string} label for those who cannot see it
+ * A dark block of code with a header.
+ * @param {string} label for screen readers
  * @param {Children} head
  * @param {Children} body
  */

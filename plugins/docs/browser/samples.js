@@ -1,4 +1,4 @@
-/** The same request in each language; the key comes from the environment. */
+/** A request in each language. Samples read the key from the environment. */
 import { keyVariable } from '../../pages/shared/api.js';
 
 /**
@@ -6,9 +6,9 @@ import { keyVariable } from '../../pages/shared/api.js';
  *   `url` without its query; `text`: the response is not JSON
  */
 
-/** @param {string} value in quotes that JavaScript, Python and R read alike */
+/** A string literal of JavaScript, Python and R. @param {string} value */
 const quoted = (value) => JSON.stringify(value);
-/** @param {string} value as one word of a shell */
+/** A value as one word of a shell. @param {string} value */
 const word = (value) => (/^[\w.,:/=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
 
 /** @param {Call} call */

@@ -14,7 +14,7 @@ const field = (operation, parameter, onchange) => {
   const { name, schema, required, example } = parameter;
   const id = `${operation.id}-${name}`;
   const values = schema['enum'] ?? (schema['type'] === 'boolean' ? [true, false] : undefined);
-  // Required parameters are filled in, so that the first try gets a 200.
+  // Required parameters have example values, so that the first request succeeds.
   const first = required ? (example ?? '') : '';
   const control = values
     ? h(
@@ -55,7 +55,7 @@ const callOf = ({ path, needsKey }, filled) => {
   return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
 };
 
-/** The example of the document, in each format. @param {Operation} operation */
+/** The examples of the OpenAPI document, by format. @param {Operation} operation */
 const exampleResponse = ({ id, contents }) => {
   const label = 'Example of a response';
   const shown = h('div');

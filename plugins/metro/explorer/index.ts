@@ -1,17 +1,17 @@
-/** Explorer at `/explore`: the published numbers as a map, charts and tables, for people. */
+/** The explorer at `/explore`: a map, charts and tables of the published data. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'explore',
   version,
-  description: 'A page to look through markets, forecasts, movers, series, the backtest and the status.',
+  description: 'Pages that show markets, forecasts, movers, series, the backtest and the status.',
   needs: ['markets', 'forecasts', 'observations', 'signals', 'status'],
   options: {
     type: 'object',
     additionalProperties: false,
     properties: {
       frameAncestors: {
-        description: 'Origins whose pages may show /explore/embed in a frame: https://example.com. None by default.',
+        description: 'Origins whose pages may show /explore/embed in a frame: https://example.com. Default: none.',
         type: 'array',
         items: { type: 'string', pattern: "^(https?://[^\\s;,'*]+|'self')$" },
       },

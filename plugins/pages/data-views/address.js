@@ -1,4 +1,4 @@
-/** The address after `#`: which view, and what the reader has chosen in it, so that a link gives the same picture. */
+/** The part of the address after `#`: the view and the reader's choices, so that a link shows the same. */
 
 /** @returns {{ parts: string[], query: URLSearchParams }} `#/books/9780141439587?show=all` is `['books', '9780141439587']` and `show` */
 export const readAddress = () => {
@@ -12,14 +12,14 @@ export const readAddress = () => {
 
 /** @param {readonly string[]} parts @param {URLSearchParams} [query] */
 export const addressOf = (parts, query = new URLSearchParams()) => {
-  // Commas separate values here, and need no escape after `#`.
+  // Commas separate values and need no escape after `#`.
   const asked = query.size > 0 ? `?${query}`.replaceAll('%2C', ',') : '';
   return `#/${parts.map(encodeURIComponent).join('/')}${asked}`;
 };
 
 /**
- * Changes what the address says of the view that is shown. Back leads to the view before, not through each choice.
- * @param {Record<string, string | null>} choices null: as it is without
+ * Changes the choices in the address. Back goes to the previous view, not to the previous choice.
+ * @param {Record<string, string | null>} choices null for the default
  */
 export const keepInAddress = (choices) => {
   const { parts, query } = readAddress();

@@ -1,7 +1,7 @@
 /** Signals, grades and states as coloured labels. */
 import { h } from '../shared/dom.js';
 
-/** How good or bad each label is; the rest is neutral. */
+/** Other labels are neutral. */
 const TONES = new Map([
   ['expand', 'good'],
   ['contract', 'bad'],

@@ -1,7 +1,7 @@
-/** What a reader chooses by: switches, lists and boxes. */
+/** Controls: switches, lists and check boxes. */
 import { h } from '../shared/dom.js';
 
-/** Years that a chart can be narrowed to; 0: all. */
+/** Choices of years in a chart. 0 is all years. */
 const SPANS = [5, 10, 20, 0];
 
 /** @param {readonly string[]} dates @param {number} years @returns {string | undefined} the first date of the last years */
@@ -42,7 +42,7 @@ export const spanChoice = (years, onchange) =>
   });
 
 /**
- * A list to choose from, and its label before it.
+ * A list with its label.
  * @param {string} id @param {string} label @param {readonly (readonly [value: string, text: string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */
@@ -55,7 +55,7 @@ export const labelledSelect = (id, label, options, value, onchange) => {
   return [h('label', { for: id }, label), field];
 };
 
-/** The same in one line. @param {Parameters<typeof labelledSelect>} list */
+/** A list and its label in one line. @param {Parameters<typeof labelledSelect>} list */
 export const select = (...list) => h('div', { class: 'check' }, ...labelledSelect(...list));
 
 /** @param {string} id @param {string} label @param {boolean} checked @param {(checked: boolean) => void} onchange */

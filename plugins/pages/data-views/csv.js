@@ -1,9 +1,9 @@
-/** What a page shows, as CSV. */
+/** The content of charts and tables as CSV. */
 
-/** More decimals than any source has; the rest is noise of the arithmetic. */
+/** More decimals than any source has. Further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Texts that a spreadsheet would run as a formula, by the same rule as the service's own CSV: `core/response/representation.ts`. */
+/** Texts that a spreadsheet would run as a formula. The CSV of the service has the same rule. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */
@@ -18,12 +18,12 @@ const quoted = (cell) => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-/** @param {readonly (readonly (string | number | null | undefined)[])[]} rows the first one names the columns */
+/** @param {readonly (readonly (string | number | null | undefined)[])[]} rows the first row names the columns */
 export const csvOf = (rows) => [...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n');
 
 /**
- * The lines of a chart from the first date that it shows on: a column of dates, and one for each line.
- * @param {import('./drawing.js').ChartOptions} options @param {string} time heads the dates
+ * The lines of a chart, from the first date shown: a column of dates, and a column for each line.
+ * @param {import('./drawing.js').ChartOptions} options @param {string} time the name of the column of dates
  */
 export const linesCsv = ({ dates, lines, from = '' }, time) =>
   csvOf([

@@ -1,4 +1,4 @@
-/** A chart or table with what it was made from: its rows, a CSV, a picture, a link and the API call. */
+/** Charts and tables with their tools: the rows, a CSV, a picture, a link and the API call. */
 
 import { basePath, curlOf, keyVariable, Problem, request } from '../shared/api.js';
 import { copyButton, h } from '../shared/dom.js';
@@ -9,20 +9,20 @@ import { save } from './save.js';
 import { dataTable } from './table.js';
 
 /**
- * @typedef {{ label: string, target: string, file?: string }} Source what the API was asked; `file`, without `.csv`,
- *   where it answers in CSV too
+ * @typedef {{ label: string, target: string, file?: string }} Source an API call; `file` without `.csv`, if the
+ *   response has a CSV format
  * @typedef {{ title: string, file: string, options: () => import('./drawing.js').ChartOptions, credits: () => readonly string[] }} Picture
- * @typedef {{ file: string, text: () => string }} Shown what a chart or list shows, as CSV
+ * @typedef {{ file: string, text: () => string }} Shown the content of a chart or list as CSV
  * @typedef {object} Tools
  * @property {readonly Source[]} sources
- * @property {string} [remark] what the sources leave to the page
- * @property {HTMLElement} [more] a link to what else there is
+ * @property {string} [remark] the differences between the page and the API calls
+ * @property {HTMLElement} [more] a further link
  * @property {Picture} [picture]
  * @property {Shown} [shown]
- * @property {string} [figure] name of the figure in addresses; none: the first of its view
+ * @property {string} [figure] name of the figure in addresses; the first figure of a view needs none
  */
 
-/** A button that says when its work failed. @param {string} label @param {() => Promise<void>} work */
+/** A button that shows when its work failed. @param {string} label @param {() => Promise<void>} work */
 const workButton = (label, work) => {
   const failure = h('span', { class: 'problem', role: 'alert' });
   const button = h('button', { type: 'button', class: 'quiet' }, label);
@@ -40,7 +40,7 @@ const workButton = (label, work) => {
   return [button, failure];
 };
 
-/** Columns of texts, which programs would take for numbers where they look so: codes. @type {Set<string>} */
+/** Columns with texts that look like numbers, such as codes. Samples read them as texts. @type {Set<string>} */
 export const textColumns = new Set();
 
 const textTypes = () =>
@@ -77,14 +77,14 @@ const LANGUAGES = {
     ].join('\n'),
 };
 
-/** The language that the reader has chosen, for every call of the page. */
+/** The reader's language for all API calls of the page. */
 let language = 'curl';
 let calls = 0;
 
 /** @param {readonly Source[]} sources */
 const apiCalls = (sources) => {
   const targets = sources.map(({ target }) => target);
-  // Those that answer in CSV; the shell's calls show JSON too.
+  // Python and R read CSV. The shell shows JSON too.
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
   const code = h('code');
   const show = () => {
@@ -112,7 +112,7 @@ const apiCalls = (sources) => {
   );
 };
 
-/** The view's address with the figure. @param {string | undefined} figure */
+/** The address of the view with the figure. @param {string | undefined} figure */
 const hashOf = (figure) => {
   const { parts, query } = readAddress();
   if (figure === undefined) query.delete('figure');
@@ -121,7 +121,7 @@ const hashOf = (figure) => {
 };
 
 /**
- * A frame with the figure for a page elsewhere, where the operator lets some frame it.
+ * The HTML of a frame with the figure. Null if the operator allows no origins to embed figures.
  * @param {string} title @param {string | undefined} figure
  */
 const embedCode = (title, figure) => {
@@ -134,13 +134,13 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // What the reader has chosen since stands in the address.
+    // The address has the reader's latest choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(
       'p',
       { class: 'muted' },
-      `Pages of ${origins} may show it, and no others. Each reader enters a key of this service; for readers without one, take the PNG or SVG.`,
+      `Only pages of ${origins} may show it. Each reader enters a key of this service. For readers without a key, use the PNG or SVG.`,
     ),
     h('pre', { tabindex: '0' }, code),
     copyButton(text, 'Copy embed'),
@@ -180,20 +180,20 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
-/** Shows other tools in a place; what the reader has opened of them stays open. @param {HTMLElement} place @param {Tools} tools */
+/** Replaces the tools in a place. An open API call stays open. @param {HTMLElement} place @param {Tools} tools */
 export const replaceTools = (place, tools) => {
   const open = place.querySelector('details')?.open === true;
   place.replaceChildren(dataTools(tools));
   place.querySelector('details')?.toggleAttribute('open', open);
 };
 
-/** More decimals than these are noise of the arithmetic. */
+/** Further decimals are rounding errors. */
 const DECIMALS = 6;
 
 /**
  * The values of a chart's lines as a table, the newest first.
  * @param {import('./drawing.js').ChartOptions} options
- * @param {string} time what its dates are called
+ * @param {string} time the name of the column of dates
  */
 export const linesTable = ({ dates, lines, dateText }, time) => ({
   rows: dates.map((date, index) => ({ date, values: lines.map(({ values }) => values[index] ?? null) })).toReversed(),
@@ -225,7 +225,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
  */
 export const chartFigure = ({ title, note, chart, table, ...tools }) => {
   const details = h('details', {}, h('summary', {}, 'Data as a table'));
-  // Hundreds of rows are laid out when somebody wants them.
+  // The table may have hundreds of rows: it is created when the reader opens it.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return h(

@@ -1,10 +1,10 @@
-/** Choices made one after another, of which the last one counts. */
+/** Choices in quick succession: only the last one has an effect. */
 import { problemView } from '../shared/problems.js';
 
 /**
- * Of choices made one after another only the last one's result is shown, also where an earlier one takes longer.
+ * Gives each choice a signal, so that a slow earlier choice does not replace a later one.
  * @param {AbortSignal} signal of the view
- * @returns {() => AbortSignal} for each choice its signal, aborted by the next choice and with the view
+ * @returns {() => AbortSignal} a signal that the next choice and the end of the view abort
  */
 export const latestOf = (signal) => {
   let current = new AbortController();
@@ -18,9 +18,9 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows what the last choice leads to, or why it fails.
+ * Shows the result of the last choice, or its error.
  * @template Made
- * @param {() => AbortSignal} next of `latestOf` @param {HTMLElement} place where a failure is told
+ * @param {() => AbortSignal} next of `latestOf` @param {HTMLElement} place shows an error
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show
  * @returns {Promise<void>}
  */

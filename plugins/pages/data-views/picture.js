@@ -1,13 +1,13 @@
-/** A chart as a picture to take away: with its title, legend, source, vintage and attribution, in light colours. */
+/** Draws a chart as a picture, in light colours, with its title, legend, sources and attribution. */
 import { h } from '../shared/dom.js';
 import { draw, legendOf } from './drawing.js';
 import { paint, svg, textWidth, wrap } from './svg.js';
 
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
-/** Pixels of a PNG for each of the drawing. */
+/** Pixels of the PNG per pixel of the drawing. */
 const SCALE = 2;
 
-/** Puts the light colours themselves in the place of the style sheet's names. @param {SVGElement} picture */
+/** Replaces the custom properties by their light colours. @param {SVGElement} picture */
 const resolveColors = (picture) => {
   const probe = h('span');
   probe.style.colorScheme = 'light';

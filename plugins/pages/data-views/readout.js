@@ -9,18 +9,18 @@ import { paint, svg } from './svg.js';
 const MARGIN = 14;
 
 /** @param {ChartOptions} options @param {number} index */
-const valuesAt = ({ lines, band, told, valueText }, index) => {
+const valuesAt = ({ lines, band, extra, valueText }, index) => {
   const values = lines.flatMap(({ label, values, color }) => {
     const value = values[index];
     return typeof value === 'number' ? [{ label, text: valueText(value), value, color }] : [];
   });
   const [low, high] = [band?.lower[index], band?.upper[index]];
-  const value = told?.values[index];
+  const value = extra?.values[index];
   const others = [
     ...(band && typeof low === 'number' && typeof high === 'number'
       ? [{ label: band.label, text: `${valueText(low)} to ${valueText(high)}` }]
       : []),
-    ...(told && typeof value === 'number' ? [{ label: told.label, text: told.text(value) }] : []),
+    ...(extra && typeof value === 'number' ? [{ label: extra.label, text: extra.text(value) }] : []),
   ];
   return { values, others, isEmpty: values.length === 0 && others.length === 0 };
 };

@@ -1,4 +1,4 @@
-/** Shows the view that the address after `#` names, and its waiting, empty and error states. */
+/** Shows the view that the address names after `#`, and the loading and error states. */
 
 import { getKey, Problem } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
@@ -8,13 +8,13 @@ import { readAddress } from './address.js';
 /**
  * @typedef {object} View
  * @property {string} title
- * @property {import('../shared/dom.js').Child[]} content what stands below the heading
- * @property {import('../shared/dom.js').Child[]} [aside] what stands beside the heading
+ * @property {import('../shared/dom.js').Child[]} content below the heading
+ * @property {import('../shared/dom.js').Child[]} [aside] next to the heading
  * @property {string} [layout] a class of the style sheet
- * @property {readonly string[]} [series] whose notes (attributions) belong below it, and whose age above it
+ * @property {readonly string[]} [series] series with notes (attributions) and an age to show
  *
- * @typedef {(parameters: string[], signal: AbortSignal, query: URLSearchParams) => Promise<View>} Route the signal ends
- *   with the view; `query` is what the address says of the reader's choices
+ * @typedef {(parameters: string[], signal: AbortSignal, query: URLSearchParams) => Promise<View>} Route the signal is
+ *   aborted when the view ends; `query` has the reader's choices
  * @typedef {(series: readonly string[], signal: AbortSignal) => Promise<{ notes: readonly string[], late: string }>} About
  */
 
@@ -45,7 +45,7 @@ const markCurrent = (name) => {
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === `#/${name}`) {
       link.setAttribute('aria-current', 'page');
-      // On a phone the views are a line that scrolls.
+      // On a phone the links scroll in one line.
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else link.removeAttribute('aria-current');
   }
@@ -53,14 +53,14 @@ const markCurrent = (name) => {
 
 /** @param {unknown} error */
 const titleOf = (error) => {
-  if (!(error instanceof Problem)) return 'Fault';
+  if (!(error instanceof Problem)) return 'Error';
   return error.status === 401 ? 'Key needed' : error.status === 404 ? 'Not found' : 'Problem';
 };
 
-/** What scrolls beside the page itself: the list of the start page. */
+/** Lists that scroll inside the page. */
 const SCROLLING = '[data-scrolls]';
 
-/** Notes in the history entry how far the reader has scrolled, for Back and reload. */
+/** Stores the scroll position in the history entry, for Back and reload. */
 const keepScroll = () => {
   const inner = document.querySelector(SCROLLING)?.scrollTop ?? 0;
   history.replaceState({ top: scrollY, inner }, '');
@@ -74,7 +74,7 @@ const restoreScroll = () => {
 };
 
 /**
- * Goes to the figure that the address names; in a frame, which has room for one, hides the others.
+ * Scrolls to the figure that the address names. A frame shows only that figure.
  * @param {string | null} name
  */
 const showFigure = (name) => {

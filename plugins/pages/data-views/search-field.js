@@ -1,18 +1,18 @@
-/** The search box above every view: `/` goes to it, and what is typed narrows the list of a view that has one. */
+/** The search box above every view. `/` focuses it. Its text narrows the view's list, if there is one. */
 import { focusOnSlash } from '../shared/dom.js';
 
-/** Null on a page inside another one, which has none. */
+/** Null on a page in a frame. */
 export const searchField = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));
 
 /** @type {((query: string) => void) | undefined} */
 let narrow;
 
-/** Whether the view narrows its list by the box. */
+/** Whether the view's list uses the search box. */
 export const isNarrowing = () => narrow !== undefined;
 
 /**
  * @param {string} query shown in the box
- * @param {(query: string) => void} onquery told of what is typed, as long as the view is there
+ * @param {(query: string) => void} onquery called with the text, until the view ends
  * @param {AbortSignal} signal
  */
 export const narrowBy = (query, onquery, signal) => {

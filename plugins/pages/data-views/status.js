@@ -1,4 +1,4 @@
-/** Health of the platform, and how fresh each source is. Needs no key. */
+/** The status view: the health of the service and the age of each source. It needs no key. */
 import { h } from '../shared/dom.js';
 import { day, period, span } from '../shared/format.js';
 import { badge } from './badge.js';
@@ -18,7 +18,7 @@ import { column, dataTable, numbers } from './table.js';
 const COMPONENTS = [
   { label: 'Component', cell: ({ id }) => id },
   { label: 'State', cell: ({ status }) => badge(status) },
-  { label: 'Message', cell: ({ message }) => message ?? 'No problem is known.' },
+  { label: 'Message', cell: ({ message }) => message ?? 'No known problem.' },
   { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'date wide' },
 ];
 
@@ -50,8 +50,8 @@ const sourceColumns = (titles) => [
 ];
 
 /**
- * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] the sources' titles
- *   by id, where they are known; what else belongs there
+ * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles`: of sources,
+ *   by id; `more`: further content
  * @returns {import('./router.js').Route}
  */
 export const statusView =
@@ -70,11 +70,11 @@ export const statusView =
           {},
           snapshot
             ? `Snapshot ${snapshot.version}, published ${day(snapshot.published_at)}.`
-            : 'No dataset is loaded: nothing but this page can answer until there is one.',
+            : 'No dataset is loaded. Until then only this page works.',
         ),
         h('h2', {}, 'Components'),
         dataTable({
-          caption: 'What the service consists of.',
+          caption: 'Components of the service.',
           columns: COMPONENTS,
           rows: /** @type {Component[]} */ (components),
         }).element,
@@ -82,7 +82,7 @@ export const statusView =
           ? [
               h('h2', {}, 'Sources'),
               dataTable({
-                caption: 'How long ago each source’s newest period ended, and whether that is in time.',
+                caption: 'Time since the end of each source’s newest period, and whether the source is late.',
                 columns: sourceColumns(known),
                 rows: /** @type {Source[]} */ (sources),
                 sort: 'source',

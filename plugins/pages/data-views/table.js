@@ -6,15 +6,15 @@ import { h } from '../shared/dom.js';
  * @typedef {object} Column
  * @property {string} label
  * @property {(row: Row) => import('../shared/dom.js').Children} cell
- * @property {((row: Row) => string | number | null) | undefined} [value] what it is sorted by; none: it is not
+ * @property {((row: Row) => string | number | null) | undefined} [value] sorts the column; without it the column cannot be sorted
  * @property {boolean} [numeric]
- * @property {string} [hint] what the label does not say
- * @property {string} [name] for styles
+ * @property {string} [hint] explains the label
+ * @property {string} [name] class for styles
  * @property {string} [key] of the column in addresses
  */
 
 /**
- * A column that is sorted by what it shows.
+ * A column that is sorted by the value that it shows.
  * @template Row
  * @template {string | number | null} Value
  * @param {string} label @param {(row: Row) => Value} value
@@ -30,7 +30,7 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
 });
 
 /**
- * The same of numbers.
+ * A column of numbers.
  * @template Row
  * @template {number | null} Value
  * @param {string} label @param {(row: Row) => Value} value @param {(value: Value) => string} text
@@ -39,12 +39,12 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
  */
 export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
 
-/** More rows than anybody reads, and about as many as a phone lays out at once without a pause. */
+/** The most rows in a table: a phone needs noticeable time for more. */
 const SHOWN = 500;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
 const compare = (a, b, sign) => {
-  // Rows without a value come last, whichever way the rest goes.
+  // Rows without a value come last in both orders.
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'number' && typeof b === 'number') return sign * (a - b);
   return sign * String(a).localeCompare(String(b), 'en');
@@ -140,7 +140,7 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
   fill();
   return {
     element,
-    /** All rows in their order, also those that the table does not show. */
+    /** All rows in their order, including rows that are not shown. */
     rows: () => ordered,
     /** @param {readonly Row[]} some other rows */
     show: (some) => {

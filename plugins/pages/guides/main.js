@@ -1,4 +1,4 @@
-/** A guide: its text. */
+/** The script of a guide. */
 import { showGuide } from './guide.js';
 
 void showGuide();

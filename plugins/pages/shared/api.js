@@ -1,17 +1,17 @@
-/** Calls the API with the reader's key, which stays in this tab and is never part of an address. */
+/** Calls the API with the reader's key. The key stays in this tab and is never part of an address. */
 
-/** @param {string} name @returns {string} what the page's template says */
+/** @param {string} name @returns {string} a value of the page's template */
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
 
-/** The service's name for machines. */
+/** The service's name for programs. */
 const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Where sites may not store: the key lives as long as the page. */
+/** The key, if the browser does not let sites store data. It lasts as long as the page. */
 let unstored = '';
 
-/** @returns {string} empty where none was given */
+/** @returns {string} empty without a key */
 export const getKey = () => {
   try {
     return sessionStorage.getItem(KEY) ?? '';
@@ -20,30 +20,30 @@ export const getKey = () => {
   }
 };
 
-/** @param {string} key empty: forget it */
+/** @param {string} key empty to forget the key */
 export const setKey = (key) => {
   unstored = key;
   try {
     if (key === '') sessionStorage.removeItem(KEY);
     else sessionStorage.setItem(KEY, key);
   } catch {
-    // The key is in the memory of the page alone.
+    // The key stays in memory.
   }
   dispatchEvent(new Event('keychange'));
 };
 
-// Frames of one page share the tab's storage: a key that is entered in one is for all of them.
+// Frames of one page share the tab's storage: a key entered in one frame applies to all.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
 
-/** The path in front of every target, like `/api/v1`. */
+/** The path before every target: `/api/v1`. */
 export const basePath = meta('base-path');
 
-/** A call that failed. `status` is 0 if there was no response at all. */
+/** A failed call. `status` is 0 without a response. */
 export class Problem extends Error {
   /**
-   * @param {string} message the API's own sentence
+   * @param {string} message the API's message
    * @param {{ status: number, code: string, retryAfter?: number | undefined }} parts `retryAfter` in seconds
    */
   constructor(message, { status, code, retryAfter }) {
@@ -56,8 +56,8 @@ export class Problem extends Error {
 
 /**
  * @param {string} target relative to the base path, with its query
- * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` for public targets
- * @returns {Promise<Response>} whatever its status
+ * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` for targets that need no key
+ * @returns {Promise<Response>} with any status
  */
 export const send = (target, { accept = 'application/json', signal, key = true } = {}) => {
   /** @type {Record<string, string>} */
@@ -73,7 +73,7 @@ export const send = (target, { accept = 'application/json', signal, key = true }
  * @throws {Problem}
  */
 export const request = async (target, options) => {
-  // What the service would say, without asking it.
+  // Without a key the response would be a 401.
   if (options?.key !== false && getKey() === '') throw new Problem('', { status: 401, code: 'missing_api_key' });
   let response;
   try {
@@ -100,12 +100,12 @@ export const request = async (target, options) => {
  */
 export const getJson = async (target, options) => (await request(target, options)).json();
 
-/** The variable of the environment that samples read the key from. */
+/** The environment variable from which samples read the key. */
 export const keyVariable = `${service.replaceAll('-', '_').toUpperCase()}_KEY`;
 
 /**
  * @param {string} target
- * @returns {string} the same call for a shell
+ * @returns {string} the call as a shell command
  */
 export const curlOf = (target) =>
   `curl -H "Authorization: Bearer $${keyVariable}" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;

@@ -1,4 +1,4 @@
-/** Makes elements. Text is always text: nothing that comes from the data can become markup. */
+/** Creates elements. Text stays text: data cannot become markup. */
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Child | readonly Child[]} Children */
@@ -6,7 +6,7 @@
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Record<string, unknown>} [properties] attributes; functions named like `onclick` listen
+ * @param {Record<string, unknown>} [properties] attributes, and listeners such as `onclick`
  * @param {...Children} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -27,7 +27,7 @@ export const h = (tag, properties = {}, ...children) => {
 };
 
 /**
- * An element that the page's own HTML has.
+ * An element of the page's HTML.
  * @template {Element} [Kind=HTMLElement]
  * @param {string} selector
  * @returns {Kind}
@@ -38,7 +38,7 @@ export const find = (selector) => {
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
-/** `/` goes to a search box, unless somebody types elsewhere. @param {HTMLInputElement} input */
+/** `/` focuses a search box, except while another field has the focus. @param {HTMLInputElement} input */
 export const focusOnSlash = (input) =>
   addEventListener('keydown', (event) => {
     const { target } = event;
@@ -50,7 +50,7 @@ export const focusOnSlash = (input) =>
   });
 
 /**
- * A button that copies a text and says so; nothing where the browser does not let pages copy.
+ * A button that copies a text. Null if the browser does not let pages copy.
  * @param {() => string} text
  * @param {string} [label]
  */

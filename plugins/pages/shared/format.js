@@ -1,4 +1,4 @@
-/** Numbers, dates and labels as people read them. Two decimals are shown; tables below charts have all. */
+/** Formats numbers and dates for people. Two decimals by default; tables below charts show all decimals. */
 
 const DASH = '–';
 
@@ -12,7 +12,7 @@ export const number = (value, digits = 2) =>
 export const exact = (value) =>
   value === null || value === undefined ? DASH : value.toLocaleString('en-US', { maximumFractionDigits: 12 });
 
-/** @param {number | null | undefined} value in percent; a rise has its sign */
+/** @param {number | null | undefined} value in percent; a rise has a plus sign */
 export const percent = (value) => (typeof value === 'number' ? `${signed(value)}%` : DASH);
 
 /** @param {number | null | undefined} value in percentage points */
@@ -24,7 +24,7 @@ const signed = (value) => `${value > 0 ? '+' : ''}${number(value)}`;
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
-/** Without accents and capitals, as texts are searched. @param {string} text */
+/** Lower case without accents, for searches. @param {string} text */
 export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** @param {string} date `YYYY-MM-DD` */

@@ -1,9 +1,9 @@
-/** Asks for the key, once a tab. */
+/** The form for the API key. */
 import { setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
- * @param {{ heading: string, problem?: string }} options `problem`: why the key that was there will not do
+ * @param {{ heading: string, problem?: string }} options `problem`: why the current key is not accepted
  */
 export const keyForm = ({ heading, problem }) => {
   const error = h('p', { id: 'key-error', class: 'problem', role: 'alert', hidden: problem === undefined }, problem);
@@ -20,11 +20,11 @@ export const keyForm = ({ heading, problem }) => {
   const submit = (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    // A header takes visible ASCII alone: anything else was mangled on its way.
+    // A header accepts visible ASCII only.
     if (/^[\x21-\x7e]+$/.test(key)) setKey(key);
     else {
       error.hidden = false;
-      error.textContent = 'This is not a key: one is a single word of letters, digits and signs.';
+      error.textContent = 'This is not a key. A key is one word of letters, digits and signs.';
       input.setAttribute('aria-invalid', 'true');
       input.focus();
     }
@@ -39,8 +39,8 @@ export const keyForm = ({ heading, problem }) => {
     h(
       'p',
       { id: 'key-hint', class: 'muted' },
-      'It stays in this tab and is sent to this service alone. A service started with the embedded sample prints a key ',
-      'at its start; otherwise ask whoever runs the service, who makes keys with ',
+      'The key stays in this tab and is sent only to this service. A service with the embedded sample prints a key ',
+      'when it starts. Otherwise ask the operator of the service, who creates keys with ',
       h('code', {}, 'metro-forecast keys create'),
       '.',
     ),

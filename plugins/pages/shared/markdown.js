@@ -1,15 +1,15 @@
-/** The Markdown of our documents as elements: headings, paragraphs, lists, tables, links, code and emphasis. */
+/** Converts the Markdown of our documents to elements: headings, paragraphs, lists, tables, links, code, emphasis. */
 import { copyButton, h } from './dom.js';
 
 /** @typedef {import('./dom.js').Child} Child */
 /** @typedef {{ kind: 'figures', name: string } | { kind: 'element', element: HTMLElement }} Block */
-/** @typedef {(target: string) => string | null} Addresses where a link leads; null: nowhere, only its words are shown */
+/** @typedef {(target: string) => string | null} Addresses the address of a link; null shows only the link's text */
 
 /** @type {Addresses} */
-const elsewhere = (target) => (/^https?:/.test(target) ? target : null);
+const webAddress = (target) => (/^https?:/.test(target) ? target : null);
 
 /** @type {(text: string, addressOf?: Addresses) => Child[]} */
-export const inline = (text, addressOf = elsewhere) =>
+export const inline = (text, addressOf = webAddress) =>
   text.split(/(`[^`]+`|\*\*[^*]+\*\*|\[[^\]]+\]\([^)]+\)|<https?:[^>]+>)/).map((part) => {
     if (/^`.+`$/s.test(part)) return h('code', {}, part.slice(1, -1));
     if (/^\*\*.+\*\*$/s.test(part)) return h('strong', {}, ...inline(part.slice(2, -2), addressOf));
@@ -20,7 +20,7 @@ export const inline = (text, addressOf = elsewhere) =>
     return address === null ? words : h('a', { href: address }, ...inline(words));
   });
 
-/** Paragraphs alone. @param {string | undefined} text */
+/** Converts paragraphs. @param {string | undefined} text */
 export const prose = (text) =>
   (text ?? '')
     .split(/\n\s*\n/)
@@ -29,11 +29,11 @@ export const prose = (text) =>
 
 /**
  * @param {readonly string[]} head
- * @param {readonly (readonly string[])[]} rows the first cell of each heads it; all may have Markdown
+ * @param {readonly (readonly string[])[]} rows the first cell is the heading of its row; cells may have Markdown
  * @param {Addresses} [addressOf]
  */
 export const table = (head, rows, addressOf) => {
-  // A heading without words is none.
+  // An empty heading is a plain cell.
   const headOf = (/** @type {string} */ cell) =>
     cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));
   const heading = h('tr', {}, ...head.map(headOf));
@@ -64,7 +64,7 @@ const tableOf = (text, addressOf) => {
   return table(head, rows, addressOf);
 };
 
-/** @param {string} text as GitHub makes the part of an address from a heading */
+/** The id of a heading, as GitHub derives it. @param {string} text */
 export const headingId = (text) =>
   text
     .toLowerCase()
@@ -103,15 +103,15 @@ const elementOf = (text, addressOf) => {
   return h('p', {}, ...inline(text, addressOf));
 };
 
-/** Blocks are separated by blank lines, of which fenced code may have some. */
+/** Blocks are separated by blank lines. Fenced code may contain blank lines. */
 const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**
- * @param {string} markdown what stands between `<!-- figures NAME -->` and `<!-- /figures -->` is left out
+ * @param {string} markdown text between `<!-- figures NAME -->` and `<!-- /figures -->` becomes a place for figures
  * @param {Addresses} [addressOf]
  * @returns {Block[]}
  */
-export const blocksOf = (markdown, addressOf = elsewhere) =>
+export const blocksOf = (markdown, addressOf = webAddress) =>
   (markdown.replace(/(<!-- figures \w+ -->).*?<!-- \/figures -->/gs, '$1').match(BLOCK) ?? [])
     .map((text) => text.trim())
     .map((text) => {

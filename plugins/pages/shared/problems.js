@@ -1,4 +1,4 @@
-/** Says what went wrong, and what to do about it. */
+/** Shows what went wrong and what to do. */
 import { getKey, Problem } from './api.js';
 import { h } from './dom.js';
 import { keyForm } from './key-form.js';
@@ -13,7 +13,7 @@ const inSeconds = (seconds) =>
  */
 const explain = ({ status, code, message, retryAfter }) => {
   if (status === 0) {
-    return { heading: message, advice: 'Check your connection, and that the service runs; then try again.' };
+    return { heading: message, advice: 'Check your connection and that the service runs, then try again.' };
   }
   if (code === 'quota_exceeded') return { heading: 'The quota is used up', advice: message };
   if (status === 429) {
@@ -25,10 +25,10 @@ const explain = ({ status, code, message, retryAfter }) => {
   if (status === 503) {
     return {
       heading: 'The service cannot answer right now',
-      advice: `Its data cannot be read, or it has too much to do. Try again ${inSeconds(retryAfter)}; the status page says more.`,
+      advice: `Its data cannot be read, or it is overloaded. Try again ${inSeconds(retryAfter)}. The status page has details.`,
     };
   }
-  if (status === 404) return { heading: 'There is nothing here', advice: message };
+  if (status === 404) return { heading: 'Nothing found', advice: message };
   return { heading: 'That did not work', advice: message };
 };
 
@@ -43,20 +43,20 @@ export const problemView = (error, retry) => {
       ? keyForm({ heading: 'Enter your API key' })
       : keyForm({
           heading: 'Enter another API key',
-          problem: 'The service does not accept this key: it is mistyped, expired or revoked.',
+          problem: 'The service does not accept this key. It is mistyped, expired or revoked.',
         });
   }
   const { heading, advice } =
     error instanceof Problem
       ? explain(error)
-      : { heading: 'This page has a fault', advice: 'Reload it. If that does not help, please report it.' };
+      : { heading: 'This page has an error', advice: 'Reload it. If that does not help, please report it.' };
   if (!(error instanceof Problem)) console.error(error);
   return h(
     'section',
     { class: 'notice', role: 'alert' },
     h('h2', {}, heading),
     h('p', {}, advice),
-    // What is not there will not be there the next time.
+    // A 404 would come back.
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')
       : h('button', { type: 'button', onclick: retry }, 'Try again'),

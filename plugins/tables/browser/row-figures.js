@@ -1,4 +1,4 @@
-/** What a search finds in rows, and what a chart shows of them: values over time, one a date. */
+/** Searches rows, and derives the values of charts from them: one value per date and line. */
 import { plain } from '../../pages/shared/format.js';
 
 /**
@@ -6,7 +6,7 @@ import { plain } from '../../pages/shared/format.js';
  * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
  */
 
-/** @param {readonly Row[]} rows @param {string} query @returns {Row[]} those that have each of its words in some cell */
+/** @param {readonly Row[]} rows @param {string} query @returns {Row[]} the rows with every word of the query in some cell */
 export const found = (rows, query) => {
   const words = plain(query).split(/\s+/).filter(Boolean);
   if (words.length === 0) return [...rows];
@@ -16,12 +16,12 @@ export const found = (rows, query) => {
   });
 };
 
-/** Years as people write them: other whole numbers are no times. */
+/** Only whole numbers from 1000 to 2999 count as years. */
 const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * The columns that tell when: dates, and whole numbers that are all years.
+ * The columns with times: dates, and whole numbers if all values are years.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -34,7 +34,7 @@ export const timesOf = (columns, rows) =>
 const dayOf = (value) =>
   typeof value === 'number' ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 
-/** Lengths of periods, by the first day of the one that a day is in. */
+/** Periods, and the first day of the period that contains a day. */
 const PERIODS = /** @type {const} */ ([
   ['day', (/** @type {string} */ day) => day],
   ['month', (/** @type {string} */ day) => `${day.slice(0, 7)}-01`],
@@ -45,10 +45,10 @@ const PERIODS = /** @type {const} */ ([
 
 /** @typedef {(typeof PERIODS)[number][0]} Period */
 
-/** More bars than these are too narrow to be told apart. */
+/** The most bars in a chart. */
 const BARS = 60;
 
-/** Days are of dates alone; of years, none is shorter. @param {readonly string[]} days @param {boolean} years */
+/** The shortest period that does not give too many bars. @param {readonly string[]} days @param {boolean} years */
 const periodOf = (days, years) => {
   const allowed = years ? PERIODS.slice(2) : PERIODS;
   return allowed.find(([, startOf]) => new Set(days.map(startOf)).size <= BARS) ?? PERIODS[4];
@@ -64,7 +64,7 @@ export const periodText = (date, period) => {
 
 const DAY_MS = 86_400_000;
 
-/** Steps of regular dates, by the days that one takes. */
+/** Steps of regular dates. `least` and `most` are the days that a step takes. */
 const STEPS = [
   { least: 1, most: 1, days: 1, months: 0 },
   { least: 7, most: 7, days: 7, months: 0 },
@@ -73,11 +73,11 @@ const STEPS = [
   { least: 365, most: 366, days: 0, months: 12 },
 ];
 
-/** Share of the steps that must be alike for dates to be regular: those of working days are not. */
+/** Dates are regular if this share of their steps is equal. Working days are not regular. */
 const REGULAR = 0.9;
 
 /**
- * Regular dates with those that are missing among them, so that a line has gaps there.
+ * Adds the missing dates to regular dates, so that lines have gaps there.
  * @param {readonly string[]} dates ascending
  */
 export const withGaps = (dates) => {
@@ -92,7 +92,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // Days at the end of a month move: only periods without any row are gaps.
+    // The last day of a month varies: only months without any row are gaps.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();
@@ -100,16 +100,16 @@ export const withGaps = (dates) => {
 
 /** @typedef {'line' | 'bars'} Form */
 
-/** More lines than these are not told apart. */
+/** The most lines in a chart. */
 export const LINES = 8;
 
 /**
- * Values over time. Where several rows are of one period, their mean.
+ * Values over time. Several rows of one period give their mean.
  * @param {readonly Row[]} rows
- * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, null: how many
- *   rows; `by`: a column with a line for each of its values
+ * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null for the
+ *   number of rows; `by`: a column, with a line for each of its values
  * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
- *   means: boolean }} `left`: lines that are not shown; `means`: whether some values are of several rows
+ *   means: boolean }} `left`: number of lines that are not shown; `means`: whether some values are means
  */
 export const figuresOf = (rows, { time, value, by, form }) => {
   const timed = rows.flatMap((row) => {
@@ -150,8 +150,8 @@ export const figuresOf = (rows, { time, value, by, form }) => {
 };
 
 /**
- * What a chart shows at first: the first number that is no part of the key, over the first time; as lines where the key
- * has the time, since rows are then told apart by it.
+ * The choices for a chart, and its first state: the first number outside the key, over the first time. Lines are the
+ * default if the time is part of the key.
  * @param {import('./tables.js').Table} table @param {readonly Row[]} rows
  */
 export const chartChoices = ({ columns, key }, rows) => {

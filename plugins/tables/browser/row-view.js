@@ -1,4 +1,4 @@
-/** One row of a table, with what its columns mean. */
+/** The view of one row, with the descriptions of its columns. */
 
 import { dataTools } from '../../pages/data-views/figure.js';
 import { getJson, Problem } from '../../pages/shared/api.js';

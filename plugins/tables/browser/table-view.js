@@ -10,7 +10,7 @@ import { exact } from '../../pages/shared/format.js';
 import { cellsOf, rowAddress, words } from './cells.js';
 import { filterFields } from './filters.js';
 import { found } from './row-figures.js';
-import { askedOf } from './tables.js';
+import { parametersOf } from './tables.js';
 import { timeChart } from './time-chart.js';
 
 /**
@@ -124,8 +124,8 @@ const reloader = (signal, problem, target, onload) => {
  */
 export const tableView = (table) => async (_parameters, signal, query) => {
   const target = () => {
-    const asked = askedOf(table, query);
-    return `/${table.name}${asked.size > 0 ? `?${asked}` : ''}`;
+    const parameters = parametersOf(table, query);
+    return `/${table.name}${parameters.size > 0 ? `?${parameters}` : ''}`;
   };
   const search = () => query.get('q') ?? '';
   let loaded = await firstRows(target(), signal);

@@ -1,19 +1,19 @@
-/** The tables of a service, as its OpenAPI document declares them. */
+/** Reads the tables of a service from its OpenAPI document. */
 
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
- * @typedef {{ name: string, kind: Kind, whole: boolean, description: string }} Column `whole`: integers alone
+ * @typedef {{ name: string, kind: Kind, whole: boolean, description: string }} Column `whole`: only integers
  * @typedef {object} Table
- * @property {string} name of its address: `building-permits`
+ * @property {string} name as in its path: `building-permits`
  * @property {readonly Column[]} columns
  * @property {readonly string[]} key
- * @property {readonly string[]} filters columns of the key and of the declared orders
- * @property {readonly string[]} sorts what the API sorts by, ascending
+ * @property {readonly string[]} filters columns with filter parameters
+ * @property {readonly string[]} sorts ascending orders of the API
  */
 
 /** @typedef {{ [name: string]: any }} Json */
 
-/** @param {Json} document @param {Json} schema @returns {Json} what a reference refers to, or the schema itself */
+/** @param {Json} document @param {Json} schema @returns {Json} the target of a reference, or the schema itself */
 const resolved = (document, schema) => {
   const name = /^#\/components\/schemas\/(.+)$/.exec(schema['$ref'] ?? '')?.[1];
   return name === undefined ? schema : document['components'].schemas[name];
@@ -55,29 +55,29 @@ export const tablesOf = (document) => {
 };
 
 /**
- * What the API is asked for a table's rows. A text is compared as a whole; numbers and dates have limits.
+ * The parameters of the API call for a table's rows. Texts are compared as a whole; numbers and dates have limits.
  * @param {Table} table @param {URLSearchParams} chosen values by `NAME`, `NAME_from` and `NAME_to`, and `sort`
  * @returns {URLSearchParams}
  */
-export const askedOf = ({ filters, columns, sorts }, chosen) => {
-  const asked = new URLSearchParams();
-  // An order is read from its first field on; of a later one, a range with one value is served too.
+export const parametersOf = ({ filters, columns, sorts }, chosen) => {
+  const parameters = new URLSearchParams();
+  // Columns that are not first in an order have no equality filter. A range with one value is the same.
   const first = new Set(sorts.map((sort) => sort.split(',')[0]));
   for (const name of filters) {
     const [value, from, to] = [name, `${name}_from`, `${name}_to`].map((each) => chosen.get(each)?.trim());
-    if (value && first.has(name)) asked.set(name, value);
+    if (value && first.has(name)) parameters.set(name, value);
     else if (value) {
-      asked.set(`${name}_from`, value);
-      asked.set(`${name}_to`, value);
+      parameters.set(`${name}_from`, value);
+      parameters.set(`${name}_to`, value);
     } else {
-      if (from) asked.set(`${name}_from`, from);
-      if (to) asked.set(`${name}_to`, to);
+      if (from) parameters.set(`${name}_from`, from);
+      if (to) parameters.set(`${name}_to`, to);
     }
   }
   const sort = chosen.get('sort')?.replace(/^-/, '');
   const named = sorts.find((each) => each.split(',')[0] === sort);
   if (named && columns.some(({ name }) => name === sort)) {
-    asked.set('sort', `${chosen.get('sort')?.startsWith('-') ? '-' : ''}${named}`);
+    parameters.set('sort', `${chosen.get('sort')?.startsWith('-') ? '-' : ''}${named}`);
   }
-  return asked;
+  return parameters;
 };

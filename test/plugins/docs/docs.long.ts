@@ -1,4 +1,4 @@
-/** The reference page, over HTTP and in Chromium: one service and one browser for all of it. */
+/** The API reference, over HTTP and in Chromium. All tests share one service and one browser. */
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Locator } from 'playwright-core';
-import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { accessibilityProblems, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { HOUSTON } from '../../support/fixture.js';
 import { request } from '../../support/http-client.js';
 import { findPythonPackage } from '../../support/python-package.js';
@@ -17,7 +17,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** By the name in the address, what a reader sees. */
+/** The languages by their names in addresses. */
 const LANGUAGES = { curl: 'curl', python: 'Python', r: 'R', typescript: 'TypeScript' } as const;
 
 interface Described {
@@ -26,8 +26,8 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
 
-/** Run in the browser: what is clipped, outside of the window, or over something else, as sentences. */
-const LAYOUT_FAULTS = `(() => {
+/** Runs in the browser: elements that are clipped, outside of the window, or cover others. */
+const LAYOUT_PROBLEMS = `(() => {
   const found = [];
   const name = (element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
   if (document.documentElement.scrollWidth > innerWidth) found.push('wider than its window');
@@ -39,7 +39,7 @@ const LAYOUT_FAULTS = `(() => {
     const { left, right, width } = element.getBoundingClientRect();
     if (width > 1 && (right > innerWidth + 1 || left < 0)) found.push('outside: ' + name(element));
   }
-  // What stands beside or below each other does not overlap.
+  // Neighbouring elements do not overlap.
   const parents = '.columns, .part, .text, .entries, .entry, .title, .head, .chips, .fields, .top, .group ul';
   for (const parent of document.querySelectorAll(parents)) {
     const boxes = [...parent.children]
@@ -57,7 +57,7 @@ const LAYOUT_FAULTS = `(() => {
   return found;
 })()`;
 
-/** Run in the browser: how much has moved since the page began to load. */
+/** Runs in the browser: the layout shift since the page started to load. */
 const LAYOUT_SHIFT = `new Promise((resolve) => {
   let total = 0;
   new PerformanceObserver((list) => {
@@ -81,7 +81,7 @@ describe('the reference page', () => {
   let operations: Described[];
   let loads = 0;
 
-  /** A load of its own: Chromium only scrolls where the address differs in its part alone. */
+  /** Always loads the page: Chromium only scrolls if just the part after # differs. */
   const open = async (hash = '', query = '') => {
     const { page } = browser;
     await page.goto(`${app.origin}/docs?load=${loads++}${query}${hash}`);
@@ -112,7 +112,7 @@ describe('the reference page', () => {
     await app?.close();
   });
 
-  it('links to the other pages, and to its guides apart from them', async () => {
+  it('links to the other pages and, separately, to its guides', async () => {
     const { text } = await request(`${app.origin}/docs`);
     expect(text).to.contain('<a href="/explore">Explorer</a>');
     const [, guides = ''] = /<div id="guides".*?<ul>(.*?)<\/ul>/s.exec(text) ?? [];
@@ -123,7 +123,7 @@ describe('the reference page', () => {
     expect(explorer).to.contain('href="/docs"').and.not.contain('href="/docs/csv"');
   });
 
-  it('weighs at most 150 kB compressed, its document included', async () => {
+  it('is at most 150 kB compressed, including the OpenAPI document', async () => {
     const { text } = await request(`${app.origin}/docs`);
     const files = [...text.matchAll(/(?:href|src)="(\/docs\/v-[^"]+)"/g)].map(([, file]) => `${app.origin}${file}`);
     let weight = brotliCompressSync(text).length;
@@ -133,7 +133,7 @@ describe('the reference page', () => {
     expect(weight).to.be.within(10_000, 150_000);
   });
 
-  it('has every endpoint, parameter, field, error and header at a place of its own, and each place once', async () => {
+  it('has one place for every endpoint, parameter, field, error and header', async () => {
     await open();
     const places = await browser.page.evaluate<string[]>('[...document.querySelectorAll("[id]")].map(({ id }) => id)');
     expect(places).to.have.length(new Set(places).size);
@@ -147,7 +147,7 @@ describe('the reference page', () => {
     expected.push(...Object.keys(document_.components.headers).map((name) => `/headers/${name}`));
     expected.push('/listMarkets/fields/data/cbsa', '/getStatus/fields/components', '/errors/fields/details/issue');
     expect(places).to.include.members(expected);
-    // A name is a link to its place.
+    // Each name links to its place.
     const broken = await browser.page.evaluate(
       `[...document.querySelectorAll('a[href^="#"]')]
         .map((link) => decodeURIComponent(link.getAttribute('href').slice(1)))
@@ -157,7 +157,7 @@ describe('the reference page', () => {
     expect(browser.complaints).to.deep.equal([]);
   });
 
-  it('explains each error once, and links to it from the endpoints that can answer with it', async () => {
+  it('explains each error once, with links from the endpoints that have it', async () => {
     const texts = await browser.page.locator('main').innerText();
     const limited = 'The limit of requests per minute is used up.';
     expect(texts.split(limited)).to.have.length(2);
@@ -168,7 +168,7 @@ describe('the reference page', () => {
   });
 
   for (const hash of ['#/getMarket', '#getMarket', '#/listSignals/fields/data/lower_80', '#/errors/rate_limited']) {
-    it(`/docs${hash} opens and shows that place below the head, and marks where it is in the contents`, async () => {
+    it(`/docs${hash} shows that place below the header and marks it in the contents`, async () => {
       await open(hash);
       const { page } = browser;
       const place = page.locator(`[id="${hash.slice(1)}"]`);
@@ -180,7 +180,7 @@ describe('the reference page', () => {
     });
   }
 
-  it('has its contents, the text and its samples beside each other on a wide screen', async () => {
+  it('has contents, text and samples in three columns on a wide screen', async () => {
     await width(1440);
     await open('#/getMarket');
     const section = sectionOf('getMarket');
@@ -194,7 +194,7 @@ describe('the reference page', () => {
     expect(text!.x + text!.width, 'the text, left of its samples').to.be.at.most(sample!.x);
   });
 
-  it('marks the part that is read in the contents and in the address, so that a reload comes back to it', async () => {
+  it('marks the current part in the contents and keeps it in the address for a reload', async () => {
     await open();
     const { page } = browser;
     await sectionOf('listMovers').evaluate((section) => section.scrollIntoView());
@@ -229,7 +229,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('is searched by / and the arrow keys, says where it found nothing, and closes by Escape', async () => {
+  it('has a search with /, arrow keys and Escape, which reports that it found nothing', async () => {
     await open();
     const { page } = browser;
     const guides = page.waitForResponse(/csv\/guide\.md$/);
@@ -248,9 +248,9 @@ describe('the reference page', () => {
     await box.fill('formulas');
     await page.locator('#found', { hasText: 'Formulas' }).waitFor();
     await page.keyboard.press('Enter');
-    await page.locator('h2#formulas').waitFor();
+    await page.locator('main #formulas').waitFor();
     expect(new URL(await addressOf(page)).pathname).to.equal('/docs/csv');
-    // The views of other pages, by what their links say.
+    // The search also finds the views of other pages, by the texts of their links.
     await open();
     await page.locator('#search').fill('parquet');
     await page.locator('#found', { hasText: 'Explorer: Data' }).waitFor();
@@ -276,7 +276,7 @@ describe('the reference page', () => {
     expect(await sectionOf('getMarket').locator('pre').first().innerText()).to.match(/^curl /);
   });
 
-  it('says what to do where a key is missing, sends the one that was given, and shows the response', async () => {
+  it('asks for a missing key, sends the key that is entered, and shows the response', async () => {
     const { page } = browser;
     await page.evaluate('sessionStorage.clear()');
     await open();
@@ -300,7 +300,7 @@ describe('the reference page', () => {
     expect(browser.complaints).to.deep.equal([]);
   });
 
-  it('shows what an error means where a try ends in one', async () => {
+  it('links an error response to its explanation', async () => {
     await useKey();
     await open();
     const section = sectionOf('getMarket');
@@ -313,7 +313,7 @@ describe('the reference page', () => {
     expect(new URL(await addressOf(browser.page)).hash).to.equal('#/errors/market_not_found');
   });
 
-  it('shows the response as CSV where that is chosen', async () => {
+  it('shows the response as CSV if the reader chooses it', async () => {
     await useKey();
     await open();
     const section = sectionOf('listMarkets');
@@ -356,7 +356,7 @@ describe('the reference page', () => {
     });
     after(() => rm(folder, { recursive: true, force: true }));
 
-    /** What a sample printed, for each call. */
+    /** The output of each sample. */
     const printed = async (
       language: keyof typeof LANGUAGES,
       start: (
@@ -394,7 +394,7 @@ describe('the reference page', () => {
       for (const { stdout, response } of await printed('python', (code, _file, env) =>
         run('python3', ['-c', code], { env: { ...found, ...env } }),
       )) {
-        // Python's own notation of what it read.
+        // The notation of Python.
         if (response.headers['content-type']?.startsWith('text/csv')) {
           expect(stdout).to.equal(`${response.text}\n`);
         } else {
@@ -406,7 +406,7 @@ describe('the reference page', () => {
 
     it('run as TypeScript, and print the response', async () => {
       for (const { stdout, response } of await printed('typescript', async (code, file, env) => {
-        // They have no type annotations: what a compiler reads is what runs.
+        // The samples have no type annotations and run without a compiler.
         await writeFile(
           `${file}.mjs`,
           code.replace(/console\.log\((await response\.json\(\))\)/, 'console.log(JSON.stringify($1))'),
@@ -431,7 +431,7 @@ describe('the reference page', () => {
     });
   });
 
-  it('shows what has changed in the API, each with its endpoints', async () => {
+  it('lists the changes of the API with their endpoints', async () => {
     await open('#/changes');
     const rows = browser.page.locator('[id="/changes"] tbody tr');
     expect(await rows.count()).to.be.above(3);
@@ -457,7 +457,7 @@ describe('the reference page', () => {
     expect((await sectionOf('listMovers').boundingBox())!.y).to.be.within(90, 150);
   });
 
-  it('opens everything but tries on paper, in dark ink', async () => {
+  it('prints all details, in dark colours, without the forms', async () => {
     const { page } = browser;
     await open();
     await page.evaluate('dispatchEvent(new Event("beforeprint"))');
@@ -486,17 +486,17 @@ describe('the reference page', () => {
       });
       after(() => browser.page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' }));
 
-      it('has no accessibility fault with all details open', async function () {
+      it('has no accessibility problem with all details open', async function () {
         this.timeout(60_000);
-        expect(await accessibilityFaults(browser.page)).to.deep.equal([]);
+        expect(await accessibilityProblems(browser.page)).to.deep.equal([]);
       });
 
-      it('is no wider than its window, clips no text and lays nothing over anything', async () => {
-        const faults = await browser.page.evaluate<string[]>(LAYOUT_FAULTS);
-        expect(faults).to.deep.equal([]);
+      it('is no wider than its window, clips no text and has no overlapping elements', async () => {
+        const problems = await browser.page.evaluate<string[]>(LAYOUT_PROBLEMS);
+        expect(problems).to.deep.equal([]);
       });
 
-      it('stands still while it is loaded', async () => {
+      it('does not move while it loads', async () => {
         await browser.page.reload();
         const shift = await browser.page.evaluate<number>(LAYOUT_SHIFT);
         expect(shift).to.be.at.most(0.01);

@@ -1,4 +1,4 @@
-/** The CSV of what a page shows, against the CSV of the service. */
+/** The CSV of pages has the same formula guard as the CSV of the service. */
 import { expect } from 'chai';
 import { csvFormat } from '../../../core/response/formats.js';
 import { parseCsv } from '../../support/csv-parser.js';
@@ -6,7 +6,7 @@ import { pageModules } from '../../support/page-modules.js';
 
 const { csvOf } = await pageModules('pages/data-views/csv');
 
-/** Every first character there is, alone, behind apostrophes, and inside a text. */
+/** Every character: at the start, after apostrophes, and inside a text. */
 const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).flatMap((first) => [
   `${first}1+1`,
   `'${first}`,
@@ -26,7 +26,7 @@ describe('csvOf(rows)', () => {
     expect(guarded).to.have.length(3 * '=+-@\t\r\n＝＋－＠'.length);
   });
 
-  it('guards the names of columns too, and every cell of a row', () => {
+  it('guards the names of columns and every cell of a row', () => {
     expect(
       csvOf([
         ['=a', 'b'],
@@ -35,7 +35,7 @@ describe('csvOf(rows)', () => {
     ).to.equal(`'=a,b\r\nx,"'@b,""c"""\r\n`);
   });
 
-  it('never touches numbers, nor cells without a value', () => {
+  it('leaves numbers and empty cells unchanged', () => {
     expect(
       csvOf([
         ['a', 'b', 'c'],

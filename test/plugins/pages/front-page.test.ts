@@ -1,4 +1,4 @@
-/** The address `/`, over HTTP. */
+/** The front page at `/`, over HTTP. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -42,7 +42,7 @@ describe('GET /', () => {
     });
   }
 
-  it('is a page for browsers, with every text escaped and a policy that runs nothing', async () => {
+  it('is HTML for browsers, with escaped texts and a policy without scripts', async () => {
     const { status, text: page, headers } = await get('text/html,application/xhtml+xml,*/*;q=0.8');
     expect(status).to.equal(200);
     expect(headers['content-type']).to.equal('text/html; charset=utf-8');
@@ -51,7 +51,7 @@ describe('GET /', () => {
     expect(page).to.not.include('<B>');
   });
 
-  it('is a 304 for whoever has it, and a 406 where neither form will do', async () => {
+  it('responds with 304 to its ETag, and with 406 to other media types', async () => {
     const { headers } = await get('text/html');
     expect((await get('text/html', { 'If-None-Match': String(headers['etag']) })).status).to.equal(304);
     const { status, json } = await get('image/png');
@@ -59,7 +59,7 @@ describe('GET /', () => {
   });
 
   for (const path of ['/nowhere', '//', '//docs', '/index.html']) {
-    it(`GET ${path} is a 404 route_not_found still`, async () => {
+    it(`GET ${path} is a 404 route_not_found`, async () => {
       const { status, json } = await request(`${service.origin}${path}`);
       expect([status, json.code]).to.deep.equal([404, 'route_not_found']);
     });

@@ -1,11 +1,11 @@
-/** What holds for every page's files, over HTTP. */
+/** Tests of the files of any page, over HTTP. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** Texts of the page's charts that are cut by their chart's edge or cover each other, as an expression for the browser. */
-export const LABEL_FAULTS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
+/** An expression for the browser: labels of charts that are cut off or cover each other. */
+export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
         const frame = plot.getBoundingClientRect();
         const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
         const outside = labels.filter(({ at }) => at.left < frame.left - 0.5 || at.right > frame.right + 0.5 || at.bottom > frame.bottom + 0.5);
@@ -30,7 +30,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
     });
     after(() => app.close());
 
-    it(`GET ${path} needs no key, and knows where the API is`, async () => {
+    it(`GET ${path} needs no key and contains the API's base path`, async () => {
       const { status, headers } = await get(path);
       expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
       expect(page).to.contain('<meta name="base-path" content="/api/v9">').and.not.contain('{{');
@@ -38,7 +38,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect((await get(`${path}?from=mail`)).text).to.equal(page);
     });
 
-    it('sends a policy that runs nothing but its own files, on files and errors alike', async () => {
+    it('sends a policy that allows only its own files, with files and errors', async () => {
       for (const target of [path, `${root()}${CSS}`, `${path}${CSS}`, `${path}/nothing.js`]) {
         const policy = String((await get(target)).headers['content-security-policy']);
         expect(policy.split('; '), target).to.include.members([
@@ -54,7 +54,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect(page).not.to.match(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
     });
 
-    it('serves every file that the page and its modules name, from this origin', async () => {
+    it('serves every file that the page and its modules name', async () => {
       const named = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, target]) => target!);
       const files = named.filter((target) => target.startsWith(root()));
       expect(files).to.have.length.above(3);
@@ -74,14 +74,14 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       }
     });
 
-    it('lets nobody keep the page itself, or files under the address of another release', async () => {
+    it('does not let caches keep the page, or files of another release', async () => {
       for (const target of [path, `${path}${CSS}`, `${path}/v-abcdefghijkl${CSS}`]) {
         const { status, headers } = await get(target);
         expect([status, headers['cache-control']], target).to.deep.equal([200, 'no-cache']);
       }
     });
 
-    it('answers 304 to the ETag of a file, in any encoding, and 200 to another', async () => {
+    it('responds with 304 to the ETag of a file, in any encoding, and with 200 to another ETag', async () => {
       const target = `${path}${CSS}`;
       const first = await get(target);
       expect(first.headers['cache-control']).to.equal('no-cache');
@@ -98,7 +98,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect(new Set([tag, gzip.headers.etag, br.headers.etag]).size).to.equal(3);
     });
 
-    it('does not compress where the operator has switched that off', async () => {
+    it('does not compress if the operator turned compression off', async () => {
       const plain = await startTestApp({ config: { plugins: [...plugins, plugin], http: { compression: false } } });
       try {
         const headers = { 'Accept-Encoding': 'br, gzip' };
@@ -117,7 +117,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect(head.headers).to.include(got);
     });
 
-    it('answers 404 below the mount, whatever is asked for', async () => {
+    it('responds with 404 to other paths below the page', async () => {
       const version = root().slice(path.length + 1);
       const names = [
         'nothing.js',
@@ -133,7 +133,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       }
     });
 
-    it('answers 405 to methods that change things', async () => {
+    it('responds with 405 to other methods', async () => {
       const { status, headers } = await request(`${app.origin}${path}`, { method: 'POST' });
       expect([status, headers.allow]).to.deep.equal([405, 'GET, HEAD, OPTIONS']);
     });

@@ -1,4 +1,4 @@
-/** Pages of plugins outside of this package: their own files next to the shared ones. */
+/** Pages of plugins outside of this package, with their own files and the shared files. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export const text = (words) => h('p', { id: 'made' }, words);
 describe('pageMount(page)', () => {
   let folder: string;
   let app: TestApp | undefined;
-  /** The folder as a plugin has it after compilation: scripts of the server are in dist, browser code is not. */
+  /** The folder next to a compiled module, which is in dist. The browser code is not. */
   const url = () => pathToFileURL(`${join(folder, 'dist', 'mine', 'browser')}/`);
   const mount = () =>
     pageMount({ path: '/mine', summary: 'Mine', folder: url(), at: 'mine/browser', values: { color: '<red>' } });
@@ -75,7 +75,7 @@ describe('pageMount(page)', () => {
     return app.origin;
   };
 
-  it('serves a folder outside of the package, whose scripts import the shared modules by relative paths', async function () {
+  it('serves a folder outside of the package, whose scripts import shared modules by relative paths', async function () {
     const origin = await start();
     const { page, complaints, close } = await openBrowser(this, { origin });
     try {

@@ -1,4 +1,4 @@
-/** The pages: their files over HTTP, their code, and each view once in Chromium. What each view does is in `*.long.ts`. */
+/** The pages: their files over HTTP, their code, and each view once in Chromium. Tests of the views are in `*.long.ts`. */
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { packageRoot } from '../../../core/util/package.js';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { accessibilityProblems, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { ATLANTA, HOUSTON } from '../../support/fixture.js';
 import { packed } from '../../support/packed.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -28,7 +28,7 @@ describe('the pages’ browser code', () => {
     expect((await run).stdout).to.equal('');
   });
 
-  it('comes with the package, and with its image', async function () {
+  it('is part of the package and of its image', async function () {
     this.timeout(60_000);
     const { files } = await packed();
     const folders = [
@@ -73,7 +73,7 @@ describe('the pages in Chromium', () => {
     ['explore#/status', 'Status'],
     ['docs', 'Metro Forecast API'],
   ] as const) {
-    it(`show ${heading} without a complaint at /${view}`, async () => {
+    it(`show ${heading} without an error at /${view}`, async () => {
       const { page, complaints } = browser;
       await page.goto('about:blank');
       await page.goto(`${app.origin}/${view}`);
@@ -82,10 +82,10 @@ describe('the pages in Chromium', () => {
     });
   }
 
-  it('have no accessibility fault on the first screen', async function () {
+  it('have no accessibility problem on the first screen', async function () {
     this.timeout(60_000);
     await browser.page.goto(`${app.origin}/explore`);
     await browser.page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor();
-    expect(await accessibilityFaults(browser.page)).to.deep.equal([]);
+    expect(await accessibilityProblems(browser.page)).to.deep.equal([]);
   });
 });

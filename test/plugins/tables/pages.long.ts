@@ -1,10 +1,10 @@
 /** The pages of tables in Chromium. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
-import { accessibilityFaults, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
+import { accessibilityProblems, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';
-import { LABEL_FAULTS } from '../pages/page-files.js';
+import { LABEL_PROBLEMS } from '../pages/page-files.js';
 
 describe('the pages of tables in Chromium', () => {
   let service: Awaited<ReturnType<typeof startTableService>>;
@@ -30,7 +30,7 @@ describe('the pages of tables in Chromium', () => {
     await service?.close();
   });
 
-  it('asks for the key once, and begins with the first table', async () => {
+  it('asks for the key once, and shows the first table', async () => {
     const { page } = browser;
     await page.getByLabel('API key').fill(service.key);
     await page.getByRole('button', { name: 'Use this key' }).click();
@@ -40,7 +40,7 @@ describe('the pages of tables in Chromium', () => {
     expect(await addressOf(page)).not.to.contain(service.key);
   });
 
-  it('searches, sorts and filters, and keeps all of it in the address', async () => {
+  it('searches, sorts and filters, and keeps the choices in the address', async () => {
     const { page } = browser;
     await view('books');
     await page.getByRole('button', { name: 'Title' }).click();
@@ -68,13 +68,13 @@ describe('the pages of tables in Chromium', () => {
     await page.reload();
     await page.getByText('1 row with “jane eyre”').waitFor();
     expect(await page.getByLabel('Published to').inputValue()).to.equal('1850');
-    // The call is what the API was asked for.
+    // The shown call equals the request.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
     expect(call).to.contain('/books?published_to=1850').and.contain('$LIBRARY_KEY').and.not.contain(service.key);
   });
 
-  it('sorts more rows than it loads by the API, says so, and shows the API’s word on filters', async () => {
+  it('lets the API sort rows that are not loaded, and shows the API’s message about filters', async () => {
     const { page } = browser;
     await view('weather');
     await page.getByText('5,000 rows of the first 5,000. Filter to see others.').waitFor();
@@ -102,7 +102,7 @@ describe('the pages of tables in Chromium', () => {
     await page.unroute('**/weather?*');
   });
 
-  it('shows the rows of the last choice, also where those of an earlier one arrive later', async () => {
+  it('shows the rows of the last choice, also if an earlier response arrives later', async () => {
     const { page } = browser;
     await view('weather');
     const first = await holdFirst(page, '**/weather?sort=*');
@@ -116,7 +116,7 @@ describe('the pages of tables in Chromium', () => {
     expect(await page.locator('.rows th button').count()).to.equal(3);
   });
 
-  it('draws lines and bars, whose values the arrow keys read, with the choices in the address', async () => {
+  it('draws lines and bars, reads their values by arrow keys, and keeps the choices in the address', async () => {
     const { page } = browser;
     await view('weather?station=Oslo');
     await page.locator('.plot').press('Home');
@@ -143,7 +143,7 @@ describe('the pages of tables in Chromium', () => {
     ['dark', 768],
     ['dark', 390],
   ] as const) {
-    it(`has no accessibility fault, complaint, overflow or cut label, ${colorScheme} at ${width} pixels`, async function () {
+    it(`has no accessibility problem, error, overflow or cut label, ${colorScheme} at ${width} pixels`, async function () {
       this.timeout(60_000);
       const { page, complaints } = browser;
       complaints.length = 0;
@@ -159,8 +159,8 @@ describe('the pages of tables in Chromium', () => {
       ]) {
         await view(name);
         await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
-        expect(await accessibilityFaults(page), name).to.deep.equal([]);
-        expect(await page.evaluate(LABEL_FAULTS), name).to.deep.equal([]);
+        expect(await accessibilityProblems(page), name).to.deep.equal([]);
+        expect(await page.evaluate(LABEL_PROBLEMS), name).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
       expect(complaints).to.deep.equal([]);

@@ -1,10 +1,10 @@
-/** What the pages of tables show: the tables of a document, the calls of choices, and values over time. */
+/** The pages of tables: tables of an OpenAPI document, API calls, searches and values over time. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { pageModules } from '../../support/page-modules.js';
 import { startTableService, weather } from '../../support/table-service.js';
 
-const { tablesOf, askedOf, found, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
+const { tablesOf, parametersOf, found, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
   'tables/browser/tables',
   'tables/browser/row-figures',
 );
@@ -27,7 +27,7 @@ describe('plugin table-pages', () => {
   });
   after(() => service?.close());
 
-  it('knows the tables of a service by its document', () => {
+  it('reads the tables of a service from its OpenAPI document', () => {
     expect(books).to.deep.include({
       name: 'books',
       key: ['isbn'],
@@ -42,19 +42,19 @@ describe('plugin table-pages', () => {
     expect(stations).to.deep.include({ name: 'weather', key: ['station', 'day'], sorts: ['station'] });
   });
 
-  it('asks the API for what is chosen, in parameters that it serves', async () => {
-    const asked = (table: Table, choices: string) => askedOf(table, new URLSearchParams(choices)).toString();
+  it('sends the choices as parameters of the API', async () => {
+    const asked = (table: Table, choices: string) => parametersOf(table, new URLSearchParams(choices)).toString();
     expect(asked(books, 'q=emma&published_from=1840&sort=-published')).to.equal('published_from=1840&sort=-published');
     expect(asked(books, 'sort=title&published_to=&pages_from=3')).to.equal('');
     expect(await rowsOf(`/books?${asked(books, 'published_from=1840&sort=-published')}`)).to.have.length(2);
-    // The first field of an order is compared, a later one is a range: the API has no filter by it alone.
+    // The API filters the first field of an order by equality. Later fields need a range.
     expect(asked(stations, 'station=Oslo&day_from=2025-01-01')).to.equal('station=Oslo&day_from=2025-01-01');
     const places = { ...stations, filters: ['station', 'place'] } as Table;
     expect(asked(places, 'place=B%26B')).to.equal('place_from=B%26B&place_to=B%26B');
     expect(await rowsOf(`/weather?${asked(stations, 'station=Oslo&day_to=2020-01-05')}`)).to.have.length(4);
   });
 
-  it('finds rows by words of any cell, without their accents', async () => {
+  it('finds rows by words of any cell, ignoring accents', async () => {
     const rows = await rowsOf('/books');
     const titles = (query: string) => found(rows, query).map(({ title }: { title: string }) => title);
     expect(titles('BRONTE jane')).to.deep.equal(['Jane Eyre']);
@@ -64,7 +64,7 @@ describe('plugin table-pages', () => {
     expect(titles('emma eyre')).to.deep.equal([]);
   });
 
-  it('draws what has a time: years and dates, as lines where rows are told apart by it', async () => {
+  it('draws tables with years or dates, as lines if the time is part of the key', async () => {
     const rows = await rowsOf('/books');
     expect(timesOf(books.columns, rows).map(({ name }: { name: string }) => name)).to.deep.equal(['published']);
     expect(chartChoices(books, rows).first).to.deep.equal({
@@ -80,7 +80,7 @@ describe('plugin table-pages', () => {
     expect(timesOf(books.columns, [{ published: null }])).to.deep.equal([]);
   });
 
-  it('takes means of rows of one date, leaves gaps open, and gathers bars that would be too many', async () => {
+  it('takes means of rows of one date, keeps gaps, and groups bars into longer periods', async () => {
     const line = { time: 'day', value: 'degrees', by: 'station', form: 'line' };
     const { dates, lines } = figuresOf(weather, line);
     expect(dates.slice(0, 2)).to.deep.equal(['2020-01-01', '2020-01-02']);
@@ -104,7 +104,7 @@ describe('plugin table-pages', () => {
     expect(figuresOf(many, line)).to.have.property('left', 1);
   });
 
-  it('knows the steps of regular dates, and adds nothing to others', () => {
+  it('adds missing dates only to regular dates', () => {
     const months = [
       '2024-10-31',
       '2024-11-30',

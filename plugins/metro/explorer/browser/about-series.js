@@ -1,4 +1,4 @@
-/** What belongs with a view of series: their notes, which carry attributions, and that their data is overdue. */
+/** The notes (attributions) of a view's series, and a warning if their data is overdue. */
 import { getJson } from '../../../pages/shared/api.js';
 import { notesOf } from './catalog.js';
 import { overdue } from './freshness.js';
@@ -14,7 +14,7 @@ const ageOf = async (series, signal) => {
 export const aboutSeries = async (series, signal) => {
   const [notes, late] = await Promise.all([
     notesOf(series, signal),
-    // That the status cannot be had is no reason to show nothing else.
+    // The notes are shown even if the status cannot be loaded.
     ageOf(series, signal).catch(() => ''),
   ]);
   return { notes, late };

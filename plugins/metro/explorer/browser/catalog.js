@@ -1,4 +1,4 @@
-/** What is asked once: the markets, and the catalogue of series, whose notes carry the attributions of the numbers. */
+/** Lists that are loaded once: markets, areas, and the series with their notes (attributions). */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from './once.js';
@@ -8,13 +8,13 @@ import { onceEach } from './once.js';
  * @typedef {{ cbsa: string, name: string }} Named
  */
 
-let asked = onceEach();
+let loaded = onceEach();
 addEventListener('keychange', () => {
-  asked = onceEach();
+  loaded = onceEach();
 });
 
-/** A list that does not change while the page is open, asked once. @param {string} target @returns {Promise<any[]>} */
-const listOf = (target) => asked(target, async () => (await getJson(target)).data);
+/** Loads a list once. It does not change while the page is open. @param {string} target @returns {Promise<any[]>} */
+const listOf = (target) => loaded(target, async () => (await getJson(target)).data);
 
 /** @returns {Promise<Series[]>} */
 export const catalog = () => listOf('/series');
@@ -22,9 +22,9 @@ export const catalog = () => listOf('/series');
 /** @returns {Promise<Named[]>} */
 export const allMarkets = () => listOf('/markets');
 
-/** Every market, and the metro that each division is part of. */
+/** All markets, and the name of the metro of each division. */
 export const places = async () => {
-  // One after the other, so that a wrong key is one error.
+  // One request after the other, so that a wrong key causes one error.
   const markets = await allMarkets();
   const areas = /** @type {(Named & { parent: string | null })[]} */ (await listOf('/areas'));
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
@@ -37,7 +37,7 @@ export const places = async () => {
 };
 
 /**
- * The notes of these series, each once. Notes that cannot be had are no reason to show nothing else.
+ * The different notes of some series. Empty if they cannot be loaded.
  * @param {readonly string[]} ids
  * @param {AbortSignal} signal
  */
@@ -51,15 +51,15 @@ export const notesOf = async (ids, signal) => {
 /** @param {string} id @returns {Promise<Series | undefined>} */
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
-/** The titles of series by id: none for readers without a key. @returns {Promise<ReadonlyMap<string, string>>} */
+/** The titles of series by id. Empty without a key. @returns {Promise<ReadonlyMap<string, string>>} */
 export const titlesOf = async () => {
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
   return new Map(all.map(({ series_id, title }) => [series_id, title]));
 };
 
-/** The series that markets, their forecasts and the backtest are made from. */
+/** The series behind the markets, their forecasts and the backtest. */
 export const HPI = 'metro_hpi';
 
-/** Where a series comes from, for a picture that leaves the page. @param {Series} series */
+/** The source of a series, for saved pictures. @param {Series} series */
 export const creditOf = ({ source, title, cadence, observation_end, last_updated }) =>
   `${source}: ${title}, up to ${observation_end ? period(observation_end, cadence) : 'nothing yet'}${last_updated ? `, as of ${last_updated.slice(0, 10)}` : ''}`;

@@ -1,8 +1,8 @@
-/** The API calls that give what a view shows, and what the page has worked out beyond them. */
+/** The API calls behind a view, and what the page computes from them. */
 
 /**
- * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} Asked of the list of markets
- * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the calls leave to the page, empty where nothing
+ * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices the choices in the list of markets
+ * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page adds to the calls; may be empty
  */
 
 /** Columns of the list that the API sorts by. */
@@ -23,8 +23,8 @@ const callOf = (path, parameters) => {
 };
 
 /**
- * @param {Asked} asked
- * @param {string} [pastTarget] first day of the quarter that an earlier run forecasts; none: the newest run
+ * @param {ListChoices} chosen
+ * @param {string} [pastTarget] first day of the quarter that an earlier run forecasts. Default: the newest run
  * @returns {Calls}
  */
 export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
@@ -33,7 +33,7 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
     return {
       targets: [callOf('/forecast-track', { since: pastTarget, until: pastTarget })],
       remark:
-        'The call gives every forecast for the quarter of the run that is chosen; search, filters and sorting are of this page. “CSV: as shown” has them.',
+        'The call returns every forecast for the quarter of the chosen run. This page searches, filters and sorts; “CSV: as shown” has the result.',
     };
   }
   const onPage = [q.trim() !== '' && `the search for “${q.trim()}”`, !SORTS.has(column) && `sorting by ${column}`];
@@ -48,21 +48,21 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
         sort: sorted && `${sort.startsWith('-') ? '-' : ''}${sorted}`,
       }),
     ],
-    remark: left && `The call leaves out ${left}, which this page does; “CSV: as shown” has it.`,
+    remark: left && `The call does not include ${left}. This page does it; “CSV: as shown” has the result.`,
   };
 };
 
 /**
  * @param {{ m: readonly string[], s: readonly string[], show: 'rebased' | 'change' | 'nation', real: boolean, from: string,
- *   money: readonly string[], nation?: string | undefined }} chosen `money`: those of `s` that real terms apply to; `nation`:
- *   the series that the nation's changes are made from
+ *   money: readonly string[], nation?: string | undefined }} chosen `money`: the series of `s` to which real terms apply;
+ *   `nation`: the series of the nation
  * @returns {Calls}
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
-  // The API changes prices to real ones or into yearly changes, not both.
+  // The API converts to real terms or to yearly changes, not to both.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // A yearly change of values in real terms begins a year before.
+  // Yearly changes that the page computes need one more year.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];
@@ -70,7 +70,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const plain = inReal ? s.filter((id) => !money.includes(id)) : [];
   const worked = [
     show === 'rebased' && 'the start at 100',
-    show === 'nation' && 'yearly changes, those of the nation, and the difference',
+    show === 'nation' && 'yearly changes, the nation’s yearly changes, and the difference',
     show === 'change' && inReal && 'the yearly change of the real values',
     s.length > 0 && 'means of quarters',
   ].filter(Boolean);
@@ -83,7 +83,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
     ],
     remark:
       worked.length > 0
-        ? `This page works out ${worked.join('; ')} from what the calls give. “CSV: as shown” has the result.`
+        ? `This page computes ${worked.join('; ')} from the responses. “CSV: as shown” has the result.`
         : '',
   };
 };

@@ -1,4 +1,4 @@
-/** Every collection as a whole: its call, and its download with the reader's key. */
+/** The view of downloads: every collection as a whole, with its API call. */
 
 import { dataTools } from '../../../pages/data-views/figure.js';
 import { save } from '../../../pages/data-views/save.js';
@@ -18,7 +18,7 @@ const FORMATS = [
   ['json', 'JSON', 'application/json'],
 ];
 
-/** Of the lists that are sent so. @type {Format} */
+/** For lists that have Parquet. @type {Format} */
 const PARQUET = ['parquet', 'Parquet', 'application/vnd.apache.parquet'];
 
 /** @type {readonly Collection[]} */
@@ -27,7 +27,7 @@ const COLLECTIONS = [
   { name: 'forecasts', about: 'Forecasts of the newest run', target: '/forecasts' },
   {
     name: 'forecast-track',
-    about: 'All forecasts of all runs, beside what came true',
+    about: 'All forecasts of all runs, with outcomes',
     target: '/forecast-track',
     parquet: true,
   },
@@ -93,7 +93,7 @@ export const dataView = async (_parameters, signal) => {
         'p',
         {},
         snapshot ? `Snapshot ${snapshot.version}. ` : '',
-        'Each download is one call with your key, and shows its size when it is complete. Programs make the calls below.',
+        'Each download is one API call with your key. Its size appears when it is complete. The calls for programs are below.',
       ),
       dataTable({
         caption: 'Each download has all rows of its collection.',

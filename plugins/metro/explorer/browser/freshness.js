@@ -1,4 +1,4 @@
-/** Says of a view's data that it is older than its cadence allows. */
+/** Warns about data that is older than its cadence allows. */
 import { period } from '../../../pages/shared/format.js';
 
 /**
@@ -11,7 +11,7 @@ const MONTHS = /** @type {const} */ ({ month: 'long', year: 'numeric', timeZone:
 /**
  * @param {readonly Source[]} sources of `/status` @param {string} generatedAt @param {readonly string[]} ids of the series
  * that a view shows
- * @returns {string} empty where all of them are in time
+ * @returns {string} empty if no series is late
  */
 export const overdue = (sources, generatedAt, ids) =>
   sources

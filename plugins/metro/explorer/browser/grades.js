@@ -1,4 +1,4 @@
-/** What risk grades stand for, and what became of past forecasts that had them. */
+/** The meaning of risk grades, and the outcomes of past forecasts by grade. */
 import { number, share } from '../../../pages/shared/format.js';
 
 /**
@@ -9,7 +9,7 @@ import { number, share } from '../../../pages/shared/format.js';
 /** @param {number} fraction */
 const chance = (fraction) => `${number(fraction * 100, 0)}%`;
 
-/** @param {Limits} limits @param {string | null} grade @returns {string} empty for a grade that there is not */
+/** @param {Limits} limits @param {string | null} grade @returns {string} empty for an unknown grade */
 export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
   ({
     A: `below ${chance(a)}`,
@@ -19,10 +19,10 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
     F: `${chance(d)} and more`,
   })[grade ?? ''] ?? '';
 
-/** @param {readonly Record[]} records @param {string | null} grade @returns {string} empty where none has come due */
+/** @param {readonly Record[]} records @param {string | null} grade @returns {string} empty if no forecast has come due */
 export const recordOf = (records, grade) => {
   const record = records.find(({ group, n }) => group === grade && n > 0);
   return record
-    ? `Of ${number(record.n, 0)} past forecasts graded ${grade} ${share(record.decline_share)} declined.`
+    ? `Of ${number(record.n, 0)} past forecasts graded ${grade}, ${share(record.decline_share)} declined.`
     : '';
 };

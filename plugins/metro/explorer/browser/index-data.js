@@ -1,14 +1,14 @@
-/** The index of a market and the series beside it, each asked when a chart needs it. */
+/** Loads indexes of markets and other series when a chart needs them. */
 import { getJson, request } from '../../../pages/shared/api.js';
 import { catalog, HPI } from './catalog.js';
 import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './market-figures.js';
 
-/** Series of FRED that say more about a market, where the dataset has them. */
+/** Optional series of FRED. */
 export const PRICES = 'CPIAUCSL';
 const RECESSIONS = 'USREC';
 const NATION = 'USSTHPI';
 
-/** @param {string} id @param {AbortSignal} signal @returns {Promise<import('./market-figures.js').Observation[]>} none where the dataset lacks it */
+/** @param {string} id @param {AbortSignal} signal @returns {Promise<import('./market-figures.js').Observation[]>} empty if the dataset lacks it */
 export const observationsOf = async (id, signal) => {
   const known = (await catalog()).some(({ series_id }) => series_id === id);
   if (!known) return [];
@@ -19,7 +19,7 @@ export const observationsOf = async (id, signal) => {
 export const indexOf = async (cbsa, signal) =>
   valuesOf((await getJson(`/markets/${encodeURIComponent(cbsa)}/history`, { signal })).data);
 
-/** Consumer prices by quarter, of those whose three months are published. @param {AbortSignal} signal */
+/** Consumer prices by quarter, for quarters with all three months. @param {AbortSignal} signal */
 export const pricesOf = async (signal) => quarterMeans(await observationsOf(PRICES, signal), 3);
 
 /** @param {AbortSignal} signal */
@@ -29,7 +29,7 @@ export const recessionsOf = async (signal) => ({
 });
 
 /**
- * Indexes of all markets. CSV is a third of the size of JSON.
+ * Indexes of all markets, as CSV: JSON is three times as large.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
  */
@@ -51,7 +51,7 @@ export const allIndexes = async (signal, since, until) => {
 };
 
 /**
- * Yearly changes of the nation: by the nation's own index where the dataset has it, else the middle of all markets.
+ * Yearly changes of the nation: from the national index, or without it the median of all markets.
  * @param {AbortSignal} signal
  */
 export const nationOf = async (signal) => {
@@ -62,13 +62,13 @@ export const nationOf = async (signal) => {
   return { label: 'Median of all markets', source: HPI, changes: medianOf([...all.values()].map(yearlyChange)) };
 };
 
-/** The index of a state, where the dataset has FRED's. @param {string} state @param {AbortSignal} signal */
+/** Yearly changes of a state's index. Undefined if the dataset lacks it. @param {string} state @param {AbortSignal} signal */
 export const stateOf = async (state, signal) => {
   const id = `${state}STHPI`;
   const rows = await observationsOf(id, signal);
   return rows.length === 0 ? undefined : { label: `${state} (${id})`, changes: yearlyChange(quarterMeans(rows)) };
 };
 
-/** What became of past forecasts, by their grade. @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>} */
+/** The outcomes of past forecasts by grade. @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>} */
 export const gradeRecords = async (signal) =>
   (await getJson('/forecast-backtest/breakdown?by=grade', { signal })).data ?? [];

@@ -1,4 +1,4 @@
-/** What charts of markets and series show, made from the API's rows: by quarter, as changes, in real terms. */
+/** Derives the values of charts from the API's rows: by quarter, as changes, in real terms. */
 
 /**
  * @typedef {{ period_start: string, value: number }} Observation
@@ -14,7 +14,7 @@ export const addMonths = (date, months) => {
 };
 
 /**
- * Every period's first day, those without a value too: a gap is not a shorter way.
+ * The first day of every period, including periods without a value, so that charts show gaps.
  * @param {string} from @param {string} to both included @param {number} step in months
  */
 export const monthsBetween = (from, to, step) => {
@@ -36,9 +36,9 @@ const quarterOf = (date) =>
   `${date.slice(0, 4)}-${String(Math.floor((Number(date.slice(5, 7)) - 1) / 3) * 3 + 1).padStart(2, '0')}-01`;
 
 /**
- * Means of quarters, of the values that there are.
+ * Means of quarters.
  * @param {readonly Observation[]} rows
- * @param {number} [least] values that a quarter must have; with fewer it is left out
+ * @param {number} [least] values that a quarter needs; other quarters are left out
  * @returns {Map<string, number>}
  */
 export const quarterMeans = (rows, least = 1) => {
@@ -65,7 +65,7 @@ export const yearlyChange = (values) => {
   return changes;
 };
 
-/** In prices of the newest quarter that has both. @param {Values} values @param {Values} prices quarterly */
+/** Values in prices of the newest quarter that has both. @param {Values} values @param {Values} prices quarterly */
 export const inRealTerms = (values, prices) => {
   const last = [...values.keys()]
     .filter((date) => prices.has(date))
@@ -80,14 +80,14 @@ export const inRealTerms = (values, prices) => {
   return { values: real, last };
 };
 
-/** 100 at the first quarter from `from` on that has a value. @param {Values} values @param {string} from */
+/** Scales values to 100 at the first quarter since `from`. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {
   const start = [...values.keys()].filter((date) => date >= from).sort()[0];
   const base = start === undefined ? undefined : values.get(start);
   return base ? new Map([...values].map(([date, value]) => [date, (value / base) * 100])) : new Map();
 };
 
-/** The middle of all areas that have a value. @param {Iterable<Values>} areas @returns {Map<string, number>} */
+/** The median of all areas by date. @param {Iterable<Values>} areas @returns {Map<string, number>} */
 export const medianOf = (areas) => {
   /** @type {Map<string, number[]>} */
   const groups = new Map();
@@ -108,7 +108,7 @@ export const medianOf = (areas) => {
   );
 };
 
-/** Times when an indicator of 0 and 1 is 1. @param {readonly Observation[]} rows monthly @returns {[string, string][]} */
+/** The spans in which an indicator is 1. @param {readonly Observation[]} rows monthly @returns {[string, string][]} */
 export const spansOf = (rows) => {
   /** @type {[string, string][]} */
   const spans = [];
@@ -122,8 +122,7 @@ export const spansOf = (rows) => {
 };
 
 /**
- * The newest forecast as index levels: its returns, applied to the index at the quarter that it starts from. The model
- * says nothing of the quarters between, so the lines to its end are straight.
+ * The newest forecast as index levels. The model forecasts only the last quarter, so that the lines to it are straight.
  * @param {Values} index
  * @param {Track | undefined} forecast
  */

@@ -1,4 +1,4 @@
-/** The markets whose forecast moved most between the last two runs. */
+/** The view of movers: the largest changes of forecasts between the last two runs. */
 
 import { badge } from '../../../pages/data-views/badge.js';
 import { bar } from '../../../pages/data-views/bars.js';
@@ -51,7 +51,7 @@ export const moversView = async (_parameters, signal) => {
         h(
           'p',
           { class: 'notice' },
-          'Nothing can have moved yet: it takes two completed runs. Whoever runs the service makes them with ',
+          'There are no movers yet: they need two completed runs. The operator of the service creates runs with ',
           h('code', {}, 'metro-forecast forecast'),
           '.',
         ),

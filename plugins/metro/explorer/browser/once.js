@@ -1,15 +1,15 @@
 /**
- * Asks once for each key, and again after a failure.
+ * Loads a value once per key, and again after a failure.
  * @template Key
- * @returns {<Value>(key: Key, ask: () => Promise<Value>) => Promise<Value>}
+ * @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */
 export const onceEach = () => {
   /** @type {Map<Key, Promise<any>>} */
-  const asked = new Map();
-  return (key, ask) => {
-    const known = asked.get(key) ?? ask();
-    asked.set(key, known);
-    known.catch(() => asked.delete(key));
+  const loaded = new Map();
+  return (key, load) => {
+    const known = loaded.get(key) ?? load();
+    loaded.set(key, known);
+    known.catch(() => loaded.delete(key));
     return known;
   };
 };

@@ -1,4 +1,4 @@
-/** Finds markets by what people call them: cities, states by name or code, CBSA codes, the metro of a division. */
+/** Finds markets by cities, states by name or code, CBSA codes, and the metro of a division. */
 import { plain } from '../../../pages/shared/format.js';
 
 /** States by postal code. */
@@ -59,13 +59,13 @@ export const STATES = new Map(
   }),
 );
 
-/** @param {string} name as the index has it @returns {string[]} postal codes */
+/** @param {string} name of a market in the index @returns {string[]} postal codes */
 export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
-/** A division's name without the index's mark of it. @param {string} name */
+/** The name without the mark of a division. @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** The first city alone, for the end of a line. @param {string} name */
+/** The first city, for the end of a line. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
@@ -79,12 +79,13 @@ const wordsOf = (text) =>
     .filter(Boolean);
 
 /**
- * Whether a word is another one with one typing error, or two in long words: a letter wrong, missing, added or swapped.
+ * Whether a word equals another word with one typing error, or two errors in words of 8 letters and more: a wrong, missing,
+ * additional or swapped letter.
  * @param {string} typed @param {string} word
  */
 export const nearly = (typed, word) => {
   const allowed = typed.length >= 8 ? 2 : typed.length >= 4 ? 1 : 0;
-  // What is typed may be the word's beginning.
+  // The typed text may be the start of the word.
   const target = word.slice(0, typed.length + allowed);
   if (allowed === 0 || typed[0] !== word[0] || target.length < typed.length - allowed) return false;
   let [before, row] = [/** @type {number[]} */ ([]), Array.from({ length: target.length + 1 }, (_, index) => index)];
@@ -102,16 +103,16 @@ export const nearly = (typed, word) => {
   return Math.min(...row.slice(Math.max(0, typed.length - allowed))) <= allowed;
 };
 
-/** Words that stand for states, by the words of their names. */
+/** The words of each state's name. */
 const STATE_WORDS = [...STATES].map(([code, name]) => ({ code, words: wordsOf(name) }));
 
-/** The state that a query is the whole name or code of. @param {string} query @returns {string | undefined} its code */
+/** The state whose full name or code is the query. @param {string} query @returns {string | undefined} its code */
 export const stateNamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** A query's words without a state's name or code at its end. @param {string} query */
+/** The words of a query without states at its end. @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);
   for (let again = true; again; ) {
@@ -128,10 +129,10 @@ const cityOf = (query) => {
 };
 
 /**
- * The one row that a query means: the only one found, or the only one whose first city it begins.
+ * The row that a query means: the only row found, or the only row whose first city starts with the query.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found by it
- * @returns {Row | undefined} none where several would do
+ * @returns {Row | undefined} undefined if several rows are possible
  */
 export const onlyOne = (query, found) => {
   if (found.length === 1) return found[0];
@@ -143,14 +144,14 @@ export const onlyOne = (query, found) => {
   return named.length === 1 ? named[0] : undefined;
 };
 
-/** The first city, and its states where another market's is called the same. @param {string} name @param {readonly { name: string }[]} all */
+/** The first city, with its states if another market has the same city. @param {string} name @param {readonly { name: string }[]} all */
 export const tellingName = (name, all) => {
   const short = shortName(name);
   const alike = all.filter((other) => shortName(other.name) === short).length > 1;
   return alike ? `${short}, ${statesOf(name).join('-')}` : short;
 };
 
-/** @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: what it may name */
+/** @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: the states that it may mean */
 
 /** @param {string} query @returns {Term[]} */
 const termsOf = (query) => {
@@ -173,7 +174,7 @@ const termsOf = (query) => {
  * @template {{ cbsa: string, name: string }} Row
  * @param {readonly Row[]} rows
  * @param {ReadonlyMap<string, string>} [parents] names of the metros of divisions, by the division's code
- * @returns {(query: string) => Row[]} the rows that have all of the query, best first
+ * @returns {(query: string) => Row[]} the rows that match all of the query, best first
  */
 export const searcher = (rows, parents = new Map()) => {
   const entries = rows.map((row) => ({
@@ -192,7 +193,7 @@ export const searcher = (rows, parents = new Map()) => {
     if (term.states.some((state) => states.includes(state))) scores.push(states[0] === term.states[0] ? 5 : 4);
     if (all(parent)) scores.push(2);
     if (/^\d+$/.test(word) && row.cbsa.startsWith(word)) scores.push(6);
-    // The beginning of a state's name: "calif", "north car".
+    // The start of a state's name: "calif", "north car".
     if (
       word.length >= 4 &&
       states.some((state) => wordsOf(STATES.get(state) ?? '').some((one) => one.startsWith(word)))

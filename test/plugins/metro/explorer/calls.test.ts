@@ -1,4 +1,4 @@
-/** What the explorer says beside its charts: the calls behind them, the age of the data, and the record of grades. */
+/** Texts of the explorer: API calls, the age of the data, and the meaning of grades. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
@@ -11,14 +11,14 @@ const { marketCalls, compareCalls, overdue, limitsOf, recordOf } = await pageMod
 describe('the explorer’s API calls', () => {
   const asked = { q: '', state: 'OH', signal: 'expand', grade: 'B', sort: '-forecast' };
 
-  it('carry the filters and the sorting of the list', () => {
+  it('have the filters and the sorting of the list', () => {
     expect(marketCalls(asked)).to.deep.equal({
       targets: ['/markets?state=OH&signal=expand&risk_score=B&sort=-forecast_12m'],
       remark: '',
     });
   });
 
-  it('say what the page alone does: searching, sorting by a change, and filtering an earlier run', () => {
+  it('come with a remark about searching, sorting by a change, and filtering an earlier run', () => {
     const { targets, remark } = marketCalls({ ...asked, q: 'akron', sort: 'change' });
     expect(targets).to.deep.equal(['/markets?state=OH&signal=expand&risk_score=B']);
     expect(remark).to.contain('“akron”').and.contain('sorting by change');
@@ -29,7 +29,7 @@ describe('the explorer’s API calls', () => {
 
   const compared = { m: ['12060', '26420'], s: ['GDP', 'UNRATE'], real: false, from: '2008', money: ['GDP'] };
 
-  it('ask for the units that a comparison shows', () => {
+  it('request the units of a comparison', () => {
     expect(compareCalls({ ...compared, show: 'change' }).targets).to.deep.equal([
       '/observations?series_id=metro_hpi&cbsa=12060,26420&units=yoy&since=2008-01-01',
       '/observations?series_id=GDP,UNRATE&units=yoy&since=2008-01-01',
@@ -41,7 +41,7 @@ describe('the explorer’s API calls', () => {
     ]);
   });
 
-  it('ask for a year more where the page makes yearly changes, and for the nation where they are compared with it', () => {
+  it('request one more year if the page computes yearly changes, and the nation if it is compared', () => {
     const { targets, remark } = compareCalls({ ...compared, s: [], show: 'nation', real: true, nation: 'USSTHPI' });
     expect(targets).to.deep.equal([
       '/observations?series_id=metro_hpi&cbsa=12060,26420&since=2007-01-01',
@@ -51,7 +51,7 @@ describe('the explorer’s API calls', () => {
   });
 });
 
-describe('the explorer’s word on the age of data', () => {
+describe('overdue(sources, generatedAt, ids)', () => {
   const day = 86_400;
   const index = {
     id: 'metro_hpi',
@@ -63,26 +63,26 @@ describe('the explorer’s word on the age of data', () => {
   };
   const now = '2026-11-22T00:00:00Z';
 
-  it('names the newest quarter and the month in which the next was due', () => {
+  it('names the newest quarter and the month of the missing update', () => {
     expect(overdue([index], now, ['metro_hpi'])).to.equal('Data up to 2025 Q4; an update was due in June 2026.');
   });
 
-  it('is nothing for data in time, data without an age, and series of other views', () => {
+  it('is empty for data in time, data without an age, and series of other views', () => {
     expect(overdue([{ ...index, state: 'fresh' }], now, ['metro_hpi'])).to.equal('');
     expect(overdue([{ ...index, latest_period: null, age_seconds: null }], now, ['metro_hpi'])).to.equal('');
     expect(overdue([index], now, ['UNRATE'])).to.equal('');
   });
 });
 
-describe('the explorer’s word on grades', () => {
-  it('gives the probabilities of each grade, and the record where there is one', () => {
+describe('the explorer’s texts on grades', () => {
+  it('have the probabilities of each grade, and the record of past forecasts', () => {
     const rules = { grades: [0.1, 0.2, 0.35, 0.5] };
     expect([...'ABCDF'].map((grade) => limitsOf(rules, grade))).to.deep.equal([
       ...['below 10%', 'from 10% to below 20%', 'from 20% to below 35%', 'from 35% to below 50%', '50% and more'],
     ]);
     expect(limitsOf(rules, null)).to.equal('');
     const records = [{ group: 'B', n: 2936, decline_share: 0.0358, predicted_decline_share: 0.1423 }];
-    expect(recordOf(records, 'B')).to.equal('Of 2,936 past forecasts graded B 3.6% declined.');
+    expect(recordOf(records, 'B')).to.equal('Of 2,936 past forecasts graded B, 3.6% declined.');
     expect(recordOf(records, 'F')).to.equal('');
   });
 });

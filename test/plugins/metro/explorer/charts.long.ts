@@ -1,4 +1,4 @@
-/** What every chart of the explorer looks like over FHFA's index and FRED's series, as Chromium lays it out. */
+/** The layout and accessibility of the explorer's charts, over FHFA's index and FRED's series in Chromium. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,12 +6,12 @@ import { expect } from 'chai';
 import type { App } from '../../../../core/app/create-app.js';
 import { MemoryKeyStore } from '../../../../core/keys/memory-key-store.js';
 import { createApp, loadConfig } from '../../../../product.js';
-import { accessibilityFaults, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
+import { accessibilityProblems, addressOf, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
 import { runProcess } from '../../../support/command-process.js';
 import { request } from '../../../support/http-client.js';
 import { needSharedData } from '../../../support/shared-data.js';
 import { addKey } from '../../../support/test-app.js';
-import { LABEL_FAULTS } from '../../pages/page-files.js';
+import { LABEL_PROBLEMS } from '../../pages/page-files.js';
 
 describe('the explorer’s charts over all series and twenty markets', () => {
   let folder: string;
@@ -56,13 +56,13 @@ describe('the explorer’s charts over all series and twenty markets', () => {
   });
 
   for (const width of [1440, 768, 390]) {
-    it(`clips and covers no label, ${width} pixels wide`, async function () {
+    it(`have no cut or covered label, ${width} pixels wide`, async function () {
       this.timeout(240_000);
       const { page, complaints } = browser;
       await page.setViewportSize({ width, height: 900 });
       const series = (await ask('/series')).filter(({ kind }) => kind === 'macro');
       const markets = await ask('/markets');
-      // New York's divisions, and others spread over the list.
+      // The divisions of New York, and every 25th market.
       const divisions = markets.filter(({ name }) => /^(New York|Nassau|Newark|Lakewood)/.test(`${name}`));
       const spread = markets.filter((_, index) => index % 25 === 0);
       const views = [
@@ -76,15 +76,15 @@ describe('the explorer’s charts over all series and twenty markets', () => {
       ];
       expect(divisions).to.have.length.above(2);
       expect(views).to.have.length.above(50);
-      const faults: Record<string, unknown> = {};
+      const problems: Record<string, unknown> = {};
       for (const view of views) {
         await page.goto(`${origin}/explore?${view.length}-${views.indexOf(view)}#/${view}`);
         await page.locator('.plot > svg').first().waitFor();
-        const found = (await page.evaluate(LABEL_FAULTS)) as unknown[];
-        if (found.length > 0) faults[view] = found;
+        const found = (await page.evaluate(LABEL_PROBLEMS)) as unknown[];
+        if (found.length > 0) problems[view] = found;
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), view).to.be.at.most(0);
       }
-      expect(faults).to.deep.equal({});
+      expect(problems).to.deep.equal({});
       expect(complaints).to.deep.equal([]);
     });
   }
@@ -113,13 +113,13 @@ describe('the explorer’s charts over all series and twenty markets', () => {
     ['dark', 768],
     ['dark', 390],
   ] as const) {
-    it(`has no accessibility fault of any level on any page, with all details open, ${colorScheme} at ${width} pixels`, async function () {
+    it(`have no accessibility problem on any page, with all details open, ${colorScheme} at ${width} pixels`, async function () {
       this.timeout(240_000);
       const { page, complaints } = browser;
       complaints.length = 0;
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
-      const faults: Record<string, string[]> = {};
+      const problems: Record<string, string[]> = {};
       for (const path of [
         ...VIEWS.map((view) => `/explore#/${view}`),
         '/explore/embed#/markets/26420',
@@ -129,16 +129,16 @@ describe('the explorer’s charts over all series and twenty markets', () => {
         '/docs/vintages',
       ]) {
         await open(path);
-        const found = await accessibilityFaults(page);
-        if (found.length > 0) faults[path] = found;
+        const found = await accessibilityProblems(page);
+        if (found.length > 0) problems[path] = found;
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).to.be.at.most(0);
       }
-      expect(faults).to.deep.equal({});
+      expect(problems).to.deep.equal({});
       expect(complaints).to.deep.equal([]);
     });
   }
 
-  it('says each chart in a sentence, and its numbers in a table, to screen readers', async function () {
+  it('give screen readers a sentence for each chart and a table with its numbers', async function () {
     this.timeout(60_000);
     const { page } = browser;
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -170,7 +170,7 @@ describe('the explorer’s charts over all series and twenty markets', () => {
     expect(charts).to.be.above(5);
   });
 
-  it('gives every control the focus by Tab, in sight', async function () {
+  it('have a visible focus on every control', async function () {
     this.timeout(120_000);
     const { page } = browser;
     for (const path of [
@@ -210,7 +210,7 @@ describe('the explorer’s charts over all series and twenty markets', () => {
     }
   });
 
-  it('reads charts and the map by a tap, and lets two fingers enlarge the page over them', async function () {
+  it('show values by a tap, and let two fingers zoom the page', async function () {
     this.timeout(60_000);
     const { page } = browser;
     const session = await page.context().newCDPSession(page);
@@ -254,7 +254,7 @@ describe('the explorer’s charts over all series and twenty markets', () => {
     }
   });
 
-  it('keeps the header of a phone low', async () => {
+  it('keep the header low on a phone', async () => {
     const { page } = browser;
     await page.setViewportSize({ width: 390, height: 844 });
     await open('/explore#/status');

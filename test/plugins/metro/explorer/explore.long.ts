@@ -11,7 +11,7 @@ import type { Market } from '../../../../plugins/metro/collections.js';
 import { FHFA_ATTRIBUTION } from '../../../../plugins/metro/import/documents.js';
 import { createApp, loadConfig } from '../../../../product.js';
 import {
-  accessibilityFaults,
+  accessibilityProblems,
   addressOf,
   BROWSED,
   holdFirst,
@@ -23,7 +23,7 @@ import * as fixture from '../../../support/fixture.js';
 import { request } from '../../../support/http-client.js';
 import { needSharedData } from '../../../support/shared-data.js';
 import { addKey, startTestApp, type TestApp } from '../../../support/test-app.js';
-import { LABEL_FAULTS } from '../../pages/page-files.js';
+import { LABEL_PROBLEMS } from '../../pages/page-files.js';
 
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 const FRAMER = 'https://example.org';
@@ -80,7 +80,7 @@ const PAYEMS = ['2025-08-01', '2025-09-01', '2025-10-01', '2025-11-01'].map((per
 }));
 const ofUnemployment = (fixture.documents['series'] ?? []).find((one) => one['series_id'] === 'UNRATE');
 
-/** With an index that carries the attribution as an import makes it, a division, and a series of large values. */
+/** The fixture with an attribution, a division, and a series of large values. */
 const byKey = (key: string) => (a: Document, b: Document) => (`${a[key]}` < `${b[key]}` ? -1 : 1);
 const collections = {
   ...fixture.documents,
@@ -109,7 +109,7 @@ describe('the explorer in Chromium', () => {
   let app: TestApp;
   let browser: TestBrowser;
   let views = 0;
-  /** Loads the page anew: another query makes it another document, where another fragment alone would not. */
+  /** Always loads the page, by another query. Another fragment alone would not load it. */
   const view = async (name: string) => {
     await browser.page.goto(`${app.origin}/explore?view=${views++}#/${name}`);
     await browser.page.waitForSelector('main:not([aria-busy]) h1');
@@ -118,7 +118,7 @@ describe('the explorer in Chromium', () => {
     await browser.page.getByLabel('API key').fill(key);
     await browser.page.getByRole('button', { name: 'Use this key' }).click();
   };
-  /** Waits for what an expression says, where the page's policy forbids its own evaluation. */
+  /** Waits until an expression is true. The page's policy does not allow `waitForFunction`. */
   const until = async (expression: string) => {
     while (!(await browser.page.evaluate(expression))) await setTimeout(20);
   };
@@ -139,14 +139,14 @@ describe('the explorer in Chromium', () => {
     await app?.close();
   });
 
-  it('asks for the key once, says when one is wrong, and keeps it out of addresses', async () => {
+  it('asks for the key once, reports a wrong key, and keeps keys out of addresses', async () => {
     const { page, complaints } = browser;
     await page.evaluate('sessionStorage.clear()');
     await view('');
     expect(complaints).to.deep.equal([]);
     await giveKey('mf_wrong');
     await page.getByText('does not accept this key').waitFor();
-    // The browser itself reports the 401.
+    // The browser logs the 401.
     expect(complaints.splice(0)).to.have.length(1);
     await giveKey(app.key);
     await heading('Markets').waitFor();
@@ -200,7 +200,7 @@ describe('the explorer in Chromium', () => {
     expect(narrowed.map(({ cbsa }: Market) => cbsa)).to.deep.equal([fixture.HOUSTON]);
   });
 
-  it('says what the list is of: series, units, adjustment, quarter, run and vintage', async () => {
+  it('names series, units, adjustment, quarter, run and vintage of the list', async () => {
     await view('markets');
     expect(await browser.page.locator('.facts').innerText()).to.equal(
       'House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0',
@@ -244,7 +244,7 @@ describe('the explorer in Chromium', () => {
     await until('scrollY === 300');
   });
 
-  it('shows the last of several choices, also where an earlier one takes longer, and says when one fails', async () => {
+  it('shows the last of several choices, also if an earlier one takes longer, and shows errors', async () => {
     const { page } = browser;
     const list = async () => [
       await page.locator('.facts').innerText(),
@@ -281,7 +281,7 @@ describe('the explorer in Chromium', () => {
     await page.waitForLoadState('networkidle');
     expect(await list()).to.deep.equal(shown);
 
-    // The nation is loaded when it is asked for; the choice after it needs nothing.
+    // Only the first choice needs to load the nation.
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&from=2025`);
     const before = await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d')));
     const nation = await holdFirst(page, '**/observations?*');
@@ -294,7 +294,7 @@ describe('the explorer in Chromium', () => {
     ).to.deep.equal(before);
   });
 
-  it('finds markets by city and state, from any view, and goes to them with Enter', async () => {
+  it('finds markets by city and state from any view, and opens them with Enter', async () => {
     const { page } = browser;
     await view('status');
     await page.keyboard.press('/');
@@ -305,12 +305,12 @@ describe('the explorer in Chromium', () => {
     await page.getByText('a division of the metropolitan area New York-Newark-Jersey City').waitFor();
   });
 
-  it('shows the whole of every label, and none over another', async () => {
+  it('cuts no label, and covers none', async () => {
     const { page } = browser;
     for (const name of ['series/PAYEMS', 'series/UNRATE', ...VIEWS.slice(1, 4)]) {
       await view(name);
-      const faults = await page.evaluate(LABEL_FAULTS);
-      expect(faults, name).to.deep.equal([]);
+      const problems = await page.evaluate(LABEL_PROBLEMS);
+      expect(problems, name).to.deep.equal([]);
     }
     await view('series/PAYEMS');
     const ticks = (await page.locator('.plot .tick[text-anchor="end"]').allTextContents()).map((text) =>
@@ -321,7 +321,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('.plot .unit').textContent()).to.equal('Thousands of Persons, seasonally adjusted');
   });
 
-  it('leaves gaps open: of the index, and of the targets of past forecasts', async () => {
+  it('shows gaps in the index and in past forecasts', async () => {
     const { page } = browser;
     const strokes = (figure: number) =>
       page
@@ -329,18 +329,18 @@ describe('the explorer in Chromium', () => {
         .nth(figure)
         .locator('.plot .line')
         .evaluateAll((lines) => lines.map((line) => line.getAttribute('d') ?? ''));
-    // 2025 Q3 was not published: a line over two quarters, and a dot.
+    // 2025 Q3 was not published: there is a line before it and a dot after it.
     await view(`markets/${fixture.ATLANTA}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect((await strokes(0))[0]).to.match(/^M[^ML]+L[^ML]+$/);
-    // Targets of 2025 Q4 and 2026 Q4, and none between.
+    // There are forecasts for 2025 Q4 and 2026 Q4, and none between.
     await view(`markets/${fixture.HOUSTON}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect(await strokes(1)).to.deep.equal(['', '']);
     expect(await page.locator('figure').nth(1).locator('.plot circle').count()).to.equal(3);
   });
 
-  it('reads values under a finger that is drawn along, and scrolls the page by one drawn down', async () => {
+  it('shows values when a finger moves sideways, and scrolls the page when it moves down', async () => {
     const { page } = browser;
     await view('series/PAYEMS');
     const { x, y, width } = (await page.locator('.plot').boundingBox())!;
@@ -366,7 +366,7 @@ describe('the explorer in Chromium', () => {
     );
   });
 
-  it('prints charts whole, in light colours from a dark page, without buttons', async () => {
+  it('prints whole charts in light colours without buttons, from a dark page too', async () => {
     const { page } = browser;
     await page.emulateMedia({ colorScheme: 'dark' });
     await view(`markets/${fixture.HOUSTON}`);
@@ -398,7 +398,7 @@ describe('the explorer in Chromium', () => {
     for (const excess of paper.wide) expect(excess).to.be.at.most(0);
   });
 
-  it('tells the band from the page in forced colours too', async () => {
+  it('draws a visible band in forced colours', async () => {
     const { page } = browser;
     await page.emulateMedia({ forcedColors: 'active' });
     await view(`markets/${fixture.HOUSTON}`);
@@ -413,7 +413,7 @@ describe('the explorer in Chromium', () => {
       expect(colors.some((color) => color !== background && color !== 'none')).to.equal(true);
   });
 
-  it('shows the forecast over its band, and the words of buttons, in forced colours', async () => {
+  it('shows the forecast above its band and the texts of buttons in forced colours', async () => {
     const { page } = browser;
     await page.emulateMedia({ forcedColors: 'active' });
     await view(`markets/${fixture.HOUSTON}`);
@@ -445,13 +445,13 @@ describe('the explorer in Chromium', () => {
     expect(ofButton, 'the words of a button').to.be.above(4.5);
   });
 
-  it('shows the front page in the colours that the reader prefers', async () => {
+  it('shows the front page in the reader’s colour scheme', async () => {
     const { page } = browser;
     await page.goto(`${app.origin}/`);
     expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).to.equal('light dark');
   });
 
-  it('fits the map and the list into one screen, whose heads stay; on a phone shows last year beside the forecast', async () => {
+  it('fits the map and the list into one screen with fixed headings; a phone shows forecast and last year', async () => {
     const { page } = browser;
     await page.setViewportSize({ width: 1440, height: 900 });
     await view('markets');
@@ -484,7 +484,7 @@ describe('the explorer in Chromium', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  it('reads the map by arrow keys and opens a market by Enter', async () => {
+  it('shows values of the map by arrow keys and opens a market by Enter', async () => {
     const { page } = browser;
     await view('markets');
     const map = page.locator('.mapped');
@@ -497,12 +497,12 @@ describe('the explorer in Chromium', () => {
     await heading(west).waitFor();
   });
 
-  it('compares markets and series as its address says, and gives the picture and the numbers away', async () => {
+  it('compares the markets and series of the address, and saves the picture and the numbers', async () => {
     const { page } = browser;
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
     const plot = page.locator('.plot');
     await plot.press('End');
-    // Each is 100 at its first quarter since 2025.
+    // Each line is 100 at its first quarter since 2025.
     const level = (of: number, base: number) => ((100 * of) / base).toFixed(1);
     expect(await page.locator('.readout').textContent()).to.equal(
       `2025 Q4 · Atlanta, GA ${level(209, 200)} · Houston, TX ${level(306.12, 300.1)} · Unemployment Rate (UNRATE) ${level(4.5, 4.35)}`,
@@ -542,7 +542,7 @@ describe('the explorer in Chromium', () => {
     expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
   });
 
-  it('copies a link to what is shown: a list, and one figure of a view', async () => {
+  it('copies a link to a list, and to one figure of a view', async () => {
     const { page } = browser;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const copied = async (figure: number) => {
@@ -561,7 +561,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.getByRole('radio', { name: 'Yearly change' }).isChecked()).to.equal(true);
   });
 
-  it('begins a comparison with an example, which the first market that is added replaces', async () => {
+  it('shows an example comparison, which the first added market replaces', async () => {
     const { page } = browser;
     await view('compare');
     expect(await page.locator('.chips li').count()).to.equal(2);
@@ -590,7 +590,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
   });
 
-  it('draws the index, the forecast and its band, and reads them by arrow keys', async () => {
+  it('draws the index, the forecast and its band, and shows their values by arrow keys', async () => {
     const { page } = browser;
     await view(`markets/${fixture.HOUSTON}`);
     const figure = page.locator('figure').first();
@@ -644,7 +644,7 @@ describe('the explorer in Chromium', () => {
       .and.not.contain(app.key);
   });
 
-  it('shows a chart alone at /explore/embed, which the pages of the setting may frame, and no others', async () => {
+  it('shows one chart at /explore/embed, in frames of the configured origins only', async () => {
     const { page } = browser;
     const policyOf = async (path: string) =>
       String((await request(`${app.origin}${path}`)).headers['content-security-policy']);
@@ -654,7 +654,7 @@ describe('the explorer in Chromium', () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.origin });
     await view(address.slice(2));
     await page.locator('summary').getByText('Embed').click();
-    await page.getByText(`Pages of ${FRAMER} may show it, and no others.`).waitFor();
+    await page.getByText(`Pages of ${FRAMER} may show it.`).waitFor();
     await page.getByRole('button', { name: 'Copy embed' }).click();
     await page.getByText('Copied').waitFor();
     const copied = await page.evaluate('navigator.clipboard.readText()');
@@ -665,7 +665,7 @@ describe('the explorer in Chromium', () => {
     await page.locator('.plot svg').waitFor();
     expect(await page.locator('header, form').filter({ visible: true }).count()).to.equal(0);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
-    // Each chart of a view has a frame of its own, which names the market and fits.
+    // Each chart of a view has its own frame, which names the market and needs no scrolling.
     await page.setViewportSize({ width: 600, height: 460 });
     await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
     await page.locator('#forecasts .plot svg').waitFor();
@@ -681,10 +681,10 @@ describe('the explorer in Chromium', () => {
     );
     await link.click();
     expect(await link.getAttribute('href')).to.equal(`/explore${address}`);
-    expect(await accessibilityFaults(page)).to.deep.equal([]);
+    expect(await accessibilityProblems(page)).to.deep.equal([]);
   });
 
-  it('draws the backtest by year, its grades beside what they predicted, and the worst first', async () => {
+  it('draws the backtest by year, compares grades with predictions, and sorts the worst first', async () => {
     const { page } = browser;
     await view('backtest');
     const { data } = (await app.get('/forecast-backtest/breakdown?by=grade')).json;
@@ -703,7 +703,7 @@ describe('the explorer in Chromium', () => {
     );
   });
 
-  it('says periods as their cadence has them: quarters, months and days', async () => {
+  it('formats periods by their cadence: quarters, months and days', async () => {
     const { page } = browser;
     const cells = async (table: number) =>
       page.locator('table').nth(table).locator('tbody td.date:not(.wide)').allInnerTexts();
@@ -715,7 +715,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('.figures').innerText()).to.match(/2025-11$/m);
   });
 
-  it('leaves names the room for two words at least, on a narrow screen too', async () => {
+  it('has space for two words of a name on a narrow screen', async () => {
     const { page } = browser;
     for (const name of ['movers', 'status', 'series']) {
       for (const width of [390, 768]) {
@@ -740,7 +740,7 @@ describe('the explorer in Chromium', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  it('shows the sources’ freshness without a key', async () => {
+  it('shows the age of the sources without a key', async () => {
     await view('status');
     await browser.page.getByRole('button', { name: 'Forget key' }).click();
     await browser.page.waitForSelector('#forget[hidden]', { state: 'attached' });
@@ -752,11 +752,11 @@ describe('the explorer in Chromium', () => {
     expect(await browser.page.evaluate('sessionStorage.length')).to.equal(0);
   });
 
-  it('says what to do about every error', async () => {
+  it('explains what to do for every error', async () => {
     const { page } = browser;
     const cases: readonly [number, Record<string, string>, string, RegExp][] = [
       [429, { 'Retry-After': '7' }, 'Too many requests', /Try again in 7 seconds/],
-      [503, { 'Retry-After': '1' }, 'cannot answer right now', /Try again in 1 second;/],
+      [503, { 'Retry-After': '1' }, 'cannot answer right now', /Try again in 1 second./],
       [500, {}, 'That did not work', /a sentence of the service/],
     ];
     for (const [status, headers, name, advice] of cases) {
@@ -791,7 +791,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('There is no such view').waitFor();
   });
 
-  it('shows data as text, whatever it looks like', async () => {
+  it('shows data as text, also if it looks like markup', async () => {
     const { page, complaints } = browser;
     const name = '<img src=x onerror=alert(1)>';
     await page.route('**/markets', (route) =>
@@ -810,7 +810,7 @@ describe('the explorer in Chromium', () => {
     ['light', 1280],
     ['dark', 390],
   ] as const) {
-    it(`marks synthetic numbers, and has no accessibility fault, complaint or overflow, ${colorScheme} at ${width} pixels`, async function () {
+    it(`marks synthetic data, and has no accessibility problem, error or overflow, ${colorScheme} at ${width} pixels`, async function () {
       this.timeout(60_000);
       const { page, complaints } = browser;
       await page.emulateMedia({ colorScheme });
@@ -819,14 +819,14 @@ describe('the explorer in Chromium', () => {
         await view(name);
         await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
         await page.getByText('Synthetic numbers').waitFor();
-        expect(await accessibilityFaults(page), name).to.deep.equal([]);
+        expect(await accessibilityProblems(page), name).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
       expect(complaints).to.deep.equal([]);
     });
   }
 
-  it('can be skipped through by keyboard', async () => {
+  it('has a skip link', async () => {
     const { page } = browser;
     await view('markets');
     await page.keyboard.press('Tab');
@@ -894,7 +894,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     expect(complaints).to.deep.equal([]);
   });
 
-  it('finds what people type: a city with its state, a state’s code, a state’s name', async () => {
+  it('finds a city with its state, a state’s code and a state’s name', async () => {
     const { page } = browser;
     await page.goto(`${new URL(url).origin}/explore?search#/markets`);
     await page.getByText('410 markets').waitFor();
@@ -915,7 +915,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     }
   });
 
-  it('offers the markets that a name may mean, and says how many movers there are', async () => {
+  it('offers the markets that a name may mean, and shows the number of movers', async () => {
     const { page } = browser;
     await page.goto(`${new URL(url).origin}/explore#/compare?m=26420&from=2008`);
     await page.getByLabel('Add a market or a series').fill('portland');
@@ -952,7 +952,7 @@ describe('the explorer over an empty dataset', () => {
     await app?.close();
   });
 
-  it('says what is missing and how to bring it in', async () => {
+  it('explains what is missing and how to add it', async () => {
     const { page, complaints } = browser;
     await page.goto(`${app.origin}/explore`);
     await page.getByLabel('API key').fill(app.key);

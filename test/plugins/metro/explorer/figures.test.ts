@@ -1,4 +1,4 @@
-/** What the explorer's charts show, worked out from the API's rows. */
+/** The values of the explorer's charts, derived from the API's rows. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
@@ -14,7 +14,7 @@ const quarterly = new Map([
 ]);
 
 describe('the explorer’s figures', () => {
-  it('takes the mean of the months of a quarter that there are', () => {
+  it('take the mean of the published months of a quarter', () => {
     const months = rows(['2025-07-01', 1], ['2025-08-01', 3], ['2025-10-01', 5], ['2025-12-01', 6]);
     expect([...figures.quarterMeans(months)]).to.deep.equal([
       ['2025-07-01', 2],
@@ -22,19 +22,19 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('leaves out quarters of fewer months than asked for', () => {
+  it('leave out quarters with too few months', () => {
     const months = rows(['2025-07-01', 1], ['2025-08-01', 2], ['2025-09-01', 3], ['2025-10-01', 5]);
     expect([...figures.quarterMeans(months, 3)]).to.deep.equal([['2025-07-01', 2]]);
   });
 
-  it('changes over four quarters, and nothing where the quarter a year before is missing', () => {
+  it('change over four quarters, without a value if the quarter a year earlier is missing', () => {
     const changes = figures.yearlyChange(quarterly);
     expect([...changes.keys()]).to.deep.equal(['2024-10-01', '2025-01-01']);
     expect(changes.get('2024-10-01')).to.be.closeTo(25, 1e-9);
     expect(changes.get('2025-01-01')).to.be.closeTo(10, 1e-9);
   });
 
-  it('puts values into prices of the newest quarter that has both', () => {
+  it('convert values to prices of the newest quarter that has both', () => {
     const prices = new Map([
       ['2024-01-01', 300],
       ['2024-10-01', 330],
@@ -48,14 +48,14 @@ describe('the explorer’s figures', () => {
     expect(figures.inRealTerms(quarterly, new Map())).to.deep.equal({ values: new Map(), last: undefined });
   });
 
-  it('begins at 100 in the first quarter since a date that has a value', () => {
+  it('start at 100 in the first quarter with a value since a date', () => {
     const based = figures.rebased(quarterly, '2024-04-01');
     expect(based.get('2024-10-01')).to.equal(100);
     expect(based.get('2025-01-01')).to.be.closeTo(99, 1e-9);
     expect(figures.rebased(quarterly, '2026-01-01').size).to.equal(0);
   });
 
-  it('takes the middle of the areas that have a value, of two their mean', () => {
+  it('take the median of the areas with a value', () => {
     const areas = [1, 7, 3].map((value) => new Map([['2025-01-01', value]]));
     areas[0]!.set('2025-04-01', 10);
     areas[1]!.set('2025-04-01', 20);
@@ -65,7 +65,7 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('joins the months of a recession, and ends it with the month that is none', () => {
+  it('join the months of a recession until the first month without it', () => {
     const months = rows(['2020-01-01', 0], ['2020-02-01', 1], ['2020-03-01', 1], ['2020-04-01', 0], ['2021-01-01', 1]);
     expect(figures.spansOf(months)).to.deep.equal([
       ['2020-02-01', '2020-04-01'],
@@ -73,7 +73,7 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('draws the fan from the quarter that the forecast starts from, and none where that is missing', () => {
+  it('draw the fan from the start of the forecast, and no fan if that quarter is missing', () => {
     const forecast = { target_period: '2025-10-01', horizon_months: 12, point: 8, lower_80: null, upper_80: null };
     const { start, target, point, lower } = figures.fanOf(quarterly, forecast);
     expect([start, target, lower.size]).to.deep.equal(['2024-10-01', '2025-10-01', 0]);

@@ -1,10 +1,10 @@
-/** The methodology, over HTTP and in Chromium: its text, with the service's own figures. */
+/** The methodology, over HTTP and in Chromium: its text, with figures of the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
 import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.js';
-import { accessibilityFaults, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
+import { accessibilityProblems, BROWSED, openBrowser, type TestBrowser } from '../../../support/browser.js';
 import { request } from '../../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 import { describePageFiles } from '../../pages/page-files.js';
@@ -39,14 +39,14 @@ describe('the methodology in Chromium', () => {
     await app?.close();
   });
 
-  it('GET /docs/methodology is its own page also where /docs was mounted first', async () => {
+  it('GET /docs/methodology is a page, also if /docs is mounted first', async () => {
     expect((await request(`${app.origin}/docs/methodology`)).text).to.include(
       '<title>Methodology – Metro Forecast API</title>',
     );
     expect((await request(`${app.origin}/docs`)).text).to.include('<title>Metro Forecast API – API reference</title>');
   });
 
-  it('shows the whole text at once, and no figures before it has a key', async () => {
+  it('shows the whole text without a key, and no figures', async () => {
     const { page } = browser;
     await page.goto(`${app.origin}/docs/methodology`);
     await page.waitForSelector('form.key-form');
@@ -105,7 +105,7 @@ describe('the methodology in Chromium', () => {
         expect((await request(`${app.origin}${target!.replace(/#.*/, '')}`)).status, target!).to.equal(200);
       }
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);
-      expect(await accessibilityFaults(page)).to.deep.equal([]);
+      expect(await accessibilityProblems(page)).to.deep.equal([]);
       await page.setViewportSize({ width: 1280, height: 900 });
       const broken = await page.evaluate(`[...document.querySelectorAll('td code')]
         .filter((code) => code.getClientRects().length > 1 && /^[\\w=,?&]+$/.test(code.textContent))
@@ -117,7 +117,7 @@ describe('the methodology in Chromium', () => {
   it('is accessible, and logs no error', async () => {
     await browser.page.goto(`${app.origin}/docs/methodology`);
     await browser.page.waitForSelector('[data-figures="years"] table');
-    expect(await accessibilityFaults(browser.page)).to.deep.equal([]);
+    expect(await accessibilityProblems(browser.page)).to.deep.equal([]);
     expect(browser.complaints).to.deep.equal([]);
   });
 });

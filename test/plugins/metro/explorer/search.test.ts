@@ -1,4 +1,4 @@
-/** The explorer's search: what people type, and what they mean by it. */
+/** The explorer's search: queries and the markets that they mean. */
 import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
@@ -6,7 +6,7 @@ import { pageModules } from '../../../support/page-modules.js';
 const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('metro/explorer/browser/search');
 
 const areas = [...metroAreas.values()];
-/** As FHFA's index has them: divisions in the place of the metros that they divide. */
+/** Markets of FHFA's index, which has divisions instead of the divided metros. */
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));
@@ -52,7 +52,7 @@ describe('the explorer’s search', () => {
     });
   }
 
-  it('tells a state from a city, and two cities of one name by their states', () => {
+  it('distinguishes states from cities, and cities of one name by their states', () => {
     expect(['ohio', 'OH', 'West Virginia', 'houston', 'houston tx'].map((query) => stateNamed(query))).to.deep.equal([
       ...['OH', 'OH', 'WV', undefined, undefined],
     ]);
@@ -73,18 +73,18 @@ describe('the explorer’s search', () => {
     expect(find('west virginia').every(({ name }) => name.includes('WV'))).to.equal(true);
   });
 
-  it('finds divisions by the name of the metro that they are part of', () => {
+  it('finds divisions by the name of their metro', () => {
     expect(find('dallas-fort worth-arlington').map(({ name }) => name)).to.include.members(
       markets.filter(({ cbsa }) => parents.get(cbsa)?.startsWith('Dallas')).map(({ name }) => name),
     );
   });
 
-  it('finds nothing for what is nothing, and all for nothing', () => {
+  it('finds nothing for nonsense, and all markets for an empty query', () => {
     expect(find('zzzz')).to.deep.equal([]);
     expect(find(' , ')).to.have.length(markets.length);
   });
 
-  it('forgives one error in a word of four letters, two from eight on, and none in shorter ones', () => {
+  it('allows one error in words of four letters, two from eight letters on, and none in shorter words', () => {
     for (const [typed, word, expected] of [
       ['bose', 'boise', true],
       ['bosie', 'boise', true],

@@ -27,7 +27,7 @@ const SHOWN = [
 const choicesOf = (query) => ({
   show: SHOWN.find(([each]) => each === query.get('show'))?.[0] ?? 'level',
   years: Number(query.get('years') ?? DEFAULT_YEARS),
-  beside: query.get('beside') === 'nation',
+  withOthers: query.get('beside') === 'nation',
 });
 
 /** @param {import('./index-options.js').Fan} fan @param {Context['newest']} newest */
@@ -38,7 +38,9 @@ const noteOf = (fan, newest) =>
 
 /** @param {Choices} chosen @param {(change: Partial<Choices>) => void} choose */
 const controlsOf = (chosen, choose) => {
-  const beside = checkBox('beside', 'Nation and state', chosen.beside, (isChecked) => choose({ beside: isChecked }));
+  const others = checkBox('beside', 'Nation and state', chosen.withOthers, (isChecked) =>
+    choose({ withOthers: isChecked }),
+  );
   return {
     element: h(
       'div',
@@ -51,11 +53,11 @@ const controlsOf = (chosen, choose) => {
         onchange: (show) => choose({ show }),
       }),
       spanChoice(chosen.years, (years) => choose({ years })),
-      beside.element,
+      others.element,
     ),
     /** The nation and the state have yearly changes only. */
     update: () => {
-      beside.element.hidden = chosen.show !== 'change';
+      others.element.hidden = chosen.show !== 'change';
     },
   };
 };
@@ -83,7 +85,7 @@ export const indexFigure = (context) => {
     keepInAddress({
       show: chosen.show === 'level' ? null : chosen.show,
       years: chosen.years === DEFAULT_YEARS ? null : String(chosen.years),
-      beside: chosen.beside ? 'nation' : null,
+      beside: chosen.withOthers ? 'nation' : null,
     });
     show();
   });

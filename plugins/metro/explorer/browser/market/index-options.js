@@ -8,7 +8,7 @@ import { plainName, shortName, statesOf } from '../search.js';
 /**
  * @typedef {import('./context.js').Context} Context
  * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
- * @typedef {{ show: 'level' | 'change' | 'real', years: number, beside: boolean }} Choices `years`: 0 for all; `beside`:
+ * @typedef {{ show: 'level' | 'change' | 'real', years: number, withOthers: boolean }} Choices `years`: 0 for all; `withOthers`:
  *   whether the nation and the state are shown
  * @typedef {ReturnType<typeof fanOf>} Fan
  * @typedef {NonNullable<ReturnType<typeof dataOf>>} Data
@@ -43,12 +43,12 @@ const forecastOfChange = ({ newest }, { fan, along }) => {
   };
 };
 
-/** @param {Context} context @param {Data} data @param {boolean} beside */
-const changeOptions = async (context, data, beside) => {
+/** @param {Context} context @param {Data} data @param {boolean} withOthers */
+const changeOptions = async (context, data, withOthers) => {
   const { market, signal } = context;
   const name = plainName(market.name);
   const [state] = statesOf(market.name);
-  const others = beside
+  const others = withOthers
     ? (await Promise.all([nationOf(signal), state ? stateOf(state, signal) : undefined])).filter(
         (one) => one !== undefined,
       )
@@ -107,13 +107,13 @@ const levelOptions = ({ market, series }, { index, fan, along }) => ({
 });
 
 /** @param {Context} context @param {Data} data @param {Choices} chosen @returns {Promise<ChartOptions>} */
-export const optionsOf = async (context, data, { show, years, beside }) => ({
+export const optionsOf = async (context, data, { show, years, withOthers }) => ({
   dates: data.dates,
   dateText: quarter,
   from: lastYears(data.dates, years),
   shades: context.recessions,
   ...(await (show === 'change'
-    ? changeOptions(context, data, beside)
+    ? changeOptions(context, data, withOthers)
     : show === 'real'
       ? realOptions(context, data)
       : levelOptions(context, data))),

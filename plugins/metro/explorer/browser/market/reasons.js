@@ -31,7 +31,7 @@ const gradeReason = ({ risk_score, decline_probability }, rules) => {
   const limits = limitsOf(rules, risk_score);
   if (!limits) return '';
   const here = decline_probability === null ? '' : `; here ${share(decline_probability)}`;
-  return `Grade ${risk_score} stands for a decline with a probability of ${limits}, according to the model${here}.`;
+  return `Grade ${risk_score} means that the probability of a decline is ${limits}, according to the model${here}.`;
 };
 
 /**

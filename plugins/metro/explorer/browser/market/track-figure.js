@@ -62,7 +62,7 @@ const optionsOf = (track, name) => {
       { label: 'Forecast', values: values(({ point }) => point), color: 'accent', dashed: true },
     ],
     band: { label: '80% band', lower: values(({ lower_80 }) => lower_80), upper: values(({ upper_80 }) => upper_80) },
-    told: { label: 'Error', values: values(({ error_pp }) => error_pp), text: points },
+    extra: { label: 'Error', values: values(({ error_pp }) => error_pp), text: points },
     dateText: quarter,
     valueText: percent,
   };

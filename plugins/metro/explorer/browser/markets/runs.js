@@ -86,7 +86,7 @@ export const rowsByRun = (markets, runs, signal) => {
       return {
         cbsa,
         name,
-        // The figures in the list of markets are those of the newest run.
+        // The list of markets has the figures of the newest run.
         signal: isNewest ? market.signal : (forecast?.signal ?? null),
         grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
         forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),

@@ -1,9 +1,9 @@
-/** Colours of the map: bins with round limits, the same for every run, told apart by people who see few colours too. */
+/** Colours of the map: classes with round limits, the same for every run, and safe for colour-blind readers. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 
-/** Limits in percent, and the custom properties of the bins that they part. */
+/** Limits of the classes in percent, and their custom properties. */
 const CHANGE = {
   limits: [-5, -2, 0, 2, 4, 5, 6, 8],
   colors: ['fall-3', 'fall-2', 'fall-1', 'rise-1', 'rise-2', 'rise-3', 'rise-4', 'rise-5', 'rise-6'],
@@ -25,7 +25,7 @@ const named = (colors) => ({
 
 /**
  * @param {Measure} measure
- * @param {readonly (string | number | null)[]} values bins beyond all of them are not explained
+ * @param {readonly (string | number | null)[]} values the legend has only classes within their range
  */
 export const scaleOf = (measure, values) => {
   if (measure === 'grade') return named(GRADES);

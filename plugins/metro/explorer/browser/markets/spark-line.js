@@ -1,10 +1,10 @@
-/** A line as small as a word: whether it went up, without figures. */
+/** A small line without axes, which shows the direction. */
 import { lineOf } from '../../../../pages/data-views/drawing.js';
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 const [WIDTH, HEIGHT] = [80, 22];
 
-/** @param {readonly (number | null)[]} values one a period; null is a gap */
+/** @param {readonly (number | null)[]} values one per period; null is a gap */
 export const sparkLine = (values) => {
   const known = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];

@@ -20,7 +20,7 @@ const allGrades = (rules, records) => {
 
 /** What a grade means. @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
 const oneGrade = (rules, records, grade) =>
-  [rules && `${grade} stands for a decline with a probability of ${limitsOf(rules, grade)}.`, recordOf(records, grade)]
+  [rules && `${grade} means that the probability of a decline is ${limitsOf(rules, grade)}.`, recordOf(records, grade)]
     .filter(Boolean)
     .join(' ');
 

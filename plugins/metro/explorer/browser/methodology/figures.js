@@ -1,4 +1,4 @@
-/** The figures of the methodology, read from the snapshot that the service has now. */
+/** Figures of the methodology, from the current snapshot of the service. */
 import { getJson } from '../../../../pages/shared/api.js';
 import { number, share } from '../../../../pages/shared/format.js';
 import { table } from '../../../../pages/shared/markdown.js';
@@ -11,14 +11,14 @@ import { table } from '../../../../pages/shared/markdown.js';
 const breakdown = async (by, signal, span = '') =>
   (await getJson(`/forecast-backtest/breakdown?by=${by}${span}`, { signal })).data;
 
-/** The targets before, and since, the crash of 2007 was over. */
+/** Targets up to and after the end of the crash of 2007. */
 const TO_2013 = '&until=2013-12-31';
 const FROM_2014 = '&since=2014-01-01';
 
 /** @type {(rows: readonly any[], key: string) => number} */
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 
-/** @type {(rows: readonly any[], key: string) => number} the mean over all forecasts of the groups */
+/** @type {(rows: readonly any[], key: string) => number} the mean over all forecasts */
 const mean = (rows, key) => rows.reduce((total, row) => total + row.n * row[key], 0) / sum(rows, 'n');
 
 /** @type {(value: number) => string} */
@@ -43,7 +43,7 @@ export const figures = {
         `\`${name}\``,
         String(Number(value.toPrecision(3))),
       ]),
-      'The newest run has published none.',
+      'The newest run has published no coefficients.',
     );
   },
 

@@ -1,4 +1,4 @@
-/** The methodology as a page: its text, with the figures of the service's own snapshot. */
+/** The script of the methodology: its text, with figures from the current snapshot of the service. */
 
 import { showGuide } from '../../../../pages/guides/guide.js';
 import { getKey, Problem } from '../../../../pages/shared/api.js';
@@ -6,7 +6,7 @@ import { h } from '../../../../pages/shared/dom.js';
 import { keyForm } from '../../../../pages/shared/key-form.js';
 import { figures } from './figures.js';
 
-/** Fills each place with the service's figures, and asks for a key in the first place that needs one. */
+/** Fills a place with figures. Asks for a key if they need one. */
 const fill = async (
   /** @type {string} */ name,
   /** @type {HTMLElement} */ place,
@@ -36,9 +36,9 @@ const show = async () => {
 
   const fillAll = () => {
     key.replaceChildren();
-    const problem = getKey() === '' ? {} : { problem: 'The service does not know this key.' };
+    const problem = getKey() === '' ? {} : { problem: 'The service does not accept this key.' };
     const askForKey = () => {
-      if (key.childElementCount === 0) key.append(keyForm({ heading: "This service's own figures", ...problem }));
+      if (key.childElementCount === 0) key.append(keyForm({ heading: 'Figures of this service', ...problem }));
     };
     for (const [name, place] of places) fill(name, place, askForKey);
   };
