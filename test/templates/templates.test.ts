@@ -65,8 +65,7 @@ describe('metro-forecast new', () => {
       it('is served by its configuration alone, as its README says', async function () {
         this.timeout(60_000);
         if (kind === 'adapter') {
-          const dataset = 'node_modules/metro-forecast-api/plugins/metro/dataset';
-          await metroForecast('--config', 'metro-forecast.json', 'publish', dataset);
+          await metroForecast('--config', 'metro-forecast.json', 'publish', 'dataset');
         }
         const created = await metroForecast('--config', 'metro-forecast.json', 'keys', 'create', '--name', 'me');
         const args = [
@@ -88,11 +87,10 @@ describe('metro-forecast new', () => {
           }
           const url = /Listening on (\S+)/.exec(output)![1]!;
           const headers = { Authorization: `Bearer ${created.stdout.trim()}` };
-          const target = kind === 'plugin' ? `/${name}/26420` : '/markets/26420';
+          const target = kind === 'plugin' ? `/${name}/oslo` : '/readings';
           const { status, json } = await request(`${url}${target}`, { headers });
           expect(status).to.equal(200);
-          if (kind === 'plugin') expect(json.data).to.have.length(2);
-          else expect(json.name).to.contain('Houston');
+          expect(json.data).to.have.length(kind === 'plugin' ? 2 : 3);
         } finally {
           service.kill('SIGKILL');
           if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');

@@ -1,7 +1,6 @@
 /**
- * The storage adapter {{name}}: one JSON file that is replaced as a whole, read into memory.
- * Put your store in the place of `load`, `save` and `rowsOf`; the conformance suite shows whether the adapter is still
- * right.
+ * The storage adapter {{name}}: a JSON file, read into memory and replaced by each publication. For another store,
+ * replace `load`, `save` and `rowsOf`, and run the conformance suite.
  */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
@@ -10,24 +9,27 @@ import { compareBy, compareScalars, StorageError } from 'metro-forecast-api/adap
 
 /** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
 
-/** How often to look for what another process has published. */
+/** Interval of checks for publications by other processes, in milliseconds. */
 const POLL_MS = 500;
 
 /**
- * Tells one file from another in its place; undefined where there is none. @type {(file: string) => Promise<string |
- * undefined>}
+ * Identifies the current file. Undefined if there is none.
+ * @type {(file: string) => Promise<string | undefined>}
  */
 const stampOf = async (file) => {
   const found = await stat(file).catch(() => undefined);
   return found && `${found.ino} ${found.mtimeMs}`;
 };
 
-/** Frozen in depth, since each document is handed to everybody who asks. @type {(file: string) => Promise<Stored>} */
+/**
+ * Freezes all documents, because callers share them.
+ * @type {(file: string) => Promise<Stored>}
+ */
 const load = async (file) => JSON.parse(await readFile(file, 'utf8'), (_name, value) => Object.freeze(value));
 
 /**
- * Readers find the old file or the new one, never a part of either. @type {(file: string, stored: Stored) =>
- * Promise<void>}
+ * Readers see the old file or the new file, and never a part of one.
+ * @type {(file: string, stored: Stored) => Promise<void>}
  */
 const save = async (file, stored) => {
   const draft = `${file}.${randomUUID()}`;
@@ -39,7 +41,10 @@ const save = async (file, stored) => {
   }
 };
 
-/** Core has checked the query. @type {(documents: readonly Document[], query: Query) => readonly Document[]} */
+/**
+ * The framework has checked the query.
+ * @type {(documents: readonly Document[], query: Query) => readonly Document[]}
+ */
 const rowsOf = (documents, { order, equal = {}, range, descending, after, limit }) => {
   const inRange = (/** @type {any} */ value) =>
     (range?.from === undefined || compareScalars(value, range.from) >= 0) &&
@@ -77,10 +82,10 @@ export default {
     let [closed, publishing] = [false, false];
     const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
-      if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
+      if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
     };
-    /** Loads the file if it is another one than before, also if another process has written it. */
-    const takeOver = async () => {
+    /** Loads the file if it has changed. */
+    const reload = async () => {
       const found = await stampOf(file);
       if (closed || found === undefined || found === stamp) return;
       const loaded = await load(file).catch((cause) => {
@@ -92,9 +97,9 @@ export default {
       current = loaded;
       context.changed();
     };
-    /** One after the other, so that the newest file is the last to be taken over. */
+    /** Loads run one after the other, so that the newest file is loaded last. */
     const look = () => {
-      const taken = looking.then(takeOver);
+      const taken = looking.then(reload);
       looking = taken.catch(() => context.problem('The file of the dataset cannot be read.'));
       return taken;
     };
@@ -132,7 +137,7 @@ export default {
             assertUsable(signal);
             yield rowsOf(documentsOf(held, name), query);
           },
-          // Rows in memory stay as long as a snapshot refers to them, so there is nothing to release.
+          // Rows stay in memory as long as a snapshot refers to them.
           release() {},
         };
       },
@@ -156,7 +161,7 @@ export default {
             collections[name] = documents;
           }
           assertUsable(signal);
-          // Publication times rise, also where a dataset was made before the one that it follows.
+          // Publication times increase, even if the dataset was created before the current one.
           const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
           const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();
           await save(file, { manifest, publishedAt, collections });

@@ -3,13 +3,13 @@ import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metr
 
 const rows = collection({
   name: '{{collection}}',
-  key: ['cbsa', 'month'],
+  key: ['station', 'month'],
   schema: {
     type: 'object',
-    required: ['cbsa', 'month', 'value'],
+    required: ['station', 'month', 'value'],
     additionalProperties: false,
     properties: {
-      cbsa: { type: 'string', pattern: '^\\d{5}$' },
+      station: { type: 'string', pattern: '^[a-z]+$' },
       month: { type: 'string', format: 'date' },
       value: { type: 'number' },
     },
@@ -19,23 +19,27 @@ const rows = collection({
 const notFound = defineError({
   code: '{{collection}}_not_found',
   status: 404,
-  sentence: 'Nothing is known of this metro.',
-  when: 'The metro has no rows.',
+  sentence: 'There are no rows of this station.',
+  when: 'The station has no rows.',
 });
 
 export default definePlugin({
   name: '{{name}}',
   version: '0.1.0',
-  description: 'What the endpoints of {{name}} have in common, for the documentation.',
+  description: 'Monthly values of stations.',
   collections: [rows],
   routes: () => [
     dataRoute({
-      path: '/{{name}}/{cbsa}',
+      path: '/{{name}}/{station}',
       operationId: 'list{{pascal}}',
-      summary: 'The rows of one metro, oldest first',
+      summary: 'The rows of one station, oldest first',
       parameters: {
         path: {
-          cbsa: { description: 'CBSA code.', schema: { type: 'string', pattern: '^\\d{5}$' }, example: '26420' },
+          station: {
+            description: 'Name of the station.',
+            schema: { type: 'string', pattern: '^[a-z]+$' },
+            example: 'oslo',
+          },
         },
         query: {
           since: { description: 'First month.', schema: { type: 'string', format: 'date' }, example: '2025-11-01' },
@@ -50,11 +54,11 @@ export default definePlugin({
           additionalProperties: false,
           properties: { data: { type: 'array', items: { title: '{{pascal}}Row', ...rows.schema } } },
         },
-        example: { data: [{ cbsa: '26420', month: '2025-11-01', value: 11 }] },
+        example: { data: [{ station: 'oslo', month: '2025-11-01', value: 11 }] },
       },
-      async handler({ cbsa, since }, { snapshot }) {
+      async handler({ station, since }, { snapshot }) {
         const data = await snapshot.find(rows, {
-          equal: { cbsa },
+          equal: { station },
           range: { field: 'month', from: since },
         });
         if (data.length === 0 && since === undefined) throw new ApiError(notFound);

@@ -1,4 +1,4 @@
-/** Serves the plugin as its own configuration says, and asks it. */
+/** Serves the plugin with its own configuration and requests its endpoint. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -15,14 +15,14 @@ describe('{{name}}', () => {
   });
   after(() => app?.close());
 
-  /** Asks within this process, where no key is needed. */
+  /** Makes a request inside this process, which needs no key. */
   const get = async (/** @type {string} */ target) => {
     const { status, body } = await app.local.request(target);
     return { status, body: JSON.parse(body) };
   };
 
-  it('answers with the rows of one metro', async () => {
-    const { status, body } = await get('/{{name}}/26420');
+  it('responds with the rows of one station', async () => {
+    const { status, body } = await get('/{{name}}/oslo');
     assert.equal(status, 200);
     assert.deepEqual(
       body.data.map((/** @type {{ value: number }} */ { value }) => value),
@@ -30,20 +30,20 @@ describe('{{name}}', () => {
     );
   });
 
-  it('begins where it is told to', async () => {
-    const { body } = await get('/{{name}}/26420?since=2025-11-01');
-    assert.deepEqual(body, { data: [{ cbsa: '26420', month: '2025-11-01', value: 11 }] });
+  it('starts at the month of the parameter since', async () => {
+    const { body } = await get('/{{name}}/oslo?since=2025-11-01');
+    assert.deepEqual(body, { data: [{ station: 'oslo', month: '2025-11-01', value: 11 }] });
   });
 
-  it('refuses what it does not know', async () => {
-    const { status, body } = await get('/{{name}}/99999');
+  it('responds with 404 for an unknown station and 400 for a malformed name', async () => {
+    const { status, body } = await get('/{{name}}/rome');
     assert.deepEqual([status, body.code], [404, '{{collection}}_not_found']);
-    assert.equal((await get('/{{name}}/Houston')).status, 400);
+    assert.equal((await get('/{{name}}/42')).status, 400);
   });
 
-  it('needs a key over HTTP, and is in the documentation', async () => {
-    assert.equal((await app.inject('/api/v1/{{name}}/26420')).statusCode, 401);
+  it('needs a key over HTTP and is documented', async () => {
+    assert.equal((await app.inject('/api/v1/{{name}}/oslo')).statusCode, 401);
     const document = JSON.parse((await app.local.request('/openapi.json')).body);
-    assert.ok(document.paths['/{{name}}/{cbsa}']);
+    assert.ok(document.paths['/{{name}}/{station}']);
   });
 });
