@@ -118,54 +118,54 @@ export interface Target {
 
 const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 
-interface Counter {
-  readonly id: number;
-  readonly perDay: number | undefined;
-  readonly perMonth: number | undefined;
-}
+/** A list with an entry for each ask, which are false at first. */
+const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
 
 /**
  * The argument of `decide.lua`, which documents the names. It is one JSON text, because each argument of a command costs
  * more than its bytes. There is a list for each property, because a list of objects costs Redis more.
  */
-interface Argument {
-  readonly replica: number;
-  readonly number: number;
-  readonly previous: number;
-  readonly callers: string[];
-  readonly limits: number[];
-  readonly permits: number[];
-  resyncs: ({ age: number; count: number }[] | false)[] | undefined;
-  returns: (readonly Returned[] | false)[] | undefined;
-  counters: (Counter | false)[] | undefined;
-  usageDays: (UsageReport['days'] | false)[] | undefined;
-}
-
 const encode = (replica: number, { number, previous, asks }: Call): string => {
-  const lists = { resyncs: undefined, returns: undefined, counters: undefined, usageDays: undefined };
-  const argument: Argument = { replica, number, previous, callers: [], limits: [], permits: [], ...lists };
-  const listOf = (name: keyof typeof lists): unknown[] => (argument[name] ??= Array<false>(asks.length).fill(false));
+  const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
+  let resyncs: ({ age: number; count: number }[] | false)[] | undefined;
+  let returns: (readonly Returned[] | false)[] | undefined;
+  let counters: ({ id: number; perDay?: number; perMonth?: number } | false)[] | undefined;
+  let usageDays: (UsageReport['days'] | false)[] | undefined;
   for (let i = 0; i < asks.length; i++) {
-    const { caller, limit, permits, resync, returned, usage } = asks[i] as Ask;
+    const { caller, limit, permits: asked, resync, returned, usage } = asks[i] as Ask;
     // A lone surrogate, which the id of a key may contain, would fail the whole call.
-    argument.callers.push(caller.toWellFormed());
-    argument.limits.push(limit);
-    argument.permits.push(permits);
-    if (resync) listOf('resyncs')[i] = resync.map(({ ageMs, count }) => ({ age: micros(ageMs), count }));
-    else if (returned) listOf('returns')[i] = returned.map(({ bucketEnd, count }) => ({ bucketEnd, count }));
+    fields.push(caller.toWellFormed());
+    limits.push(limit);
+    permits.push(asked);
+    if (resync) {
+      resyncs ??= listFor(asks);
+      resyncs[i] = resync.map(({ ageMs, count }) => ({ age: micros(ageMs), count }));
+    } else if (returned) {
+      returns ??= listFor(asks);
+      returns[i] = returned.map(({ bucketEnd, count }) => ({ bucketEnd, count }));
+    }
     if (!usage) continue;
     const { perDay, perMonth } = usage.quotas;
-    listOf('counters')[i] = { id: usage.counterId, perDay: perDay ?? undefined, perMonth: perMonth ?? undefined };
-    if (usage.days.length > 0) listOf('usageDays')[i] = usage.days;
+    counters ??= listFor(asks);
+    counters[i] = { id: usage.counterId, ...(perDay !== null && { perDay }), ...(perMonth !== null && { perMonth }) };
+    if (usage.days.length === 0) continue;
+    usageDays ??= listFor(asks);
+    usageDays[i] = usage.days;
   }
-  return JSON.stringify(argument);
+  fields.push(`replica:${replica}`, '');
+  return JSON.stringify({ replica, number, previous, fields, limits, permits, resyncs, returns, counters, usageDays });
 };
 
-/** Reads the reply of `decide.lua`. Times are in microseconds. */
-const decode = (reply: readonly number[], { asks }: Call, windowMs: number): Reply => {
-  let at = 0;
-  const next = (): number => reply[at++] as number;
-  const applied = next() === 1;
+const DOUBLE_BYTES = 8;
+
+/** Reads the reply of `decide.lua`, which documents its order. Times are in microseconds. */
+const decode = (reply: Buffer, { asks }: Call, windowMs: number): Reply => {
+  let at = 1 - DOUBLE_BYTES;
+  const next = (): number => {
+    at += DOUBLE_BYTES;
+    return reply.readDoubleBE(at);
+  };
+  const applied = reply[0] === 1;
   if (!applied) return { applied, last: next() };
   const time = next();
   const grants = asks.map(

@@ -25,7 +25,7 @@ local thisEnd = bucketEnd(now)
 --   total: sum of all permits
 --   bytes: a string that starts with the buckets
 --   length: the number of its bytes that are buckets
-local window = {}
+local window = { newest = 0, oldest = false, total = 0, bytes = '', length = 0 }
 
 local function endOf(number, newest)
   return newest - (newest / BUCKET - number) % NUMBERS * BUCKET
