@@ -10,7 +10,7 @@ export {
   type DataRoute,
   dataRoute,
   definePlugin,
-  type KeyHolder,
+  type CallerKey,
   type Mount,
   type MountContext,
   type Parameter,

@@ -19,7 +19,7 @@ export interface OpenedKeyStore {
   readonly store: KeyStore;
   readonly service: ServiceInfo;
   /** The usage of a caller, from Redis. @throws OperatorError if usage is not counted, or not in Redis */
-  usage(subject: string): Promise<readonly DayUsage[]>;
+  usage(caller: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
 }
 
@@ -36,12 +36,12 @@ export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<Open
   return {
     store,
     service: loaded.modules.registry.service,
-    async usage(subject) {
+    async usage(caller) {
       if (!countsUsage(auth)) throw new OperatorError('This configuration counts no usage.', NOT_COUNTED);
       if (!redis) throw new OperatorError('This configuration keeps no usage in Redis.', NOT_SHARED);
       await resolve(container, 'redis')?.opened;
       limiter ??= resolve(container, 'limiter');
-      return (await limiter.usage?.(subject)) ?? [];
+      return (await limiter.usage?.(caller)) ?? [];
     },
     async close() {
       await store.close();

@@ -45,7 +45,7 @@ export class RunningState {
       snapshot: snapshots.get()?.reader,
       pingStorage: () => (this.#ping ??= this.#pingAdapter(adapter)),
       versions: () => this.#versions(),
-      usage: async (subject) => (await limiter.usage?.(subject)) ?? [],
+      usage: async (caller) => (await limiter.usage?.(caller)) ?? [],
     };
   };
 

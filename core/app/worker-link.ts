@@ -33,7 +33,7 @@ export type ToPrimary =
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
   /** The primary replies with `used`. */
-  | { readonly kind: 'usage'; readonly call: number; readonly subject: string };
+  | { readonly kind: 'usage'; readonly call: number; readonly caller: string };
 
 export interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
@@ -63,11 +63,11 @@ export const linkToPrimary = (): PrimaryLink => {
   // Errors are ignored: if the primary process has ended, node:cluster ends this worker.
   const send = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   send({ kind: 'ready' });
-  const askUsage = (subject: string): Promise<readonly DayUsage[]> => {
+  const askUsage = (caller: string): Promise<readonly DayUsage[]> => {
     const call = ++calls;
     return new Promise((resolve) => {
       openCalls.set(call, resolve);
-      send({ kind: 'usage', call, subject });
+      send({ kind: 'usage', call, caller });
     });
   };
   const limiter = new WorkerLimiter((asks) => {

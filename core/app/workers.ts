@@ -141,8 +141,8 @@ export class Workers {
         if (message.kind === 'ask') {
           this.#tell(worker, { kind: 'granted', grants: grantAll(this.#limiter, message.asks) });
         } else if (message.kind === 'usage') {
-          const { call, subject } = message;
-          void this.#limiter.usage(subject).then((days) => this.#tell(worker, { kind: 'used', call, days }));
+          const { call, caller } = message;
+          void this.#limiter.usage(caller).then((days) => this.#tell(worker, { kind: 'used', call, days }));
         } else if (message.kind === 'metrics') this.#pages.emit('page', message.scrape, number, message.page);
         else if (message.kind === 'listening') resolve(message.listening);
         else {

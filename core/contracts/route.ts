@@ -87,16 +87,16 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
 
-/** The key of a request. The text of the key is secret and is not passed on. */
-export interface KeyHolder {
+/** The key of a caller. Its text is secret and not included. */
+export interface CallerKey {
   readonly id: string;
   readonly tier: string;
 }
 
 /** The limit and quotas of a caller. */
 export interface CallerAccount {
-  /** The subject of `Limiter.take`. A key and its successors after rotation share it. */
-  readonly subject: string;
+  /** The `caller` of `Limiter.take`. A key and its successors after rotation share it. */
+  readonly id: string;
   readonly tier: string;
   /** Requests per minute. */
   readonly limit: number;
@@ -106,7 +106,7 @@ export interface CallerAccount {
 /** The request, for handlers of service routes. */
 export interface ServiceRequest {
   /** Null without a valid key, and if all callers share the response. */
-  readonly caller: KeyHolder | null;
+  readonly caller: CallerKey | null;
   /** Null if the caller's usage is not counted, and if all callers share the response. */
   readonly account: CallerAccount | null;
   /** By lower-case name, without credentials and cookies. Empty if all callers share the response. */

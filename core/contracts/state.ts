@@ -19,9 +19,9 @@ export interface ServiceState {
   versions(): Promise<readonly PublishedVersion[]>;
   /**
    * The requests of a caller, by day.
-   * @param subject of the caller's account
+   * @param caller the id of the caller's account
    */
-  usage(subject: string): Promise<readonly DayUsage[]>;
+  usage(caller: string): Promise<readonly DayUsage[]>;
   /** Rejects with a `StorageError` while storage cannot be read. */
   pingStorage(): Promise<void>;
 }

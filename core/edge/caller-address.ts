@@ -1,17 +1,17 @@
-/** Which address a request without a key counts against, and which proxies are believed about it. */
+/** Finds the client's address, which may be behind trusted proxies. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';
 
 export type CallerAddress = (request: IncomingMessage) => string;
 
-/** How many proxies stand before the service, or the networks that they are in. */
+/** The number of proxies in front of the service, or their networks. */
 export type TrustProxy = number | readonly string[];
 
-/** Proxies that may stand in a row. Entries of `X-Forwarded-For` beyond are not looked at. */
+/** Longest chain of proxies. Further entries of `X-Forwarded-For` are ignored. */
 const MOST_PROXIES = 16;
 
-/** @param address as `plainAddress` gives it: an IPv6 one becomes its /64 network (`2001:db8:0:1::/64`) */
+/** @returns an IPv4 address unchanged, and the /64 network of an IPv6 one */
 const countedAs = (address: string): string => {
   if (isIPv4(address)) return address;
   const network = groupsOf(address).slice(0, 4);
@@ -19,25 +19,24 @@ const countedAs = (address: string): string => {
 };
 
 /**
- * An IPv4 address as it is, an IPv6 one as its /64 network (`2001:db8:0:1::/64`), an IPv4-mapped one as IPv4;
- * undefined for anything else.
+ * Returns an IPv4 address unchanged, an IPv6 one as its /64 network (`2001:db8:0:1::/64`), and an IPv4-mapped one as
+ * IPv4. Undefined for anything else.
  */
 export const normaliseAddress = (text: string): string | undefined => {
   const address = plainAddress(text);
   return address === undefined ? undefined : countedAs(address);
 };
 
-/** Some proxies write the port that the caller came from: `192.0.2.1:49152`, `[2001:db8::1]:49152`. */
+/** Some proxies add the port: `192.0.2.1:49152`, `[2001:db8::1]:49152`. */
 const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/;
 
-/** @param entry of `X-Forwarded-For` */
 const forwardedAddress = (entry: string): string | undefined => {
   const text = entry.trim();
   const [, bracketed, dotted] = WITH_PORT.exec(text) ?? [];
   return plainAddress(bracketed ?? dotted ?? text);
 };
 
-/** The entries of a list from its end. */
+/** The entries of a comma-separated list, the last one first. */
 function* fromRight(list: string): Generator<string> {
   for (let end = list.length; end >= 0; ) {
     const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
@@ -51,10 +50,10 @@ const forwardedFor = (request: IncomingMessage): string => {
   return Array.isArray(header) ? header.join(',') : (header ?? '');
 };
 
-/** Undefined for a closed socket, whose address Node has forgotten. */
+/** `unknown` for a closed socket, whose address Node no longer has. */
 export const socketAddress = (socket: Socket): string => normaliseAddress(socket.remoteAddress ?? '') ?? 'unknown';
 
-/** Computes something of a socket once. */
+/** Remembers the result for each socket. */
 const onceForSocket = <T>(compute: (socket: Socket) => T): ((socket: Socket) => T) => {
   const known = new WeakMap<Socket, { readonly value: T }>();
   return (socket) => {
@@ -67,7 +66,7 @@ const onceForSocket = <T>(compute: (socket: Socket) => T): ((socket: Socket) => 
   };
 };
 
-/** Tells whether the other end of a connection is a proxy that is believed. */
+/** Whether the other end of a connection is a trusted proxy. */
 export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) => {
   if (typeof trust === 'number') return () => trust > 0;
   const isTrusted = inNetworks(trust);
@@ -78,11 +77,11 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 };
 
 /**
- * The caller's whole address as the proxies tell it; undefined where they tell none.
+ * Reads the client's full address from `X-Forwarded-For`. Undefined without one.
  *
- * With a count of proxies, that entry of `X-Forwarded-For` from its end, the last being 1. With networks, where the
- * connection comes from one of them, the rightmost entry that is in none; if all are, the leftmost. Entries further
- * left were written by the caller and are ignored.
+ * With a number of proxies, this is the entry at that position from the right. With networks, and a connection from one
+ * of them, it is the rightmost entry outside of the networks, or the leftmost if all are inside. The client can write
+ * entries further left, so they are ignored.
  */
 export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {
@@ -103,7 +102,7 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
     let position = 0;
     for (const entry of fromRight(forwardedFor(request))) {
       const address = forwardedAddress(entry);
-      // What a trusted proxy wrote that is no address hides who came to it: the caller is that proxy.
+      // A trusted proxy wrote something other than an address: the proxy itself counts as the client.
       if (address === undefined) return caller;
       caller = address;
       position++;
@@ -117,7 +116,7 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
 export const trustedProxies = (trust: TrustProxy) =>
   typeof trust === 'number' ? trust : { isProxy: trustedSocket(trust), forwarded: forwardedCaller(trust) };
 
-/** @param trust 0: `X-Forwarded-For` is ignored */
+/** Returns the address that a request without a key counts against. With 0 proxies `X-Forwarded-For` is ignored. */
 export const callerAddress = (trust: TrustProxy): CallerAddress => {
   const ofSocket = onceForSocket(socketAddress);
   if (trust === 0) return ({ socket }) => ofSocket(socket);

@@ -1,15 +1,14 @@
-/** Bounds on connections: how many an address may keep open, and how long a client may leave its response unread. */
+/** Limits on connections: how many an address may keep open, and how long a response may stay unread. */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { socketAddress } from './caller-address.js';
 import { dropFinishedResponse, lastResponse } from './sockets.js';
 
 /**
- * Closes connections beyond the limit when they are accepted, before a byte is read. They get no response, since a
- * client with that many connections does not wait for one.
- * @param limit of one IPv4 address or IPv6 /64 network
- * @param options.isExempt of proxies, over whose connections many callers come
- * @param options.refused told of each that was closed
+ * Closes connections past the limit when they are accepted, without a response.
+ * @param limit for one IPv4 address or IPv6 /64 network
+ * @param options.isExempt true for proxies, whose connections carry many clients
+ * @param options.refused called for each closed connection
  */
 export const limitConnections = (
   server: Server,
@@ -36,13 +35,13 @@ export const limitConnections = (
 };
 
 /**
- * Cuts off clients that do not read their responses, which would stay in memory for as long as the client likes.
+ * Closes the connections of clients that have stopped reading, since unread responses stay in memory. Clients that read
+ * slowly are not affected.
  *
- * A client that reads slowly is not cut off, but a client that has stopped reading. A socket's timeout tells, since
- * Node compares what waits to be written with what waited at the timeout before. Any byte from the client resets the
- * timeout, so a connection with an unread response is not read from until the response is gone.
- * @param stallMs how long a response may stand still, at most
- * @param observe told of each connection that was cut
+ * This relies on socket timeouts: Node compares the bytes that wait to be written with those at the previous timeout. A
+ * byte from the client resets the timeout, so a socket with an unread response is not read until the response is sent.
+ * @param stallMs longest time without progress
+ * @param observe called for each closed connection
  */
 export const cutUnreadResponses = (
   server: Server,
@@ -66,9 +65,9 @@ export const cutUnreadResponses = (
   server.timeout = step;
   server.on('timeout', (socket) => {
     const response = lastResponse(socket);
-    // Before the first request, Node's own limit on the time of heads applies.
+    // Before the first request, `headersTimeout` applies.
     if (response === undefined) return;
-    // The handler is still at work: no bytes wait to be written.
+    // The handler is still working, and no bytes wait to be written.
     if (response && !response.writableFinished && socket.writableLength === 0) {
       socket.setTimeout(step);
       return;

@@ -1,8 +1,8 @@
-/** Makes a server listen, and says where it can be called. */
+/** Opens listeners. */
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 
-/** @returns the port: for 0, the one that the system chose. Rejects when the port is taken. */
+/** @returns the port, which the system chooses for 0. Rejects when the port is taken. */
 export const listen = async (server: Server, port: number, host: string): Promise<number> => {
   server.listen(port, host);
   // Rejects at the event `error`.

@@ -1,4 +1,4 @@
-/** The HTTP server around the Koa application: its limits, its responses to what is not HTTP, and its drain. */
+/** The HTTP server in front of the Koa application: limits, responses to invalid HTTP, and the drain at shutdown. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -14,7 +14,7 @@ import { closeSoon, destroyAll, lastResponse, openSockets, setLastResponse } fro
 
 type ServerOptions = Config['server'];
 
-/** Events before the Koa application, which the metrics count. */
+/** Rejections before the Koa application, for the metrics. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 type Refusals = ReturnType<typeof socketRefusals>;
@@ -23,20 +23,20 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 /** Handles a request, then calls `ended`; the promise never rejects. */
 export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
 
-/** Node's parser also accepts the versions 0.9 and 2.0, which the server does not support. */
+/** Node's parser also accepts versions 0.9 and 2.0, which the server does not support. */
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /**
- * Whether another parser may see another end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112 6.1), and no
- * coding but `chunked` is supported.
+ * Whether a proxy could disagree about the end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112, 6.1), and only
+ * `chunked` is supported.
  */
-const hasFaultyFraming = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
+const hasAmbiguousBody = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
 };
 
-/** Size of the header fields, each with a colon, a space and a line end besides its name and its value. */
+/** Size of the header fields: names and values, and for each a colon, a space and a line end. */
 const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
   let bytes = 2 * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;
@@ -44,8 +44,8 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * Makes reading the body fail, now or later. The socket is detached meanwhile, since Node would close it with the
- * request, and the response must still be sent over it.
+ * Makes reading the body fail. Node would close the socket with the request, so the socket is detached meanwhile: the
+ * response still has to be sent.
  */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
@@ -55,11 +55,10 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 };
 
 /**
- * Whether a request asks to upgrade its connection. Node's parser then drops further requests of the same chunk, so the
- * connection is closed after the response; otherwise the client would take a later response for that of a dropped
- * request.
+ * Whether a request asks to upgrade its connection. Node's parser then drops further requests of the same chunk. The
+ * connection closes after the response, since the client would take a later response for that of a dropped request.
  */
-const isCutOffByUpgrade = ({ headers }: IncomingMessage): boolean =>
+const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
 
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
@@ -77,7 +76,7 @@ export class HttpServer {
   readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
   #draining = false;
-  /** Settles when the listener is open, or could not be opened. */
+  /** Settles when the listener is open or has failed to open. */
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -88,15 +87,14 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: FastResponse,
-      // Node has one limit for the request target and the headers together; the service then checks each by its own
-      // (`RouteTable`, `#acceptor`).
+      // Node has one limit for the request target and the headers together. `RouteTable` and `#acceptor` check each.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // Off, since Node would refuse without a body; `hostFault` checks the header instead.
+      // Node would reject without a body. `hostError` checks the header instead.
       requireHostHeader: false,
     });
     this.#sockets = openSockets(this.#server);
@@ -113,13 +111,13 @@ export class HttpServer {
       refused: () => this.#observe('too_many_connections_of_address'),
     });
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
-    // Node drops fields beyond its limit silently; it keeps one more than is allowed, so that the excess shows.
+    // Node drops fields past its limit silently. One more than the limit shows that there were too many.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
     const accept = this.#acceptor(refusals);
     server.on('request', accept);
-    // Without these listeners Node would respond itself: with `100 Continue`, or with a refusal that has no body.
-    // Upgrades are ignored, as RFC 9110 7.8 allows.
+    // Without these listeners Node responds: with `100 Continue`, or with an error that has no body. Upgrades are
+    // ignored, as RFC 9110 (7.8) allows.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
     server.on('connect', (_request, socket) => {
@@ -135,18 +133,18 @@ export class HttpServer {
     const { maxHeaders, maxHeaderBytes } = this.#options;
     const handle = this.#handle;
     return (request, response) => {
-      if (this.#draining || isCutOffByUpgrade(request)) response.shouldKeepAlive = false;
+      if (this.#draining || isUpgrade(request)) response.shouldKeepAlive = false;
       setLastResponse(request.socket, response);
-      const fault = hostFault(request);
-      if (!isVersion1(request) || hasFaultyFraming(request)) {
+      const error = hostError(request);
+      if (!isVersion1(request) || hasAmbiguousBody(request)) {
         this.#observe('malformed');
         refusals.malformed.toRequest(request, response);
       } else if (request.rawHeaders.length > 2 * maxHeaders || fieldBytes(request) > maxHeaderBytes) {
         this.#observe('malformed');
         refusals.headersTooLarge.toRequest(request, response);
-      } else if (fault) {
+      } else if (error) {
         this.#observe('malformed');
-        refusal(fault, this.#headers).toRequest(request, response);
+        refusal(error, this.#headers).toRequest(request, response);
       } else {
         if (!request.url?.startsWith('/')) toOriginForm(request);
         void handle(request, response);
@@ -154,10 +152,7 @@ export class HttpServer {
     };
   }
 
-  /**
-   * Handles an error of a connection: responds to invalid HTTP; a client that is too slow or has disconnected gets no
-   * response.
-   */
+  /** Responds to invalid HTTP. A client that is too slow or has disconnected gets no response. */
   #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: Refusals): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
@@ -168,7 +163,7 @@ export class HttpServer {
     refuseSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? refusals.headersTooLarge : refusals.malformed);
   }
 
-  /** @returns the address that it listens on, with the port that the system chose for port 0 */
+  /** @returns the address, with the port that the system chose for port 0 */
   async listen(): Promise<{ host: string; port: number }> {
     this.#assertOpen();
     const { host, port } = this.#options;
@@ -248,20 +243,20 @@ const refuseSocket = (socket: Socket, refusal: Refusal): void => {
 /** `uri-host [":" port]` of RFC 9110 section 7.2: no user, no path, no spaces. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
 
-const fault = (issue: string): ApiError =>
+const hostHeaderError = (issue: string): ApiError =>
   new ApiError(errors.invalid_parameter, 'The Host header is not valid: send one, with the name of this service.', {
     details: [{ in: 'header', name: 'Host', issue }],
   });
 
-const MISSING = fault('must be present');
-const REPEATED = fault('must be sent once');
-const MALFORMED = fault('must be a host, and a port where it is not the default one');
+const MISSING = hostHeaderError('must be present');
+const REPEATED = hostHeaderError('must be sent once');
+const MALFORMED = hostHeaderError('must be a host, and a port where it is not the default one');
 
-/** The last valid value, which need not be checked again: clients send few different ones. */
+/** The last valid value. Clients send few different ones, so most need no check. */
 let lastValid = '';
 
-/** Checks the Host header by RFC 9112 section 3.2, since Node keeps the first of two and accepts any text. */
-const hostFault = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
+/** Checks the Host header by RFC 9112 (3.2). Node keeps the first of two and accepts any text. */
+const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
   let host: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
@@ -279,9 +274,8 @@ const hostFault = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
- * Turns a target in absolute form, such as `http://example.com/path`, which every server must accept (RFC 9112 3.2.2),
- * into the origin form that everything else reads; its host replaces the Host header. Any other target stays as it is,
- * and is refused as malformed later.
+ * Turns a target in absolute form, such as `http://example.com/path`, into origin form. Every server must accept it (RFC
+ * 9112, 3.2.2), and its host replaces the Host header. Any other target stays unchanged and is rejected later.
  */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];

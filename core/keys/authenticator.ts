@@ -8,7 +8,7 @@ import { isKey, Peppers } from './key.js';
 /** Who a request counts against. */
 export interface Caller {
   /** `key:<id>` or `ip:<address or /64 prefix>`. */
-  readonly subject: string;
+  readonly id: string;
   readonly limit: number;
   /** The tier of the key, or of callers without a key; undefined if those have no tier. */
   readonly tier: Tier | undefined;

@@ -90,7 +90,7 @@ export const usagePlugin: Plugin = definePlugin({
       async handler(_input, { account, state }) {
         // A request of this process itself, or of a page, has no account.
         if (account === null) throw new ApiError(errors.missing_api_key);
-        const days = await state.usage(account.subject);
+        const days = await state.usage(account.id);
         return {
           data: days.map((day) => ({ ...day })),
           tier: account.tier,

@@ -13,7 +13,6 @@ import { respond } from '../response/respond.js';
 import { authorize } from './authorize.js';
 import { catchErrors } from './catch-errors.js';
 import { checkRequest } from './check-request.js';
-import { addCommonHeaders } from './common-headers.js';
 import { findEndpoint, handle } from './endpoint.js';
 import { identify } from './identify.js';
 import { limit } from './limit.js';
@@ -39,8 +38,7 @@ export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   const app = new ServiceKoa(deps);
 
   app.use(observe(observers)); // reports the response to the log, the metrics and plugins
-  app.use(respond(deps)); // writes the response, compressed or as a 304 where the request allows it
-  app.use(addCommonHeaders(headers)); // request id, security and CORS headers, on every response
+  app.use(respond(deps)); // sets request id, security and CORS headers; at last writes the response, or a 304
   app.use(app.around(catchErrors(logger), serviceMiddleware)); // middleware of plugins around every request
   app.use(catchErrors(logger)); // makes errors responses, which keep the headers set above
   app.use(findEndpoint(routes)); // the route or mount of the URL, and its parameters

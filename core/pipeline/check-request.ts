@@ -19,8 +19,8 @@ export const checkRequest =
     const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READS.has(method);
     // Node would take an unread body for the next request, so the connection closes.
     if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
-    const fault = faultOf(ctx, headers);
-    if (fault) throw fault;
+    const error = errorOf(ctx, headers);
+    if (error) throw error;
     if (endpoint && method === 'OPTIONS') {
       ctx.body = new Prepared(204, headers.options(endpoint.methods, endpoint.mount?.requestHeaders));
       return undefined;
@@ -29,8 +29,8 @@ export const checkRequest =
   };
 
 /** The error of a request, regardless of its caller. Without one, sets `state.format`. */
-export const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiError | undefined => {
-  const { endpoint, fault, format } = state.match!;
+export const errorOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiError | undefined => {
+  const { endpoint, error, format } = state.match!;
   const method = req.method ?? '';
   if (endpoint && method === 'OPTIONS') return undefined;
   if (endpoint && !endpoint.methods.includes(method)) {
@@ -40,7 +40,7 @@ export const faultOf = ({ req, state }: ServiceContext, headers: CommonHeaders):
   if (hasBody(req) && (!endpoint || READS.has(method))) {
     return new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
   }
-  if (fault) return fault;
+  if (error) return error;
   if (!endpoint?.chooseFormat) return undefined;
   state.format = format ?? endpoint.chooseFormat(req.headers.accept);
   return state.format ? undefined : new ApiError(errors.not_acceptable);

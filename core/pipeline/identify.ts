@@ -1,7 +1,7 @@
 /** Finds the caller: the owner of a valid key, otherwise the address that the request came from. */
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
-import type { CallerAccount, KeyHolder, ServiceRequest } from '../contracts/plugin.js';
+import type { CallerAccount, CallerKey, ServiceRequest } from '../contracts/plugin.js';
 import type { Authenticator, Caller, KeyIdentity } from '../keys/authenticator.js';
 import { familyOf } from '../keys/key.js';
 import type { RequestState, ServiceMiddleware } from './state.js';
@@ -23,14 +23,14 @@ export const identify = ({ keys, addressOf, settings }: IdentifyOptions): Servic
     const tier = tiers.of(key);
     const limit = key.limit_per_minute ?? tier?.limit ?? tiers.limit;
     const loggedKey = JSON.stringify(key.id);
-    identity.caller = { subject: `key:${familyOf(key)}`, limit, tier, key, loggedKey, tiers };
+    identity.caller = { id: `key:${familyOf(key)}`, limit, tier, key, loggedKey, tiers };
     return identity.caller;
   };
   const callerOfAddress = (request: IncomingMessage): Caller => {
     const { tiers } = settings;
     const tier = tiers.anonymous;
     const limit = tier?.limit ?? tiers.limit;
-    return { subject: `ip:${addressOf(request)}`, limit, tier, key: undefined, loggedKey: 'null', tiers };
+    return { id: `ip:${addressOf(request)}`, limit, tier, key: undefined, loggedKey: 'null', tiers };
   };
   return (ctx, next) => {
     const { state } = ctx;
@@ -56,15 +56,15 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
 };
 
 /** The caller as plugins see it. Null without a valid key, and before `identify` has run. */
-export const callerOf = ({ state }: { readonly state: Partial<RequestState> }): KeyHolder | null => {
+export const callerOf = ({ state }: { readonly state: Partial<RequestState> }): CallerKey | null => {
   const key = state.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;
 };
 
 const accountOf = ({ state }: { readonly state: Partial<RequestState> }): CallerAccount | null => {
-  const { subject, limit, tier } = state.caller ?? {};
-  if (subject === undefined || limit === undefined || !tier?.quotas) return null;
-  return { subject, limit, tier: tier.name, quotas: tier.quotas };
+  const { id, limit, tier } = state.caller ?? {};
+  if (id === undefined || limit === undefined || !tier?.quotas) return null;
+  return { id, limit, tier: tier.name, quotas: tier.quotas };
 };
 
 const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);

@@ -7,7 +7,7 @@ import { errorResponse } from '../response/error-response.js';
 import { type CommonHeaders, limitLines } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
-import { faultOf } from './check-request.js';
+import { errorOf } from './check-request.js';
 import type { RequestState, ServiceContext, ServiceMiddleware } from './state.js';
 
 interface LimitOptions {
@@ -38,12 +38,12 @@ export const limit = ({ limiter, logger, headers }: LimitOptions): ServiceMiddle
   };
   return (ctx, next) => {
     const { caller, isInner, match } = ctx.state;
-    // A faulty request counts also at an endpoint without a limit, since its error costs more than the response.
-    if (isInner || (match?.endpoint?.limited === false && !faultOf(ctx, headers))) return next();
-    const { subject, limit, tier } = caller!;
+    // An invalid request counts also at an endpoint without a limit, since its error costs more than the response.
+    if (isInner || (match?.endpoint?.limited === false && !errorOf(ctx, headers))) return next();
+    const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.state, ctx.method)
-      ? limiter.take(`${subject}${USAGE_PATH}`, limit)
-      : limiter.take(subject, limit, tier?.quotas);
+      ? limiter.take(`${id}${USAGE_PATH}`, limit)
+      : limiter.take(id, limit, tier?.quotas);
     return decision instanceof Promise
       ? decision.then((decided) => settle(ctx, decided, next))
       : settle(ctx, decision, next);
@@ -55,7 +55,7 @@ export const limit = ({ limiter, logger, headers }: LimitOptions): ServiceMiddle
  * are not part of the usage.
  */
 const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
-  if (!caller?.tier?.quotas || invalidKey || match?.fault !== undefined) return false;
+  if (!caller?.tier?.quotas || invalidKey || match?.error !== undefined) return false;
   const endpoint = match?.endpoint;
   return endpoint?.names.includes(USAGE_PATH) === true && endpoint.methods.includes(method);
 };

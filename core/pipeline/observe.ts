@@ -1,4 +1,4 @@
-/** Reports each response to the observers: the request log, the metrics and those of plugins. */
+/** Reports each response to the observers: the request log, the metrics and observers of plugins. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.js';
 import type { TraceParent } from '../contracts/observer.js';

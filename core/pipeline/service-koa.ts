@@ -50,8 +50,8 @@ export class ServiceKoa extends Koa<RequestState> {
   }
 
   /**
-   * The middleware around the service: the given ones, then those that `use` adds after `complete`.
-   * @param errors handles what they throw; does not run without such middleware
+   * Runs the middleware around the service: the given ones, then any that `use` adds after `complete`.
+   * @param errors handles what they throw
    */
   around(errors: ServiceMiddleware, given: readonly Middleware[]): ServiceMiddleware {
     this.#around.push(...given);

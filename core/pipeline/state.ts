@@ -66,7 +66,7 @@ export interface Match {
   readonly endpoint: Endpoint | undefined;
   /** The format that the query names. */
   readonly format?: Format | undefined;
-  readonly fault?: ApiError | undefined;
+  readonly error?: ApiError | undefined;
 }
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;

@@ -1,6 +1,4 @@
-/**
- * Error responses, all with the same body: of what was thrown, and of requests that never reach the Koa application.
- */
+/** Error responses, for thrown errors and for requests that never reach the Koa application. All have the same body. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
@@ -19,12 +17,12 @@ interface ErrorContext {
   body: unknown;
 }
 
-/** Seconds after which a client may try again when a store is away, which usually lasts two seconds at most. */
+/** Sent while a store is unavailable, which usually lasts two seconds at most. */
 const RETRY_AFTER_SECONDS = '2';
 
 /**
- * The error that an http-error of a status becomes, if several of the table have that status. Not `not_in_tier`, whose
- * sentence names a cause: any other 403 is `forbidden`.
+ * The error of the table for a status, where several have that status. `not_in_tier` is left out, since its sentence
+ * names a cause: any other 403 is `forbidden`.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
@@ -32,7 +30,7 @@ const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
     .map((kind) => [kind.status, kind]),
 );
 
-/** The error of a status that is not in the table: 410 is `gone`. */
+/** The error for a status. Its code is the reason phrase where the table has none: 410 is `gone`. */
 const kindOf = (status: number): ErrorKind => {
   const known = KINDS_BY_STATUS.get(status);
   if (known) return known;
@@ -42,7 +40,7 @@ const kindOf = (status: number): ErrorKind => {
   return { code, status, sentence, when: reason };
 };
 
-/** The properties that Koa reads of an error (`ctx.throw`, `ctx.assert`, the package http-errors). */
+/** The properties that Koa reads from an error (`ctx.throw`, `ctx.assert`, the package http-errors). */
 interface HttpError extends Error {
   readonly status: number;
   readonly expose?: boolean;
@@ -57,7 +55,7 @@ const asHttpError = (error: unknown): HttpError | undefined => {
   return isError ? Object.assign(error, { status: given }) : undefined;
 };
 
-/** The headers of an http-error without those about its body, which is replaced. */
+/** The headers of an http-error, except the ones about its body, which is replaced. */
 const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
@@ -65,14 +63,14 @@ const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Errors of stores and limiters that are not an `internal_error` to a client. */
+/** The error that a client sees. */
 const asApiError = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
-  const away =
+  const isUnavailable =
     error instanceof LimiterUnavailable ||
     (error instanceof KeyStoreError && error.code === 'unavailable') ||
     (error instanceof StorageError && (error.code === 'unavailable' || error.code === 'closed'));
-  if (away) return new ApiError(errors.service_unavailable, undefined, { cause: error });
+  if (isUnavailable) return new ApiError(errors.service_unavailable, undefined, { cause: error });
   const http = asHttpError(error);
   if (!http) return new ApiError(errors.internal_error, undefined, { cause: error });
   const sentence = http.expose && http.message !== '' ? http.message : undefined;
@@ -85,47 +83,47 @@ export const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // The sentence may quote a key that was sent in the wrong place, and people paste errors into tickets and chats.
+  // The sentence may quote a key that was sent in the wrong place, and users paste errors into tickets.
   return Buffer.from(maskKeys(text));
 };
 
-/** @throws TypeError for a further header field that is not valid */
+/** @throws TypeError for an invalid field in `more` */
 export const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
   linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
 
-/** The response for an error. Errors of the service itself are logged. */
+/** The response for an error. Logs errors of the service. */
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
-  // A store that is away fails every request alike: its sentence says all, and the stack would fill the log.
-  if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was turned away');
+  // An unavailable store fails every request in the same way, and stacks would fill the log.
+  if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = errorBody(error);
   const more = { ...(status === 503 && { 'Retry-After': RETRY_AFTER_SECONDS }), ...error.options.headers };
   try {
     return new Prepared(status, errorHead(body, more), payloadOf(body));
-  } catch (fault) {
+  } catch (invalidHeader) {
     // The headers of a plugin's error may be invalid.
-    return errorResponse(fault, logger, requestId);
+    return errorResponse(invalidHeader, logger, requestId);
   }
 };
 
-/** The response of a status that was set without a body. */
+/** The response for an error status without a body. */
 export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
   errorResponse(new ApiError(kindOf(status)), logger, requestId);
 
 const BROKEN_OFF = 'The connection ended before the body of the request did.';
 
-/** Reading a body that broke off throws the error of its socket, though the fault is the caller's. */
+/** A body that broke off is an error of the client, but reading it throws an error of the socket. */
 const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, BROKEN_OFF, { cause: error })
     : error;
 
-/** Makes an error the response, in place of what there was; a response that has begun is cut off. */
+/** Makes an error the response. A response whose head has been sent is cut off. */
 export const setError = (ctx: ErrorContext, error: unknown, logger: Logger): void => {
   const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.state.id);
   if (ctx.res.headersSent) {
@@ -155,19 +153,19 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // Header lines of the replaced body that middleware have not read go with it.
+  // The lines of the replaced body are still text, and are replaced with it.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
 
 export interface Refusal {
-  /** For a request that Node could parse. */
+  /** Responds to a request that Node could parse. */
   toRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** For a socket whose bytes are no request; it is closed. */
+  /** Responds to bytes that are not a request, and ends the socket. */
   toSocket(socket: Socket): void;
 }
 
-/** Builds the response once, so that sending it costs little. */
+/** An error response that is built once, so that sending it costs little. */
 export const refusal = (
   error: ApiError,
   headers: CommonHeaders,
@@ -194,7 +192,7 @@ export const refusal = (
   };
 };
 
-/** For requests that Node's parser refuses, before any middleware. */
+/** The error responses that the server sends before any middleware. */
 export const socketRefusals = (headers: CommonHeaders) => ({
   malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
   headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),

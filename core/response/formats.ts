@@ -5,25 +5,25 @@ import { valueAt } from '../validation/path.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A response that a route must not give. Callers see a 500 without the reason, which the log has. */
-export class ResponseFault extends Error {
-  override readonly name = 'ResponseFault';
+/** A response of a route that is not allowed. Clients get a 500, and the log contains the reason. */
+export class ResponseError extends Error {
+  override readonly name = 'ResponseError';
 }
 
 /**
- * JSON text of a response, or of a part of one.
- * @param at the place of the part, as a JSON Pointer
- * @throws ResponseFault for undefined, or naming the place of a NaN or infinite number, which would become null
+ * JSON text of a response, or of a part of it.
+ * @param at JSON Pointer of the part, for errors
+ * @throws ResponseError for undefined, and for NaN and infinite numbers, which would become null
  */
 export const jsonOf = (response: unknown, at = ''): string => {
   const text = JSON.stringify(response);
-  if (text === undefined) throw new ResponseFault(`it is ${String(response)}, which JSON does not have`);
-  // JSON.stringify writes null for such a number, so that a text without a null need not be searched.
+  if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON does not have`);
+  // JSON.stringify writes null for such a number, so a text without null needs no search.
   if (text.includes('null')) {
     const path = nonFinitePath(response);
     if (path) {
       const place = [at, ...path].join('/') || 'its root';
-      throw new ResponseFault(`it has ${valueAt(response, path)} at ${place}, which JSON does not have`);
+      throw new ResponseError(`it has ${valueAt(response, path)} at ${place}, which JSON does not have`);
     }
   }
   return text;
@@ -34,23 +34,23 @@ export interface Format<Piece extends string | Buffer = string | Buffer> {
   readonly name: (typeof FORMATS)[number];
   /** The value of `Content-Type`. */
   readonly mediaType: string;
-  /** Whether its bytes are compressed already, so that they get no `Content-Encoding`. */
+  /** Whether the format is compressed, so that responses get no `Content-Encoding`. */
   readonly isCompressed?: boolean;
-  /** Writes a whole response. @param columns the properties of the rows to send; default: all that are declared */
+  /** Writes a whole response. @param columns properties of the rows to send; default: all that are declared */
   write(data: unknown, columns?: readonly string[]): Piece;
-  /** How one list is written piece by piece. */
+  /** Writes a list in pieces. */
   list(columns?: readonly string[]): ListWriter<Piece>;
 }
 
 /** Writes one list: `before`, then its batches, none of them empty, then `after`. */
 export interface ListWriter<Piece extends string | Buffer> {
   readonly before: Piece;
-  /** May keep rows back for a later piece. */
+  /** May hold rows back for a later piece. */
   rows(batch: readonly object[]): Piece;
   after(): Piece;
 }
 
-/** Makes a text format whose `write` is derived from its `list`; the response must be `{data: [...]}`. */
+/** Derives `write` from `list`, for responses of the shape `{data: [...]}`. */
 const textListFormat = (format: Pick<Format<string>, 'name' | 'mediaType' | 'list'>): Format<string> => ({
   ...format,
   write(answer, columns) {
@@ -61,7 +61,7 @@ const textListFormat = (format: Pick<Format<string>, 'name' | 'mediaType' | 'lis
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The row with these properties alone, in their sequence; what it lacks stays absent. */
+/** The row with these properties only, in this order. */
 const narrowed = (row: object, columns: readonly string[] | undefined): object => {
   if (!columns) return row;
   const kept: Record<string, unknown> = {};
@@ -93,7 +93,7 @@ export const jsonFormat: Format<string> = {
   list: jsonRows.list,
 };
 
-/** Lists as JSON, a row a line. */
+/** Lists as JSON, one row per line. */
 export const ndjsonFormat: Format<string> = textListFormat({
   name: 'ndjson',
   mediaType: 'application/x-ndjson; charset=utf-8',
@@ -105,16 +105,16 @@ export const ndjsonFormat: Format<string> = textListFormat({
 });
 
 /**
- * Texts that spreadsheets would run as a formula: OWASP's list of first characters, with their full-width forms. Texts
- * with apostrophes before such a character match too, so that removing one apostrophe always restores the original.
+ * Texts that spreadsheets run as a formula: OWASP's list of first characters, with their full-width forms. Texts with
+ * apostrophes before such a character match too, so that removing one apostrophe always restores the original.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /**
- * Lists as CSV, by RFC 4180: a header, one record a row, each ended by CRLF, the columns being the properties that
- * the route's schema declares, in its sequence. Absent values and null are empty fields, an empty text is `""`;
- * numbers and booleans are printed as in JSON; objects and arrays are one cell of JSON.
- * @param formulaGuard puts an apostrophe before texts that a spreadsheet would run; numbers are never touched
+ * Lists as CSV (RFC 4180): a header, and one record per row, ended by CRLF. Absent values and null are empty fields, an
+ * empty text is `""`. Numbers and booleans are written as in JSON. Objects and arrays are JSON in one cell.
+ * @param columns properties that the route's schema declares, in order
+ * @param formulaGuard puts an apostrophe before texts that a spreadsheet would run; numbers stay unchanged
  */
 export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Format<string> => {
   const text = (value: string): string => quote(formulaGuard && FORMULA.test(value) ? `'${value}` : value);
@@ -122,7 +122,7 @@ export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Fo
     if (typeof value === 'string') return text(value);
     const json = value === undefined ? undefined : jsonOf(value, `/${column}`);
     if (json === undefined || json === 'null') return '';
-    // Dates and their like are texts in JSON.
+    // Dates are texts in JSON.
     return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
   };
   // Many readers skip empty lines, so a record of one empty field is written as `""`.

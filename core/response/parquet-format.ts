@@ -1,7 +1,7 @@
 /** Lists as Apache Parquet, a file of typed columns. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { TypedColumn } from '../registry/route-defaults.js';
-import { type Format, type ListWriter, ResponseFault } from './formats.js';
+import { type Format, type ListWriter, ResponseError } from './formats.js';
 
 export const PARQUET_TYPE = 'application/vnd.apache.parquet';
 
@@ -66,14 +66,14 @@ export const parquetTypeName = ({ name, type }: TypedColumn): string => {
 type Row = Readonly<Record<string, unknown>>;
 type Value = ReturnType<ColumnType['valueOf']>;
 
-/** Throws a `ResponseFault` for a value that is not as the column's schema says. */
+/** Throws a `ResponseError` for a value that is not as the column's schema says. */
 const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   const given = Object.hasOwn(row, name) ? row[name] : undefined;
   if (optional && (given === undefined || given === null)) return undefined;
   const value = TYPES[type].valueOf(given);
   if (value === undefined) {
     const shown = typeof given === 'number' ? String(given) : JSON.stringify(given);
-    throw new ResponseFault(`it has ${shown} at /${name}, where its schema has a ${type}`);
+    throw new ResponseError(`it has ${shown} at /${name}, where its schema has a ${type}`);
   }
   return value;
 };

@@ -13,7 +13,7 @@ export type Payload = Buffer | string;
 
 /**
  * A body up to this size is sent as one string with the header lines, in one system call. It is kept as a string only
- * if it is ASCII, which has one byte a character in any encoding.
+ * if it is ASCII, with one byte per character.
  */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
@@ -34,8 +34,8 @@ export class Prepared {
 }
 
 /**
- * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) permits, since parsing them
- * would cost more than the response; browsers send at most 200 characters.
+ * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) allows. Parsing them would
+ * cost more than the response, and browsers send at most 200 characters.
  */
 const LONGEST_JUDGED = 512;
 
@@ -51,11 +51,11 @@ const judgeEncoding = memoize((value): Encoding => {
   return (best as Encoding | undefined) ?? 'identity';
 });
 
-/** The best encoding that the client takes; identity where it takes none, as RFC 9110 12.5.3 permits. */
+/** The best encoding that the client accepts, or identity if it accepts none, as RFC 9110 (12.5.3) allows. */
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
   acceptEncoding === undefined || acceptEncoding.length > LONGEST_JUDGED ? 'identity' : judgeEncoding(acceptEncoding);
 
-/** Judges `Accept` against what an endpoint offers: the best offer, or undefined where all are excluded. */
+/** Chooses the best offer of an endpoint for an `Accept` header; undefined if the header excludes all. */
 export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(offers: readonly Offer[]) => {
   const types = offers.map(({ mediaType }) => mediaType);
   const judge = memoize((value) => {
@@ -75,8 +75,7 @@ const COMPRESSED_FROM_BYTES = 1024;
 const BROTLI_QUALITY = 5;
 
 /**
- * A longer `If-None-Match` is ignored: caches send the tags of few copies, and parsing more would cost more than the
- * response that it might save.
+ * A longer `If-None-Match` is ignored: caches send few tags, and parsing more would cost more than the response.
  */
 const LONGEST_TAGS = 1024;
 /** A longer `If-Modified-Since` is ignored; HTTP dates have 29 characters. */
@@ -110,14 +109,14 @@ interface RepresentationOptions {
    * Whether the format itself is compressed, as Parquet is, so that the body gets no `Content-Encoding`. Default false.
    */
   readonly isCompressed?: boolean;
-  /** The body's SHA-256 in base64url, where it is known already. */
+  /** The body's SHA-256 in base64url, if it is known. */
   readonly sha256?: string;
 }
 
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(jsonOf(data)), JSON_TYPE, options);
 
-/** All representations of a snapshot have the same date, which is formatted once. */
+/** Memoized, since all representations of a snapshot have the same date. */
 const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
@@ -128,7 +127,7 @@ export class Representation {
   readonly #contentType: string;
   readonly #digest: string;
   readonly #isCompressible: boolean;
-  /** The lines that all encodings have in common. */
+  /** The lines of all encodings. */
   readonly #head: string;
   readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
 
@@ -149,9 +148,7 @@ export class Representation {
     return size;
   }
 
-  /**
-   * Compresses once for each encoding, on another thread, when it is first asked for. Small bodies are not compressed.
-   */
+  /** Compresses the body on another thread at the first request for an encoding. Small bodies are not compressed. */
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
     if (encoding === 'identity' || !this.#isCompressible) return this.identity;
     const known = this.#encodings.get(encoding);
@@ -166,7 +163,7 @@ export class Representation {
     return compressed;
   }
 
-  /** Whether the client's copy is current: RFC 9110 13.1.2 and 13.1.3, `If-None-Match` winning. */
+  /** Whether the client's copy is current, by RFC 9110 (13.1.2, 13.1.3). `If-None-Match` has precedence. */
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.#matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
@@ -177,7 +174,7 @@ export class Representation {
   #matches(ifNoneMatch: string): boolean {
     if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
-    // The tags of all encodings begin with the same digest, and any of them tells that the content is current.
+    // The tags of all encodings have the same digest, so any of them shows that the content is current.
     return ifNoneMatch.split(',').some((tag) => {
       const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
       return (

@@ -7,7 +7,7 @@
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
 import { chooseEncoding, type Encoded, Prepared, Representation } from './representation.js';
-import { FastResponse, send, setHead } from './writer.js';
+import { addLines, FastResponse, send, setHead } from './writer.js';
 
 /** The properties added to Koa's response. */
 interface PreparedBody {
@@ -28,14 +28,14 @@ export const isPrepared = (response: Koa.Response): boolean => (response as Resp
 export const sendPrepared = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 
-/** Writes the response when the middleware below have run. */
+/** Adds the headers that every response has, and writes the response when the middleware below have run. */
 export const respond = ({
   compression,
-  headers: { connectionLines },
+  headers: { always, connectionLines },
 }: {
   readonly compression: boolean;
   readonly headers: CommonHeaders;
-}): Middleware => {
+}): Middleware<{ readonly id: string }> => {
   const sendEncoded = ({ req, res }: Context, representation: Representation, encoded: Encoded): void => {
     const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = req.headers;
     const prepared = representation.isFresh(ifNoneMatch, ifModifiedSince) ? encoded.notModified : encoded;
@@ -64,7 +64,10 @@ export const respond = ({
     return respondByKoa(ctx);
   };
 
-  return (ctx, next) => next().then(() => write(ctx as Context));
+  return (ctx, next) => {
+    addLines(ctx.res, always(ctx.state.id, ctx.req.headers.origin));
+    return next().then(() => write(ctx as Context));
+  };
 };
 
 /** Whether middleware have neither read nor changed a header. */

@@ -19,7 +19,7 @@ export const addLines = (response: ServerResponse, lines: string): void => {
   else setLines(response, lines);
 };
 
-/** Sets the lines about the body, in place of those of an earlier body. */
+/** Sets the lines about the body. They replace the lines of an earlier body. */
 export const setHead = (response: ServerResponse, head: string): void => {
   if (response instanceof FastResponse) response.setHead(head);
   else setLines(response, head);

@@ -126,7 +126,7 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
       return response.then((representation) => ({ representation, isCached: false }));
     }
     const request = { cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`, route, input, format };
-    const caller = ctx.state.caller?.subject ?? LOCAL;
+    const caller = ctx.state.caller?.id ?? LOCAL;
     const served = currentSnapshot();
     if (asOf !== undefined) return work.run(caller, (pauses) => vintages.answer(asOf, request, pauses));
     const cached = served.responses.get(request.cacheKey);

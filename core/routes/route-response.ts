@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
-import { type Format, jsonOf, type ListWriter, ResponseFault } from '../response/formats.js';
+import { type Format, jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
@@ -134,13 +134,13 @@ const together = async (pieces: readonly Buffer[], pauses: Pauses): Promise<Buff
 /** With `sample`, one of so many responses of a route is checked. */
 const SAMPLED_ONE_IN = 100;
 
-/** Names the route in a `ResponseFault` that `work` rejects with. */
+/** Names the route in a `ResponseError` that `work` rejects with. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ResponseFault)) throw error;
-    throw new ResponseFault(`The response of ${operationId} (${path}) cannot be sent: ${error.message}.`);
+    if (!(error instanceof ResponseError)) throw error;
+    throw new ResponseError(`The response of ${operationId} (${path}) cannot be sent: ${error.message}.`);
   }
 };
 
@@ -185,7 +185,7 @@ const checker = (
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
     const fault = `it does not fit its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
-    if (check === 'refuse') throw new ResponseFault(fault);
+    if (check === 'refuse') throw new ResponseError(fault);
     // Rows of a list often have the same fault, so each fault is logged once, whatever its position.
     const kind = fault.replaceAll(/\/\d+/g, '/*');
     if (!logged.has(kind)) {

@@ -40,7 +40,7 @@ export interface RouteMatch extends Match {
   readonly asOf: string | undefined;
   /** The path's parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
-  readonly fault?: undefined;
+  readonly error?: undefined;
 }
 
 const MEMOIZED_URLS = 10_000;
@@ -129,7 +129,7 @@ export class RouteTable {
     if (known) return known;
     const match = this.#resolve(url);
     // Faulty URLs are not memoized, since an attacker can send any number of them.
-    if (!match.fault && url.length <= MEMOIZED_LENGTH) this.#matches.set(url, match);
+    if (!match.error && url.length <= MEMOIZED_LENGTH) this.#matches.set(url, match);
     return match;
   }
 
@@ -162,8 +162,8 @@ export class RouteTable {
         params: Object.fromEntries(parameters),
       };
     } catch (error) {
-      if (error instanceof ApiError) return { endpoint, fault: error };
-      return { endpoint, fault: new ApiError(errors.internal_error, undefined, { cause: error }) };
+      if (error instanceof ApiError) return { endpoint, error };
+      return { endpoint, error: new ApiError(errors.internal_error, undefined, { cause: error }) };
     }
   }
 

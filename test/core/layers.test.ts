@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 
-/** From top to bottom. Each folder, and the file of errors, imports only from those that come later in this list. */
+/** From top to bottom. Each folder, like the file of errors, imports only from later entries. */
 const LAYERS = [
   // Puts an application together.
   'app',
