@@ -1,4 +1,4 @@
-/** callerAddress and normaliseAddress. */
+/** The client's address, directly and behind proxies. */
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { callerAddress, normaliseAddress } from '../../../core/edge/caller-address.js';
@@ -37,7 +37,7 @@ describe('callerAddress', () => {
       headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
     }) as unknown as IncomingMessage;
 
-  it('callerAddress(0) believes the socket alone', () => {
+  it("callerAddress(0) uses the socket's address only", () => {
     expect(callerAddress(0)(message('192.0.2.1', '203.0.113.9'))).to.equal('192.0.2.1');
   });
 
@@ -49,7 +49,7 @@ describe('callerAddress', () => {
     expect(callerAddress(2)(message('192.0.2.1', '1.1.1.1, 203.0.113.9, 10.0.0.1'))).to.equal('203.0.113.9');
   });
 
-  it('callerAddress(2) falls back to the socket where there are too few entries, or unreadable ones', () => {
+  it("callerAddress(2) uses the socket's address if there are too few entries, or invalid ones", () => {
     expect(callerAddress(2)(message('192.0.2.1', '203.0.113.9'))).to.equal('192.0.2.1');
     expect(callerAddress(1)(message('192.0.2.1', 'unknown'))).to.equal('192.0.2.1');
     expect(callerAddress(1)(message('192.0.2.1'))).to.equal('192.0.2.1');
@@ -84,11 +84,11 @@ describe('callerAddress', () => {
       ['172.31.255.255', '203.0.113.9', '203.0.113.9', 'a network that is written IPv4-mapped'],
       ['172.32.0.0', '203.0.113.9', '172.32.0.0', 'the address after a network'],
       ['fd12::1', '2001:db8:0:1::9', '2001:db8:0:1::/64', 'IPv6'],
-      ['fe80::1%eth0', '203.0.113.9', 'fe80:0:0:0::/64', 'a stranger of IPv6'],
-      ['192.168.1.8', '203.0.113.9', '192.168.1.8', 'a stranger beside a proxy'],
+      ['fe80::1%eth0', '203.0.113.9', 'fe80:0:0:0::/64', 'an IPv6 client that is not a proxy'],
+      ['192.168.1.8', '203.0.113.9', '192.168.1.8', 'a client that is not a proxy'],
       ['203.0.113.50', '10.0.0.1', '203.0.113.50', 'a stranger who claims to be a proxy'],
       ['10.1.2.3', '10.7.7.7, 10.9.9.9', '10.7.7.7', 'a caller who is in a trusted network'],
-      ['10.1.2.3', '203.0.113.9, unknown, 10.9.9.9', '10.9.9.9', 'the proxy that tells no address'],
+      ['10.1.2.3', '203.0.113.9, unknown, 10.9.9.9', '10.9.9.9', 'a proxy that writes no address'],
       ['10.1.2.3', '203.0.113.9, ', '10.1.2.3', 'an empty entry'],
       ['10.1.2.3', undefined, '10.1.2.3', 'no header'],
       [undefined, '203.0.113.9', 'unknown', 'a closed connection'],
@@ -98,13 +98,13 @@ describe('callerAddress', () => {
       });
     }
 
-    it('looks at 16 entries, however many there are', () => {
+    it('reads at most 16 entries', () => {
       const entries = Array.from({ length: 4000 }, (_, i) => `10.0.${i >> 8}.${i & 255}`);
       expect(addressOf(message('10.1.2.3', entries.join()))).to.equal(entries.at(-16));
     });
   });
 
-  it('is one for all whose connection has gone already', () => {
+  it('is the same for all closed connections', () => {
     expect(callerAddress(0)(message(undefined))).to.equal('unknown');
     expect(callerAddress(1)(message(undefined))).to.equal('unknown');
   });

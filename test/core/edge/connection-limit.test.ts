@@ -1,4 +1,4 @@
-/** How many sockets one address may keep open. */
+/** The limit on open connections per address. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
@@ -17,14 +17,14 @@ describe('server.maxConnectionsPerAddress', () => {
     return { service, port: Number(new URL(service.url).port) };
   };
 
-  it('closes those beyond it unread, and lets others in as soon as one is gone', async () => {
+  it('closes further connections unread, and accepts one again when another has closed', async () => {
     const { service, port } = await start({});
     const sockets = await Promise.all([open(port), open(port), open(port)]);
     const refused = await open(port);
     await once(refused.resume(), 'close');
     expect(sockets.map(({ destroyed }) => destroyed)).to.deep.equal([false, false, false]);
     sockets[0]!.destroy();
-    // The service hears of it a moment later.
+    // The service notices the closed socket a moment later.
     let status: number | undefined;
     while (status === undefined)
       status = await request(`${service.url}/health`).then(
@@ -36,7 +36,7 @@ describe('server.maxConnectionsPerAddress', () => {
     await service.close();
   });
 
-  it('is not applied behind a proxy, whose address all of them have', async () => {
+  it('does not apply behind a proxy, which gives all connections the same address', async () => {
     const { service, port } = await start({ trustProxy: 1 });
     const sockets = await Promise.all(Array.from({ length: 5 }, () => open(port)));
     expect((await request(`${service.url}/health`)).status).to.equal(200);
@@ -45,7 +45,7 @@ describe('server.maxConnectionsPerAddress', () => {
     await service.close();
   });
 
-  it('is applied to all but the proxies, where these are trusted by their networks', async () => {
+  it('applies to every address outside of the networks of trusted proxies', async () => {
     for (const trustProxy of [['127.0.0.0/8'], ['10.0.0.0/8']]) {
       const { service, port } = await start({ trustProxy });
       const sockets = await Promise.all(Array.from({ length: 3 }, () => open(port)));

@@ -1,4 +1,4 @@
-/** How large the head of a request may be, to the byte. */
+/** Limits on the size of a request's head, to the byte. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { exchange } from '../../support/raw-http.js';
@@ -21,7 +21,7 @@ for (const [what, limits] of [
     });
     after(() => service.close());
 
-    /** A request whose target and fields have these sizes; the fields are `count` besides Host. */
+    /** A request with a target and fields of these sizes: Host, and `count` more fields. */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));
       const host = 'Host: test\r\n';
@@ -42,26 +42,26 @@ for (const [what, limits] of [
     const TOO_LARGE = { status: 431, code: 'headers_too_large', closed: true };
 
     for (const count of [1, 2, 40]) {
-      it(`fields of maxHeaderBytes in ${count + 1} pass, one byte more is a 431 and closes`, async () => {
+      it(`${count + 1} fields of maxHeaderBytes are accepted; one more byte is a 431 and closes`, async () => {
         expect((await send(SHORT, maxHeaderBytes, count)).status).to.equal(200);
         expect(await send(SHORT, maxHeaderBytes + 1, count)).to.deep.equal(TOO_LARGE);
         expect(await send(SHORT, maxHeaderBytes + 1000, count)).to.deep.equal(TOO_LARGE);
       });
     }
 
-    it('a target of maxUrlBytes is judged, one byte more is a 414', async () => {
-      // The target has a parameter that the endpoint does not.
+    it('a target of maxUrlBytes is parsed; one more byte is a 414', async () => {
+      // The endpoint does not have the parameter in the target.
       expect((await send(maxUrlBytes, 100)).code).to.equal('unknown_parameter');
       expect(await send(maxUrlBytes + 1, 100)).to.include({ status: 414, code: 'uri_too_long' });
     });
 
-    it('both limits can be used up at once', async () => {
+    it('a request may use both limits fully', async () => {
       expect((await send(maxUrlBytes, maxHeaderBytes)).code).to.equal('unknown_parameter');
       expect(await send(maxUrlBytes + 1, maxHeaderBytes)).to.include({ status: 414, code: 'uri_too_long' });
       expect(await send(maxUrlBytes, maxHeaderBytes + 1)).to.deep.equal(TOO_LARGE);
     });
 
-    it('more than both together is a 431 and closes, and each is counted', async () => {
+    it('a head above both limits together is a 431, closes and is counted', async () => {
       const refusals = async () =>
         Number(/refusals_total\{reason="malformed"\} (\d+)/.exec((await request(service.metricsUrl!)).text)?.[1]);
       const before = await refusals();

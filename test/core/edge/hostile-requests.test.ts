@@ -1,4 +1,4 @@
-/** What the service does with requests that were made to break it. */
+/** Responses to malformed and malicious requests. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -29,7 +29,7 @@ const expectErrorBody = ({ headers, body }: RawResponse): string => {
 };
 
 describe('hostile requests', () => {
-  // The table needs a key before there is a service.
+  // The table needs a key before the service starts.
   const { key, hash, id } = createKey();
   const requests = hostileRequests(key);
   const statuses = new Map<number, number>();
@@ -56,7 +56,7 @@ describe('hostile requests', () => {
     return result;
   };
 
-  it('are at least 200, each of its own name', () => {
+  it('are at least 200, with different names', () => {
     expect(requests.length).to.be.at.least(200);
     expect(new Set(requests.map(({ name }) => name)).size).to.equal(requests.length);
   });
@@ -74,7 +74,7 @@ describe('hostile requests', () => {
 
   const valid = (path: string) => `GET /api/v1${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 
-  it('1,000 pipelined requests are answered in order', async () => {
+  it('1,000 pipelined requests get their responses in order', async () => {
     const paths = Array.from(
       { length: 1000 },
       (_, i) => ['/markets/12060', '/markets/99999', '/movers?limit=x'][i % 3]!,
@@ -83,7 +83,7 @@ describe('hostile requests', () => {
     expect(responses.map(({ status }) => status)).to.deep.equal(paths.map((_, i) => [200, 404, 400][i % 3]));
   });
 
-  it('a malformed request behind others neither takes their place nor is answered twice', async () => {
+  it('a malformed request behind others takes no response of theirs, and gets at most one', async () => {
     for (const before of [1, 2, 50]) {
       const { responses, closed, rest } = await send(`${valid('/markets').repeat(before)}nonsense\r\n\r\n`, {
         responses: before + 1,
@@ -95,7 +95,7 @@ describe('hostile requests', () => {
     }
   });
 
-  it('what comes behind a request that closes its connection is not answered', async () => {
+  it('a request behind one that closes the connection gets no response', async () => {
     for (const rest of [valid('/markets'), 'nonsense\r\n\r\n', '\u0000'.repeat(5000)]) {
       const closing = valid('/markets').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
       const result = await send(closing + rest);
@@ -105,7 +105,7 @@ describe('hostile requests', () => {
   });
 
   for (const protocol of ['websocket', 'h2c']) {
-    it(`what comes behind a request to upgrade to ${protocol} is answered in its place or not at all`, async () => {
+    it(`a request behind an upgrade to ${protocol} gets its own response or none`, async () => {
       const upgrade = valid('/markets').replace('\r\n\r\n', `\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`);
       const { responses, closed } = await send(upgrade + valid('/markets/99999') + valid('/movers'), { responses: 3 });
       expect(responses.map(({ status }) => status)).to.deep.equal([200]);
@@ -113,7 +113,7 @@ describe('hostile requests', () => {
     });
   }
 
-  it('a request cut off anywhere gets no answer but a 400', async () => {
+  it('a request that is cut off anywhere gets a 400 or no response', async () => {
     const whole = valid('/markets');
     for (let length = 0; length < whole.length; length += 7) {
       const { responses, closed } = await send(whole.slice(0, length), { end: true });
@@ -123,14 +123,14 @@ describe('hostile requests', () => {
     }
   });
 
-  it('a valid request with bytes replaced is answered as HTTP or closed, and never with a 5xx', async () => {
+  it('a valid request with replaced bytes gets an HTTP response or is closed, and never a 5xx', async () => {
     const whole = Buffer.from(valid('/movers?limit=5&x'));
     const edits = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(edits, async (changes) => {
         const bytes = Buffer.from(whole);
         for (const [at, byte] of changes) bytes[at] = byte;
-        // A blank line more ends a head whose last line was hit; the connection's end, a body that was announced.
+        // The extra blank line completes a damaged head. The end of the connection completes an announced body.
         const { responses } = await send(Buffer.concat([bytes, Buffer.from('\r\n\r\n')]), { end: true });
         for (const response of responses) {
           expect(response.status).to.be.within(200, 499);
@@ -141,7 +141,7 @@ describe('hostile requests', () => {
     );
   });
 
-  it('leave no trace: built-in prototypes, memory, and the next answer are as before', async () => {
+  it('change neither built-in prototypes nor memory, nor the next response', async () => {
     expect(builtinNames()).to.deep.equal(names);
     expect(({} as Record<string, unknown>)['x']).to.equal(undefined);
     const [response] = (await send(valid('/markets'))).responses;
@@ -149,7 +149,7 @@ describe('hostile requests', () => {
     expect((heapUsed() - heap) / 2 ** 20).to.be.below(16);
   });
 
-  it('never got a 500', () => {
+  it('never get a 500', () => {
     const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
     console.log(`      ${counts.join(', ')}`);
     expect([...statuses.keys()].filter((status) => status >= 500)).to.deep.equal([]);

@@ -1,14 +1,14 @@
-/** Malformed and hostile requests by family, with what each must get. */
+/** Malformed and malicious requests by family, with the expected responses. */
 import { METHODS } from 'node:http';
 
 export interface HostileRequest {
   readonly name: string;
-  /** A text is sent as Latin-1. */
+  /** Texts are sent as Latin-1. */
   readonly bytes: string | Buffer;
   readonly status: number;
-  /** Of the error; absent for answers that are none. */
+  /** The code of the error; absent for other responses. */
   readonly code?: string;
-  /** Whether the connection must be closed after it. */
+  /** Whether the connection must close after the response. */
   readonly closed?: boolean;
 }
 
@@ -29,7 +29,7 @@ const all = (family: string, rows: readonly Row[], expected: Omit<HostileRequest
 const named = (texts: readonly string[], bytes: (text: string) => string): Row[] =>
   texts.map((text) => [shown(text), bytes(text)]);
 
-/** @param key a valid one, so that nothing is refused for want of one */
+/** @param key a valid key, so that no request is rejected for a missing one */
 export const hostileRequests = (key: string): readonly HostileRequest[] => {
   const auth = `Authorization: Bearer ${key}\r\n`;
   const head = `Host: test\r\n${auth}`;

@@ -1,4 +1,4 @@
-/** What connections that do not get on cost those that do. */
+/** The effect of slow connections on other clients. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import * as fixture from '../../support/fixture.js';
 import { keepAsking, LoadClient } from '../../support/load-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** They are closed within 15 seconds, and half as much again where other work takes the machine's time. */
+/** Slow connections close within 15 seconds; this leaves time for a busy machine. */
 const CLOSED_WITHIN_MS = 22_500;
 const script = fileURLToPath(new URL('../../support/slow-clients-main.js', import.meta.url));
 
@@ -22,7 +22,7 @@ describe('1,000 slow connections', function () {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // An answer of most of a megabyte.
+        // A response of almost a megabyte.
         hpi: [fixture.ATLANTA, fixture.HOUSTON].flatMap((cbsa) =>
           Array.from({ length: 7600 }, (_, i) => ({
             cbsa,
@@ -48,21 +48,21 @@ describe('1,000 slow connections', function () {
     const asking = keepAsking(client, 200, () => '/markets');
     await during;
     const answers = await asking.stop();
-    // Admission refuses some where the machine is busy with other things; the others are answered.
+    // On a busy machine admission rejects some requests.
     for (const { status } of answers) expect(status).to.be.oneOf([200, 503]);
     expect(answers.filter(({ status }) => status === 200).length).to.be.above(answers.length / 2);
     return answers.map(({ sent, received }) => received - sent);
   };
 
-  it('whose heads trickle, that send nothing or read nothing are closed in time; others get on', async () => {
+  it('close in time when they trickle, send nothing or read nothing, and other clients are served', async () => {
     const quiet = await latencies(new Promise((resolve) => setTimeout(resolve, 3000)));
     const connections = openSlowly('trickle', '400', 'silent', '300', 'unread', '300');
     const loaded = await latencies(connections);
     const longest = (await connections).map((open) => Math.max(...open));
-    const [before, beside] = [percentile(quiet, 0.99), percentile(loaded, 0.99)];
-    const ratio = (beside / before).toFixed(2);
+    const [before, during] = [percentile(quiet, 0.99), percentile(loaded, 0.99)];
+    const ratio = (during / before).toFixed(2);
     console.log(`      closed after ${longest.map((ms) => (ms / 1000).toFixed(1)).join(', ')} s at most`);
-    console.log(`      p99 ${before.toFixed(2)} ms without, ${beside.toFixed(2)} ms beside: ${ratio} x`);
+    console.log(`      p99 ${before.toFixed(2)} ms without them, ${during.toFixed(2)} ms with them: ${ratio} x`);
     for (const ms of longest) expect(ms).to.be.below(CLOSED_WITHIN_MS);
   });
 });

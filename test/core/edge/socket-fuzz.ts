@@ -161,7 +161,7 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** What a client sends, in which pieces, and how it leaves. */
+/** The bytes of a client, their pieces, and how the client ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;

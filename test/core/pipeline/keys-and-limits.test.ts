@@ -1,4 +1,4 @@
-/** Who may call, and how often. */
+/** API keys and limits over HTTP. */
 import { expect } from 'chai';
 import { createKey } from '../../../core/keys/key.js';
 import { request } from '../../support/http-client.js';
@@ -45,13 +45,13 @@ describe('API keys', () => {
     expect(statuses).to.deep.equal([200, 200, 200, 429, 429]);
   });
 
-  it('a request without a key learns nothing of what else is wrong with it', async () => {
+  it('a request without a key gets no other error', async () => {
     for (const path of ['/markets/99999', '/markets/x', '/observations', '/movers?limit=x']) {
       expect((await request(`${service.url}${path}`)).status, path).to.equal(401);
     }
   });
 
-  it('malformed, unknown, expired, revoked and unentitled keys have one and the same 401', async () => {
+  it('malformed, unknown, expired, revoked and unentitled keys get the same 401', async () => {
     const unknown = createKey().key;
     const revoked = await service.newKey({ revoked_at: '2026-01-02T00:00:00Z' });
     const expired = await service.newKey({ expires_at: '2026-01-02T00:00:00Z' });
@@ -91,11 +91,11 @@ describe('API keys', () => {
     expect(status).to.equal(401);
   });
 
-  it('a key in the query is not credentials', async () => {
+  it('a key in the query is ignored as a credential', async () => {
     expect((await request(`${service.url}/markets?api_key=${service.key}`)).status).to.equal(401);
   });
 
-  it('a revocation holds at once', async () => {
+  it('a revocation takes effect at once', async () => {
     const { key, id } = await service.newKey();
     const headers = { Authorization: `Bearer ${key}` };
     expect((await service.get('/markets', { headers })).status).to.equal(200);
@@ -103,7 +103,7 @@ describe('API keys', () => {
     expect((await service.get('/markets', { headers })).status).to.equal(401);
   });
 
-  it('GET /status with an invalid key is answered all the same', async () => {
+  it('GET /status with an invalid key is a 200', async () => {
     const { status } = await service.get('/status', { headers: { Authorization: 'Bearer nonsense' } });
     expect(status).to.equal(200);
   });
@@ -126,7 +126,7 @@ describe('limits', () => {
       headers: { Authorization: key === '' ? '' : `Bearer ${key}`, ...(ip ? { 'X-Forwarded-For': ip } : {}) },
     });
 
-  it('a key gets its limit, then 429 with Retry-After, and slides on', async () => {
+  it('a key gets its limit, then 429 with Retry-After, then requests again as the window slides', async () => {
     const { key } = await service.newKey({ limit_per_minute: 2 });
     const first = await call(key);
     expect(first.headers['ratelimit-policy']).to.equal('"default";q=2;w=60');
@@ -144,7 +144,7 @@ describe('limits', () => {
     expect((await call(key)).status).to.equal(429);
   });
 
-  it('every authenticated request counts, whatever its status; a refused one does not', async () => {
+  it('every authenticated request counts, whatever its status, except a 429', async () => {
     const { key } = await service.newKey({ limit_per_minute: 5 });
     const statuses = [];
     for (const path of ['/markets', '/markets/99999', '/markets/x', '/nowhere', '/observations', '/markets']) {
@@ -164,14 +164,14 @@ describe('limits', () => {
     expect([again.status, again.headers['ratelimit']]).to.deep.equal([304, '"default";r=0;t=60']);
   });
 
-  it('one key does not use up another', async () => {
+  it('a key does not use the limit of another key', async () => {
     const one = await service.newKey({ limit_per_minute: 1 });
     const other = await service.newKey({ limit_per_minute: 1 });
     expect([(await call(one.key)).status, (await call(other.key)).status]).to.deep.equal([200, 200]);
     expect((await call(one.key)).status).to.equal(429);
   });
 
-  it('requests without a valid key count against the address, /health excepted', async () => {
+  it('requests without a valid key count against the address, except for /health', async () => {
     const statuses = [];
     for (let count = 0; count < 4; count++) {
       expect((await call('', '/health')).status).to.equal(200);
@@ -183,7 +183,7 @@ describe('limits', () => {
     expect((await call(key)).status).to.equal(200);
   });
 
-  it('X-Forwarded-For of a caller is not believed where no proxy is trusted', async () => {
+  it('X-Forwarded-For is ignored if no proxy is trusted', async () => {
     for (let count = 0; count < 3; count++) await call('', '/status', `192.0.2.${count}`);
     expect((await call('', '/status', '192.0.2.9')).status).to.equal(429);
   });

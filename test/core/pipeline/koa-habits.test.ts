@@ -1,4 +1,4 @@
-/** What a Koa developer has learnt elsewhere is true here: in a plugin's own middleware, around the service, in mounts. */
+/** Koa's behaviour in a plugin's middleware, in middleware around the service, and in mounts. */
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -11,7 +11,7 @@ import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware
 const bodyOf = ({ text }: TestResponse): unknown => JSON.parse(text);
 const errorOf = ({ status, text }: TestResponse): unknown[] => [status, ...Object.values(JSON.parse(text) as object)];
 
-describe('Koa habits', () => {
+describe('Koa behaviour', () => {
   let service: MiddlewareApp;
   before(async () => {
     service = await startMiddlewareApp();
@@ -22,12 +22,12 @@ describe('Koa habits', () => {
   const PLACES = ['own', 'around'] as const;
   const run = (place: (typeof PLACES)[number], ...middleware: Middleware[]) => service.use({ [place]: middleware });
 
-  /** The first request finds nothing cached, the second one does. */
+  /** The second response comes from the cache. */
   const twice = async (path: string, headers: Record<string, string> = {}): Promise<TestResponse[]> => [
     await service.get(path, { headers }),
     await service.get(path, { headers }),
   ];
-  /** Another route each time, so that its representation is not cached yet. */
+  /** A different path each time, which is not cached. */
   let id = 0;
   const newThing = () => `/things/${++id}`;
 
@@ -64,7 +64,7 @@ describe('Koa habits', () => {
         });
       }
 
-      it('ctx.assert, and errors with a status and headers, answer with them', async () => {
+      it('ctx.assert, and errors with a status and headers, set the status and headers', async () => {
         run(place, (ctx) =>
           ctx.assert(false, 422, 'No user.', { headers: { 'X-Why': 'none', 'Content-Type': 'x/y' } }),
         );
@@ -81,7 +81,7 @@ describe('Koa habits', () => {
         ]);
       });
 
-      it('a status that is no error, and things that are no errors, are internal errors when thrown', async () => {
+      it('throwing a non-error status or a value that is not an Error is an internal error', async () => {
         for (const thrown of [
           Object.assign(new Error('x'), { status: 204 }),
           'text',
@@ -96,7 +96,7 @@ describe('Koa habits', () => {
         }
       });
 
-      it('body, type, length, status and headers can be read after next(), of JSON', async () => {
+      it('body, type, length, status and headers of JSON can be read after next()', async () => {
         const seen: unknown[] = [];
         run(place, async (ctx, next) => {
           await next();
@@ -117,7 +117,7 @@ describe('Koa habits', () => {
         expect(seen).to.have.length(2);
       });
 
-      it('and of CSV, which is a text', async () => {
+      it('body, type and length of CSV can be read after next()', async () => {
         const seen: unknown[] = [];
         run(place, async (ctx, next) => {
           await next();
@@ -128,7 +128,7 @@ describe('Koa habits', () => {
         }
       });
 
-      it('reading changes not a byte, and leaves compression and 304s as they are', async () => {
+      it('reading the body changes neither bytes, nor compression, nor 304s', async () => {
         for (const path of ['/things', '/things?format=csv', newThing(), '/now']) {
           const plain = await service.get(path);
           const packed = await service.get(path, { headers: { 'Accept-Encoding': 'br' } });
@@ -153,7 +153,7 @@ describe('Koa habits', () => {
         }
       });
 
-      it('headers can be set before and after next(), changed and removed', async () => {
+      it('headers can be set, changed and removed before and after next()', async () => {
         run(place, async (ctx, next) => {
           ctx.set('X-Before', '1');
           ctx.vary('X-Before');
@@ -196,7 +196,7 @@ describe('Koa habits', () => {
         expect(response.headers).to.not.have.property('etag');
       });
 
-      it('a body can be wrapped, replaced, or changed in place, and loses the validators of the other one', async () => {
+      it('a body that is wrapped, replaced or changed in place loses the validators of the first body', async () => {
         const changes: [Middleware, (body: unknown) => unknown][] = [
           [
             (ctx) => {
@@ -263,7 +263,7 @@ describe('Koa habits', () => {
         }
       });
 
-      it('a status can be set after next(), with the body or for another one', async () => {
+      it('a status can be set after next(), with the same body or another one', async () => {
         run(place, async (ctx, next) => {
           await next();
           ctx.status = 203;
@@ -294,7 +294,7 @@ describe('Koa habits', () => {
         }
       });
 
-      it('one that neither answers nor calls next() is a 404', async () => {
+      it('middleware that neither responds nor calls next() gives a 404', async () => {
         run(place, () => undefined);
         expect(errorOf(await service.get(newThing()))).to.deep.equal([
           404,
@@ -303,7 +303,7 @@ describe('Koa habits', () => {
         ]);
       });
 
-      it('one that answers by itself needs no next()', async () => {
+      it('middleware that responds needs no next()', async () => {
         const answers: [unknown, string, string][] = [
           ['text', 'text/plain; charset=utf-8', 'text'],
           ['<p>', 'text/html; charset=utf-8', '<p>'],
@@ -323,7 +323,7 @@ describe('Koa habits', () => {
         }
       });
 
-      it('a stream of a file is sent as the file, and one that fails tells nothing', async () => {
+      it('a stream is sent, and the error of a failing stream is not shown', async () => {
         run(place, (ctx) => {
           ctx.type = 'json';
           ctx.body = createReadStream('package.json');
@@ -338,7 +338,7 @@ describe('Koa habits', () => {
         expect((await service.get(newThing())).status).to.equal(200);
       });
 
-      it('an error status without a body gets the error body, one with a body keeps it', async () => {
+      it('an error status without a body gets the error body, and keeps a body that is set', async () => {
         run(place, (ctx) => {
           ctx.status = 403;
         });
@@ -372,7 +372,7 @@ describe('Koa habits', () => {
         expect(attached.text).to.match(/^id,name/);
       });
 
-      it('a body that no JSON can be made of is an internal error', async () => {
+      it('a body that cannot be serialized as JSON is an internal error', async () => {
         run(place, (ctx) => {
           const circle: Record<string, unknown> = {};
           circle['itself'] = circle;
@@ -381,7 +381,7 @@ describe('Koa habits', () => {
         expect(errorOf(await service.get(newThing())).at(2)).to.equal('internal_error');
       });
 
-      it('thrown errors are told to listeners of app.koa', async () => {
+      it('thrown errors are emitted on app.koa', async () => {
         const told: unknown[] = [];
         const listener = (error: Error, ctx: Context) => told.push([error.message, ctx.path]);
         service.app.koa.on('error', listener);
@@ -400,7 +400,7 @@ describe('Koa habits', () => {
         expect((await service.get(newThing())).json.code).to.equal('internal_error');
       });
 
-      it('ctx.state carries what middleware put there, and HEAD has the headers alone', async () => {
+      it('ctx.state keeps properties of middleware, and HEAD has headers only', async () => {
         run(
           place,
           (ctx, next) => {
@@ -424,7 +424,7 @@ describe('Koa habits', () => {
         ]);
       });
 
-      it('one that writes to ctx.res by itself, with ctx.respond = false, is left alone', async () => {
+      it('middleware that sets ctx.respond = false writes the whole response', async () => {
         run(place, (ctx) => {
           ctx.respond = false;
           ctx.res.writeHead(200, { 'Content-Type': 'text/x-own' });
@@ -439,7 +439,7 @@ describe('Koa habits', () => {
         expect(response.headers).to.include.keys('x-request-id');
       });
 
-      it('what fails after it has begun to write ends the connection, and no other one', async () => {
+      it('an error after the first write closes this connection only', async () => {
         run(place, async (ctx) => {
           ctx.respond = false;
           ctx.res.writeHead(200, { 'Content-Length': '100' });
@@ -453,7 +453,7 @@ describe('Koa habits', () => {
         expect((await service.get(newThing())).status).to.equal(200);
       });
 
-      it('asynchronous middleware are waited for', async () => {
+      it('asynchronous middleware is awaited', async () => {
         run(place, async (ctx, next) => {
           await new Promise((resolve) => setTimeout(resolve, 5));
           await next();
@@ -466,7 +466,7 @@ describe('Koa habits', () => {
   }
 
   describe("in a plugin's own middleware", () => {
-    it('errors of the route have the status, and whether they may be shown, that http-errors have', async () => {
+    it('errors of the route have status and expose, as http-errors have', async () => {
       service.use({
         own: [
           async (ctx, next) => {
@@ -487,7 +487,7 @@ describe('Koa habits', () => {
       ]);
     });
 
-    it('errors of the route can be caught, and answered', async () => {
+    it('errors of the route can be caught', async () => {
       service.use({
         own: [
           async (ctx, next) => {
@@ -502,7 +502,7 @@ describe('Koa habits', () => {
       expect((await service.get('/things/1000')).json).to.deep.equal({ caught: 'There is no such thing.' });
     });
 
-    it("has the path's parameters as ctx.params, as @koa/router has", async () => {
+    it('has ctx.params, as in @koa/router', async () => {
       service.use({
         own: [
           (ctx) => {
@@ -513,7 +513,7 @@ describe('Koa habits', () => {
       expect((await service.get('/things/7')).json).to.deep.equal({ id: '7' });
     });
 
-    it('other plugins, wrong keys and wrong input never reach it', async () => {
+    it('does not run for other plugins, wrong keys and invalid input', async () => {
       let reached = 0;
       service.use({
         own: [
@@ -539,7 +539,7 @@ describe('Koa habits', () => {
       }
     };
 
-    it('a header gets onto every response: 200, 304, 400, 401, 404, 405, 406, OPTIONS, mounts', async () => {
+    it('a header can be set on every response: 200, 304, 400, 401, 404, 405, 406, OPTIONS, mounts', async () => {
       const { headers } = await service.get('/markets');
       const none = { headers: { Authorization: '' } };
       for (const around of [
@@ -570,7 +570,7 @@ describe('Koa habits', () => {
       }
     });
 
-    it('errors are ordinary responses after next(): their status and body can be read and changed', async () => {
+    it('status and body of errors can be read and changed after next()', async () => {
       const seen: unknown[] = [];
       service.use({
         around: [
@@ -606,7 +606,7 @@ describe('Koa habits', () => {
       expect([status, json.data.length]).to.deep.equal([200, 4]);
     });
 
-    it('app.koa.use() adds around plugins’ serviceMiddleware too, until the first request', async () => {
+    it('app.koa.use() adds middleware after plugins’ serviceMiddleware, until the first request', async () => {
       const other = await startMiddlewareApp();
       try {
         const order: string[] = [];
@@ -634,7 +634,7 @@ describe('Koa habits', () => {
       }
     });
 
-    it('ctx.ip is the caller’s address, as far as proxies are trusted', async () => {
+    it('ctx.ip is the client’s address behind trusted proxies', async () => {
       const headers = { 'X-Forwarded-For': '192.0.2.1, 198.51.100.7' };
       for (const [trustProxy, ip] of [
         [0, '127.0.0.1'],
@@ -657,7 +657,7 @@ describe('Koa habits', () => {
       }
     });
 
-    it('ctx.host is what a trusted proxy says, and nobody else', async () => {
+    it('ctx.host is X-Forwarded-Host of trusted proxies only', async () => {
       for (const [trustProxy, host] of [
         [0, 'own.test'],
         [1, 'other.test'],
@@ -679,7 +679,7 @@ describe('Koa habits', () => {
       }
     });
 
-    it('inject() and callback() go the same way', async () => {
+    it('inject() and callback() run the same middleware', async () => {
       service.use({
         around: [
           async (ctx, next) => {
@@ -710,7 +710,7 @@ describe('Koa habits', () => {
   describe('in a mount', () => {
     const mounted = (given: object = {}, path = '/mount') => request(`${service.origin}${path}`, given);
 
-    it("answers by ctx.body alone, and 404 is Koa's default", async () => {
+    it('ctx.body is the response, and the default is 404', async () => {
       service.use({
         mount: (ctx) => {
           ctx.body = 'x';
@@ -724,7 +724,7 @@ describe('Koa habits', () => {
       expect(errorOf(await mounted()).at(2)).to.equal('route_not_found');
     });
 
-    it('streams, objects, errors, assertions and statuses are as in any Koa application', async () => {
+    it('streams, objects, errors, assertions and statuses work as in plain Koa', async () => {
       service.use({
         mount: (ctx) => {
           ctx.body = Readable.from(['a', 'b']);
@@ -751,7 +751,7 @@ describe('Koa habits', () => {
       expect([created.status, created.text, created.headers.location]).to.deep.equal([201, 'Created', '/mount/1']);
     });
 
-    it("a plugin's own middleware run around its mounts, and see their bodies", async () => {
+    it("a plugin's middleware runs around its mounts and sees their bodies", async () => {
       service.use({
         mount: (ctx) => {
           ctx.body = { inner: true };
@@ -773,7 +773,7 @@ describe('Koa habits', () => {
       expect((await mounted()).status).to.equal(403);
     });
 
-    it('any composed middleware is a handler', async () => {
+    it('composed middleware can be a handler', async () => {
       service.use({
         mount: compose([
           async (ctx: Context, next) => {
@@ -789,7 +789,7 @@ describe('Koa habits', () => {
       expect([text, headers['x-outer']]).to.deep.equal(['inner', '1']);
     });
 
-    it('reads the body of a POST, also one that is announced', async () => {
+    it('the body of a POST can be read, also with Expect: 100-continue', async () => {
       service.use({
         mount: async (ctx) => {
           const chunks: Buffer[] = [];
@@ -803,7 +803,7 @@ describe('Koa habits', () => {
     });
   });
 
-  describe('requests that a mount asks of its own service', () => {
+  describe('inner requests of a mount', () => {
     const askingFor = (target: string): Middleware =>
       (async (ctx: Context, mount: { request(target: string): Promise<unknown> }) => {
         ctx.body = await mount.request(target);
@@ -813,7 +813,7 @@ describe('Koa habits', () => {
       return (await request(`${service.origin}/mount`, { headers })).json as { status: number; body: string };
     };
 
-    it('are refused where HTTP refuses, by the same middleware and with the same headers', async () => {
+    it('are rejected by the same middleware as over HTTP', async () => {
       service.use({
         own: [(ctx, next) => (ctx.get('X-Secret') === 'word' || ctx.path === '/mount' ? next() : ctx.throw(403))],
       });
@@ -826,7 +826,7 @@ describe('Koa habits', () => {
       expect((await ask('/things/4')).status).to.equal(200);
     });
 
-    it('give what HTTP gives, in one piece, whatever the outer request accepts', async () => {
+    it('get the same body as over HTTP, uncompressed', async () => {
       const { text } = await service.get('/things');
       for (const headers of [
         {},

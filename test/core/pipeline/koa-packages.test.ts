@@ -1,4 +1,4 @@
-/** Real packages of the Koa world, in a plugin's own middleware, around the service, and in mounts. */
+/** Koa packages in a plugin's middleware, around the service, and in mounts. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -10,7 +10,7 @@ import { request, type TestRequest, type TestResponse } from '../../support/http
 import { type Chosen, type MiddlewareApp, startMiddlewareApp } from '../../support/middleware-app.js';
 
 const require = createRequire(import.meta.url);
-/** Some of them have no types. */
+/** Some packages have no types. */
 const load = (name: string): ((...options: unknown[]) => Middleware) => {
   const module = require(name);
   return module.default ?? module;
@@ -37,12 +37,12 @@ const decode = ({ headers, bytes }: TestResponse): string => {
   return (encoding === 'br' ? brotliDecompressSync(bytes) : encoding === 'gzip' ? gunzipSync(bytes) : bytes).toString();
 };
 
-describe('packages of the Koa world', () => {
+describe('Koa packages', () => {
   let service: MiddlewareApp;
   let plain: Readonly<Record<string, TestResponse>>;
   const warn = console.warn;
   before(async () => {
-    // koa-etag says that it has moved.
+    // koa-etag logs a deprecation.
     console.warn = () => undefined;
     service = await startMiddlewareApp();
     const paths = ['/things', '/things?format=csv', '/things/1', '/now', '/things/1000', '/nowhere', '/things/x'];
@@ -61,12 +61,12 @@ describe('packages of the Koa world', () => {
   const ERRORS = ['/things/1000', '/nowhere', '/things/x'] as const;
   const PLACES: readonly (keyof Chosen)[] = ['own', 'around'];
   const use = (place: keyof Chosen, ...middleware: Middleware[]) => service.use({ [place]: middleware });
-  /** Errors are ordinary responses to middleware around the service; a plugin's own see them thrown, as Koa has it. */
+  /** Middleware around the service sees errors as responses. A plugin's own middleware sees them thrown, as in Koa. */
   const answered = (place: keyof Chosen): readonly string[] => (place === 'around' ? [...ROUTES, ...ERRORS] : ROUTES);
 
   for (const place of PLACES) {
     describe(place === 'own' ? "in a plugin's own middleware" : 'around the whole service', () => {
-      it('koa-helmet sets its headers, and its policy wins', async () => {
+      it('koa-helmet sets its headers, and replaces the policy', async () => {
         use(place, helmet!());
         for (const path of answered(place)) {
           const { status, headers, text } = await service.get(path);
@@ -81,7 +81,7 @@ describe('packages of the Koa world', () => {
         expect(headers).to.include({ 'x-frame-options': 'SAMEORIGIN' });
       });
 
-      it('koa-response-time tells its time, of cached ones and 304s too', async () => {
+      it('koa-response-time sets its header, also on cached responses and 304s', async () => {
         use(place, responseTime!({ hrtime: true }));
         for (const path of [...answered(place), ...answered(place)]) {
           const { status, headers, text } = await service.get(path);
@@ -92,7 +92,7 @@ describe('packages of the Koa world', () => {
         expect([again.status, typeof again.headers['x-response-time']]).to.deep.equal([304, 'string']);
       });
 
-      it('@koa/cors says who may read', async () => {
+      it('@koa/cors sets its headers', async () => {
         use(place, cors!({ origin: 'https://only.example', credentials: true }));
         for (const path of answered(place)) {
           const { headers } = await service.get(path, { headers: { Origin: 'https://only.example' } });
@@ -104,7 +104,7 @@ describe('packages of the Koa world', () => {
       });
 
       for (const encoding of ['gzip', 'br']) {
-        it(`koa-compress compresses with ${encoding}, and 304s stay`, async () => {
+        it(`koa-compress compresses with ${encoding}, and 304s still work`, async () => {
           use(place, compress!({ threshold: 0, zstd: false }));
           for (const path of [...answered(place), ...answered(place)]) {
             const response = await service.get(path, { headers: { 'Accept-Encoding': encoding } });
@@ -123,7 +123,7 @@ describe('packages of the Koa world', () => {
         });
       }
 
-      it('koa-compress finds nothing to do where the client takes no encoding', async () => {
+      it('koa-compress does nothing if the client accepts no encoding', async () => {
         use(place, compress!({ threshold: 0 }));
         for (const path of answered(place)) {
           const { text, headers } = await service.get(path);
@@ -131,7 +131,7 @@ describe('packages of the Koa world', () => {
         }
       });
 
-      it('koa-conditional-get and koa-etag answer 304, also of a body that was wrapped', async () => {
+      it('koa-conditional-get and koa-etag send 304, also for a wrapped body', async () => {
         for (const wrap of [false, true]) {
           use(place, conditionalGet!(), etag!(), async (ctx, next) => {
             await next();
@@ -149,14 +149,14 @@ describe('packages of the Koa world', () => {
         }
       });
 
-      it('koa-cache-control wins over the service', async () => {
+      it('koa-cache-control replaces the header of the service', async () => {
         use(place, cacheControl!({ public: true, maxAge: 60 }));
         for (const path of ROUTES) {
           expect((await service.get(path)).headers['cache-control'], path).to.equal('public,max-age=60');
         }
       });
 
-      it('koa-basic-auth asks for a name and a password', async () => {
+      it('koa-basic-auth requires a name and a password', async () => {
         use(place, (ctx, next) => {
           const given = ctx.get('X-Basic');
           if (given) ctx.req.headers.authorization = given;
@@ -168,7 +168,7 @@ describe('packages of the Koa world', () => {
         expect(refused.headers).to.include({ 'content-type': 'application/json; charset=utf-8' });
       });
 
-      it('koa-jwt wants a token, of its own header or cookie', async () => {
+      it('koa-jwt requires a token in its header or cookie', async () => {
         use(
           place,
           jwt!({ secret: 'secret', getToken: (ctx: { get(name: string): string }) => ctx.get('X-Token') || null }),
@@ -182,7 +182,7 @@ describe('packages of the Koa world', () => {
         expect((await service.get('/things', { headers: { 'X-Token': token } })).text).to.equal(plain['/things']!.text);
       });
 
-      it('several together', async () => {
+      it('several packages work together', async () => {
         use(
           place,
           responseTime!(),
@@ -203,7 +203,7 @@ describe('packages of the Koa world', () => {
     });
   }
 
-  it('@koa/cors around the service answers preflights by itself', async () => {
+  it('@koa/cors around the service responds to preflights', async () => {
     use('around', cors!({ allowMethods: 'GET', maxAge: 5 }));
     const { status, headers } = await request(`${service.url}/things`, {
       method: 'OPTIONS',
@@ -213,7 +213,7 @@ describe('packages of the Koa world', () => {
     expect(headers).to.include({ 'access-control-allow-methods': 'GET', 'access-control-max-age': '5' });
   });
 
-  it('koa-static and koa-mount around the service serve files beside it', async () => {
+  it('koa-static and koa-mount around the service serve files', async () => {
     use('around', mount!('/files', serve!(join(packageRoot, 'docs'))) as never);
     const { status, text, headers } = await mounted({}, '/files/README.md');
     expect([status, text.startsWith('# ')]).to.deep.equal([200, true]);
@@ -223,7 +223,7 @@ describe('packages of the Koa world', () => {
   });
 
   describe('in a mount', () => {
-    it('koa-static serves files, and 404s are the service’s', async () => {
+    it('koa-static serves files, and other paths get the service’s 404', async () => {
       service.use({ mount: mount!('/mount', serve!(join(packageRoot, 'docs'))) });
       const { status, text, headers } = await mounted({}, '/mount/README.md');
       expect([status, text.startsWith('# ')]).to.deep.equal([200, true]);
@@ -258,7 +258,7 @@ describe('packages of the Koa world', () => {
       expect((await mounted({}, '/mount/none')).json.code).to.equal('route_not_found');
     });
 
-    it('koa-jwt and koa-basic-auth guard it', async () => {
+    it('koa-jwt and koa-basic-auth protect it', async () => {
       const guarded =
         (guard: Middleware): Middleware =>
         (ctx, next) =>
@@ -277,7 +277,7 @@ describe('packages of the Koa world', () => {
       expect((await mounted({ headers: { Authorization: basic } })).status).to.equal(200);
     });
 
-    it('koa-compress, koa-helmet and koa-etag work on what it answers', async () => {
+    it('koa-compress, koa-helmet and koa-etag work on its responses', async () => {
       const text = 'all the same '.repeat(200);
       service.use({
         own: [helmet!(), compress!({ threshold: 0, br: false, zstd: false }), conditionalGet!(), etag!()],
@@ -319,11 +319,11 @@ describe('packages of the Koa world', () => {
       };
     };
 
-    it('a tool gives what its endpoint gives', async () => {
+    it('a tool returns the body of its endpoint', async () => {
       expect((await tool('list_things')).content[0]!.text).to.equal(plain['/things']!.text);
     });
 
-    it("a tool is refused where the plugin's own middleware refuse HTTP", async () => {
+    it("a tool is rejected by the plugin's middleware, as over HTTP", async () => {
       use('own', (ctx, next) => (ctx.get('X-Tenant') === 'a' ? next() : ctx.throw(403, 'Not your tenant.')));
       expect((await service.get('/things')).status).to.equal(403);
       const refused = await tool('list_things');
@@ -331,7 +331,7 @@ describe('packages of the Koa world', () => {
       expect((await tool('list_things', { 'X-Tenant': 'a' })).content[0]!.text).to.equal(plain['/things']!.text);
     });
 
-    it('koa-helmet and koa-response-time work on its responses, and koa-compress leaves event streams alone', async () => {
+    it('koa-helmet and koa-response-time work on its responses, and koa-compress skips event streams', async () => {
       use('around', responseTime!(), helmet!(), compress!({ threshold: 0, br: false, zstd: false }));
       const { content, headers } = await tool('list_things', { 'Accept-Encoding': 'gzip' });
       expect(content[0]!.text).to.equal(plain['/things']!.text);

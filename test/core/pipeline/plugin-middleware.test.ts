@@ -1,4 +1,4 @@
-/** What a plugin's own middleware may do to a response, and that what goes wrong in it stays with its request. */
+/** A plugin's own middleware: its headers, and its errors, which affect only their request. */
 import { expect } from 'chai';
 import type { Middleware } from 'koa';
 import { definePlugin, serviceRoute } from '../../../core/contracts/plugin.js';
@@ -46,27 +46,27 @@ describe("a plugin's own middleware", () => {
   });
   afterEach(() => service.close());
 
-  it('sets headers beside those of every response', async () => {
+  it('adds headers to the common ones', async () => {
     const { status, json, headers } = await service.get('/things/any');
     expect([status, json]).to.deep.equal([200, { thing: true }]);
     expect(headers).to.include({ 'x-own': 'set before', 'x-content-type-options': 'nosniff' });
     expect(headers).to.include.keys('etag', 'x-request-id', 'ratelimit', 'date');
   });
 
-  it('need not do anything', async () => {
+  it('may do nothing', async () => {
     const { status, json, headers } = await service.get('/things/silent');
     expect([status, json]).to.deep.equal([200, { thing: true }]);
     expect(headers).to.not.have.property('x-own');
   });
 
-  it('throws errors of the API, with headers of their own', async () => {
+  it('can throw errors of the API with headers', async () => {
     const { status, json, headers } = await service.get('/things/own');
     expect([status, json]).to.deep.equal([406, { error: 'Not so.', code: 'not_acceptable' }]);
     expect(headers).to.include({ 'x-own': 'kept' });
   });
 
   for (const [name, what] of Object.entries({ headers: 'one whose headers none may have', other: 'something else' })) {
-    it(`is an internal error where it throws ${what}`, async () => {
+    it(`gives an internal error when it throws ${what}`, async () => {
       const { status, json, headers } = await service.get(`/things/${name}`);
       expect([status, json.code]).to.deep.equal([500, 'internal_error']);
       expect(headers).to.not.have.any.keys('x-own', 'x-other');

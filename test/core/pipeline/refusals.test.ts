@@ -1,4 +1,4 @@
-/** What requests are told that no route answers: word for word, since a caller has nothing else to go by. */
+/** Error responses before any route, word for word. */
 import { expect } from 'chai';
 import { exchange } from '../../support/raw-http.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -22,7 +22,7 @@ const invalid = (error: string, ...details: readonly object[]) => ({
 });
 const host = (issue: string) => invalid(HOST, { in: 'header', name: 'Host', issue });
 
-describe('refusals', () => {
+describe('error responses before any route', () => {
   let service: TestApp;
   let port: number;
   before(async () => {
@@ -83,7 +83,7 @@ describe('refusals', () => {
     },
   ];
   for (const { name, lines, status, answer, closes } of cases) {
-    it(`${name}: ${status}, and the connection ${closes ? 'is closed' : 'stays'}`, async () => {
+    it(`${name}: ${status}, and the connection ${closes ? 'closes' : 'stays open'}`, async () => {
       const { responses, closed } = await exchange(port, `${lines.join('\r\n')}\r\n\r\n`, { closesWithinMs: 1000 });
       expect(responses).to.have.length(1);
       const [{ status: answered, headers, body }] = responses as [(typeof responses)[number]];
@@ -97,7 +97,7 @@ describe('refusals', () => {
     });
   }
 
-  it('to HEAD: the head alone', async () => {
+  it('HEAD gets the head only', async () => {
     const { rest } = await exchange(port, 'HEAD /health HTTP/1.1\r\nHost: user@a\r\n\r\n', { end: true });
     expect(rest).to.match(/^HTTP\/1\.1 400 /);
     expect(rest).to.match(/\r\nContent-Length: [1-9]\d*\r\n/);

@@ -1,4 +1,4 @@
-/** Bodies that break off, are malformed, or end elsewhere for another parser: of mounts, which alone read bodies. */
+/** Request bodies that break off, are malformed or ambiguous. Only mounts read bodies. */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
@@ -9,7 +9,7 @@ import { exchange, type RawOptions } from '../../support/raw-http.js';
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const inChunks = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-/** Far below the time after which the server gives up on a body, far above that of a response. */
+/** Far below `requestTimeoutMs`, and far above the time of a response. */
 const AT_ONCE_MS = 5000;
 
 describe('bodies of requests', () => {
@@ -50,7 +50,7 @@ describe('bodies of requests', () => {
     return { statuses, codes, closed, rest };
   };
 
-  /** The number of responses by status, of a path, and what was counted as the service's own fault. */
+  /** The number of responses of a path by status, and the number of internal errors. */
   const counted = async (route: string): Promise<Record<string, number>> => {
     const { text: metrics } = await request(service.metricsUrl!);
     const counts = metrics.matchAll(/^http_request_duration_seconds_count\{route="([^"]+)",status="(\d+)"\} (\d+)$/gm);
@@ -90,7 +90,7 @@ describe('bodies of requests', () => {
     }
   }
 
-  it('a malformed body fails its own request also where it is read late, or the response is not the first', async () => {
+  it('a malformed body fails only its request, also if it is read late or the response is not the first', async () => {
     service.use({
       async mount(ctx) {
         await new Promise((later) => setTimeout(later, 50));
@@ -105,7 +105,7 @@ describe('bodies of requests', () => {
     expectNoFault();
   });
 
-  it('a malformed body behind a response gets no second one', async () => {
+  it('a malformed body after its response gets no second response', async () => {
     service.use({
       mount(ctx) {
         ctx.body = 'unread';
@@ -128,7 +128,7 @@ describe('bodies of requests', () => {
     ['a length', 'Content-Length: 100\r\n'],
     ['chunks', CHUNKED],
   ] as const) {
-    it(`POST /mcp with ${what} whose client leaves halfway: no fault of the service`, async () => {
+    it(`POST /mcp with ${what} whose client disconnects halfway: no internal error`, async () => {
       const before = await counted('/mcp');
       const socket = connect(port, '127.0.0.1');
       socket.write(post(fields, fields === CHUNKED ? '14\r\n{"js' : '{"js'));
@@ -142,7 +142,7 @@ describe('bodies of requests', () => {
       expectNoFault();
     });
 
-    it(`POST /mcp with ${what} whose client ends halfway: 400, closed`, async () => {
+    it(`POST /mcp with ${what} whose client half-closes: 400, closed`, async () => {
       const { statuses, codes, closed } = await send(post(fields, fields === CHUNKED ? '14\r\n{"js' : '{"js'), {
         end: true,
       });
@@ -151,7 +151,7 @@ describe('bodies of requests', () => {
     });
   }
 
-  it('a fault of the handler itself stays one, though its client has left', async () => {
+  it('an error of the handler is an internal error, also if the client has disconnected', async () => {
     let left: Promise<unknown> | undefined;
     service.use({
       async mount(ctx) {
@@ -170,7 +170,7 @@ describe('bodies of requests', () => {
     expect((await counted('/mount'))['failed']).to.equal(before['failed']! + 1);
   });
 
-  it('a body that is too large: 413, closed, and logged with the address of its caller', async () => {
+  it("a body that is too large: 413, closed, and logged with the client's address", async () => {
     for (const fields of ['Content-Length: 1000000\r\n', CHUNKED]) {
       const body = fields === CHUNKED ? `${(70_000).toString(16)}\r\n${'x'.repeat(70_000)}\r\n` : 'x'.repeat(70_000);
       const { statuses, codes, closed } = await send(post(fields, body));
@@ -190,7 +190,7 @@ describe('bodies of requests', () => {
     ['chunked and a length', `${CHUNKED}Content-Length: 4\r\n`, {}],
     ['an empty one before chunked', `Transfer-Encoding:\r\n${CHUNKED}`, {}],
   ] as const) {
-    it(`POST /mcp with Transfer-Encoding ${what}: 400, closed, and nothing behind it is a request`, async () => {
+    it(`POST /mcp with Transfer-Encoding ${what}: 400, closed, and the rest is not taken as a request`, async () => {
       const { statuses, closed, rest } = await send(post(fields, inChunks(PING) + get('/api/v1/things'), options), {
         responses: 2,
       });

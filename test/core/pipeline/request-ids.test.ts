@@ -19,7 +19,7 @@ describe('requestId(request)', () => {
     '01ARZ3NDEKTSV4RRFFQ69G5FAV',
     `${'a'.repeat(32)}-${'b'.repeat(31)}`,
   ]) {
-    it(`is that of the caller: ${id}`, () => {
+    it(`keeps ${id}`, () => {
       expect(idOf(id)).to.equal(id);
     });
   }
@@ -34,7 +34,7 @@ describe('requestId(request)', () => {
     ['a text that needs escaping', 'a"b'],
     ['no id', undefined],
   ] as const) {
-    it(`is a new one in the place of ${what}`, () => {
+    it(`replaces ${what}`, () => {
       expect(idOf(id))
         .to.match(/^[0-9a-f]{16}-[0-9a-z]{1,9}$/)
         .and.not.equal(idOf(id));
@@ -72,7 +72,7 @@ describe('traceParent(traceparent)', () => {
     ['02', false],
     ['ff', true],
   ] as const) {
-    it(`the flags ${flags}: ${sampled ? 'recorded' : 'not recorded'} by the caller`, () => {
+    it(`flags ${flags}: ${sampled ? 'sampled' : 'not sampled'}`, () => {
       const parentId = '00f067aa0ba902b7';
       expect(traceParent(`00-${ID}-${parentId}-${flags}`)).to.deep.equal({ traceId: ID, parentId, sampled });
     });

@@ -1,4 +1,4 @@
-/** Tiers: what callers with and without a key may send, which endpoints they may call, and what they are told of it. */
+/** Tiers: limits, quotas and endpoints of callers with and without a key, and GET /usage. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { resolve } from '../../../core/app/container.js';
@@ -54,7 +54,7 @@ describe('tiers', () => {
     expect(Number(reset)).to.be.within(leftOfDay() - 5, leftOfDay() + 5);
   });
 
-  it('a tier without quotas has the headers that it always had', async () => {
+  it('a tier without quotas has the common headers only', async () => {
     const { headers } = await (await asTier('enterprise', 9))('/markets');
     expect(headers['ratelimit-policy']).to.equal('"default";q=9;w=60');
     expect(headers['ratelimit']).to.match(/^"default";r=8;t=\d+$/);
@@ -69,7 +69,7 @@ describe('tiers', () => {
     expect(headers['ratelimit']).to.match(/^"day";r=0;t=/);
   });
 
-  it('past the limit a minute: 429 rate_limited, which uses no quota', async () => {
+  it('past the limit per minute: 429 rate_limited, which uses no quota', async () => {
     const get = await asTier('free', 1);
     expect((await get('/markets')).status).to.equal(200);
     const { status, json, headers } = await get('/markets');
@@ -78,7 +78,7 @@ describe('tiers', () => {
     expect((await get('/usage')).json.data[0]).to.include({ requests: 1, refused: 1 });
   });
 
-  it('GET /usage tells the days, the tier and its limits, of the caller alone', async () => {
+  it('GET /usage returns days, tier and limits of its own caller only', async () => {
     await (await asTier('free'))('/markets');
     const get = await asTier('free');
     for (const path of ['/markets', '/markets/99999']) await get(path);
@@ -112,7 +112,7 @@ describe('tiers', () => {
     expect(statuses).to.deep.equal([200, 200, 200, 200, 429, 429]);
   });
 
-  it('an endpoint that the tier does not include is a 403 that says what it includes, by plugin and by route', async () => {
+  it("an endpoint outside of the tier is a 403 that lists the tier's plugins and routes", async () => {
     const get = await asTier('free');
     expect((await get('/markets/26420')).status).to.equal(200);
     expect((await get('/series')).status).to.equal(200);
@@ -124,7 +124,7 @@ describe('tiers', () => {
     expect((await get('/status')).status, 'needs no key').to.equal(200);
   });
 
-  it('callers without a key have none of the tiers, unless auth.anonymous names one', async () => {
+  it('callers without a key have no tier, unless auth.anonymous names one', async () => {
     for (const path of ['/markets', '/usage']) {
       const { status, headers } = await request(`${service.url}${path}`);
       expect(status).to.equal(401);
@@ -132,7 +132,7 @@ describe('tiers', () => {
     }
   });
 
-  it('tools of /mcp have what the tier of their caller includes', async () => {
+  it("tools of /mcp reach the endpoints of their caller's tier", async () => {
     const { key } = await service.newKey({ tier: 'free' });
     const call = async (name: string) => {
       const { status, json } = await mcp(service, name, { Authorization: `Bearer ${key}` });
@@ -151,7 +151,7 @@ describe('tiers', () => {
     expect(get.security, 'a key alone').to.equal(undefined);
   });
 
-  it('numbers change when the configuration is read again; other terms wait for a restart', async () => {
+  it('limits and quotas change at a reload; other settings need a restart', async () => {
     const get = await asTier('free');
     await get('/markets');
     const tiers = { ...TIERS, free: { requestsPerMinute: 60, requestsPerDay: 2, endpoints: ['signals'] }, more: {} };
@@ -199,7 +199,7 @@ describe('auth.anonymous', () => {
       request(`${service.url}${path}`, { headers: { 'X-Forwarded-For': address, ...headers } });
   };
 
-  it("callers without a key have that tier's endpoints, limit and quotas, by their address", async () => {
+  it("callers without a key have the tier's endpoints, limit and quotas, by their address", async () => {
     const get = stranger();
     const { status, headers } = await get('/movers');
     expect(status).to.equal(200);
@@ -213,19 +213,19 @@ describe('auth.anonymous', () => {
     expect((await stranger()('/movers')).status, 'another address').to.equal(200);
   });
 
-  it('an endpoint that the tier does not include wants a key', async () => {
+  it('an endpoint outside of the tier needs a key', async () => {
     const { status, json } = await stranger()('/markets');
     expect([status, json.code]).to.deep.equal([401, 'missing_api_key']);
   });
 
-  it('a wrong key is a 401 still, and counts against the address', async () => {
+  it('a wrong key is still a 401, and counts against the address', async () => {
     const get = stranger();
     const { status, json, headers } = await get('/movers', { Authorization: 'Bearer wrong' });
     expect([status, json.code]).to.deep.equal([401, 'invalid_api_key']);
     expect(headers['ratelimit']).to.match(/^"day";r=2/);
   });
 
-  it('a key of another tier is counted by itself', async () => {
+  it('a key of another tier is counted separately', async () => {
     const { headers } = await service.get('/markets');
     expect(headers['ratelimit-policy']).to.equal('"default";q=100000;w=60');
   });
@@ -242,7 +242,7 @@ describe('auth.anonymous', () => {
     expect(JSON.stringify(refused)).to.include('does not include this endpoint');
   });
 
-  it('/openapi.json says where a key may be left out', async () => {
+  it('/openapi.json marks endpoints that need no key', async () => {
     const { json } = await service.get('/openapi.json');
     expect(json.paths['/movers'].get.security).to.deep.equal([{ ApiKey: [] }, {}]);
     expect(json.paths['/usage'].get.security).to.deep.equal([{ ApiKey: [] }, {}]);
@@ -252,7 +252,7 @@ describe('auth.anonymous', () => {
 });
 
 describe('auth.tiers as a list', () => {
-  it('serves no /usage, documents neither quotas nor 403, and sends the headers that it always sent', async () => {
+  it('serves no /usage, documents no quotas and no 403, and sends the common headers only', async () => {
     const service = await startTestApp();
     try {
       expect((await service.get('/usage')).status).to.equal(404);
@@ -265,8 +265,8 @@ describe('auth.tiers as a list', () => {
   });
 });
 
-describe('faults of tiers', () => {
-  it('are told all at once, with the nearest right names', async () => {
+describe('configuration errors of tiers', () => {
+  it('are reported together, with suggestions', async () => {
     const auth = {
       keys: KEYS,
       tiers: { free: { endpoints: ['market', '/serie', '/status'] }, gold: { endpoints: ['signals'] } },
@@ -281,7 +281,7 @@ describe('faults of tiers', () => {
     expect(String(failure)).to.include('auth.tiers.free.endpoints[2]: no plugin or endpoint "/status" needs a key');
   });
 
-  it('name wrong terms, and an anonymous tier that is none', async () => {
+  it('name unknown settings, and an unknown anonymous tier', async () => {
     const terms = { free: { requestsPerDay: 0, requestPerMonth: 5 }, 'a.b': {} };
     const failure = await startTestApp({ config: { auth: { keys: KEYS, tiers: terms } } }).catch(
       (error: Error) => error,
@@ -322,19 +322,19 @@ for (const store of ['memory', 'Redis'] as const) {
       json.limits[1].used,
     ];
 
-    it('uses up no quota, is not part of the usage, and responds past a quota', async () => {
+    it('uses no quota, is not part of the usage, and works past a quota', async () => {
       const get = await withKey();
       for (let i = 0; i < 4; i++) expect(usedOf(await get('/usage'))).to.deep.equal([[], 0]);
       for (let i = 0; i < 3; i++) expect((await get('/markets')).status).to.equal(200);
       expect((await get('/markets')).json.code).to.equal('quota_exceeded');
-      // Refusals are told a second late.
+      // Rejected requests appear in the usage a second later.
       await delay(1200);
       const { status, json } = await get('/usage');
       expect(status).to.equal(200);
       expect(usedOf({ json } as TestResponse)).to.deep.equal([[[3, 1]], 3]);
     });
 
-    it('has a limit a minute of its own, as high as that of the key, whose refusals are not part of the usage', async () => {
+    it("has a separate limit per minute, as high as the key's, and its 429s are not part of the usage", async () => {
       const get = await withKey();
       for (let i = 0; i < 6; i++) expect((await get('/usage', i % 2 ? { method: 'HEAD' } : {})).status).to.equal(200);
       const { status, json, headers } = await get('/usage');
@@ -344,7 +344,7 @@ for (const store of ['memory', 'Redis'] as const) {
       expect((await get('/markets')).headers['ratelimit']).to.match(/^"day";r=2;/);
     });
 
-    it('counts with a fault, and with a wrong key, as any request', async () => {
+    it('counts as an ordinary request if it is invalid or has a wrong key', async () => {
       const get = await withKey();
       expect((await get('/usage?limit=1')).status).to.equal(400);
       expect(usedOf(await get('/usage'))).to.deep.equal([[[1, 0]], 1]);

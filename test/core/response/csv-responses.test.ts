@@ -1,4 +1,4 @@
-/** Lists as CSV over HTTP: when they are, what else such an answer has, and that it equals the JSON. */
+/** Lists as CSV over HTTP: negotiation, headers, and equality with the JSON. */
 import { brotliDecompressSync } from 'node:zlib';
 import { expect } from 'chai';
 import { dataRoute, definePlugin, type Route } from '../../../core/contracts/plugin.js';
@@ -72,25 +72,25 @@ describe('lists as CSV', () => {
     ]);
   });
 
-  it('GET /observations?series_id=EMPTY&format=csv of a series without values is the header alone', async () => {
+  it('GET /observations?series_id=EMPTY&format=csv of a series without values has the header only', async () => {
     expect((await service.get('/observations?series_id=EMPTY&format=csv')).text).to.equal(
       'period_start,value,cbsa\r\n',
     );
   });
 
-  it('has the parameters of the list itself too', async () => {
+  it('accepts the other parameters of the list', async () => {
     const { text } = await service.get('/movers?limit=1&format=csv');
     expect(parseCsv(text)).to.have.length(2);
     const { json } = await service.get('/movers?limit=0&format=csv');
     expect(json.details.map(({ name }: { name: string }) => name)).to.deep.equal(['limit']);
   });
 
-  it('answers errors in JSON', async () => {
+  it('has errors in JSON', async () => {
     const { status, json, headers } = await service.get('/markets/99999/history', { headers: csv });
     expect([status, json.code, headers['content-type']]).to.deep.equal([404, 'market_not_found', JSON_TYPE]);
   });
 
-  it('has validators of its own, and names Accept in Vary', async () => {
+  it('has a different ETag, and Vary names Accept', async () => {
     const json = await service.get('/markets');
     const first = await service.get('/markets', { headers: csv });
     expect(first.headers.etag).to.be.a('string').and.not.equal(json.headers.etag);
@@ -113,7 +113,7 @@ describe('lists as CSV', () => {
     }
   });
 
-  it("equals the JSON of every list that the document offers it for, and of somebody else's", async () => {
+  it('equals the JSON of every list that the document offers as CSV, also of another plugin', async () => {
     const row = {
       type: 'object',
       properties: { 'odd "name"': { type: 'string' }, n: { type: ['number', 'null'] }, deep: { type: 'object' } },
@@ -182,7 +182,7 @@ describe('lists as CSV', () => {
     }
   });
 
-  it('a list that declares a parameter of the same name is refused at the start', async () => {
+  it('a list that declares a parameter named format is rejected at the start', async () => {
     const parameters = { query: { format: { description: 'Mine.', schema: { type: 'string' } } } };
     const plugin = definePlugin({
       name: 'things',

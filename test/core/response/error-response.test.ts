@@ -1,4 +1,4 @@
-/** What a client is told of whatever was thrown. */
+/** The error response for each thrown value. */
 import { expect } from 'chai';
 import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../../../core/errors.js';
 import { errorResponse } from '../../../core/response/error-response.js';
@@ -17,7 +17,7 @@ describe('errorResponse(thrown)', () => {
     ['no error at all', 'internal_error', /^error: /],
   ];
   for (const [thrown, code, logged] of cases) {
-    it(`${thrown} is ${code}, in the words of the table`, () => {
+    it(`${thrown} is ${code}, with the sentence of the table`, () => {
       const logger = keptLogger();
       const { status, head, payload } = errorResponse(thrown, logger, 'id');
       expect(status).to.equal(errors[code].status);

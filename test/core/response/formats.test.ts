@@ -1,4 +1,4 @@
-/** CSV loses nothing of a list and follows RFC 4180; which routes have it follows from their schema. */
+/** Formats of lists, and which routes have them. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';
@@ -18,14 +18,14 @@ const things = (schema: object, more: Partial<Route> = {}): Route =>
     ...(more as object),
   });
 
-describe('rows with some columns alone', () => {
+describe('rows with some columns', () => {
   const rows = [{ a: 1, b: null, c: 'x' }, { c: 'y' }];
   for (const [format, written] of [
     [jsonFormat, '{"data":[{"c":"x","a":1},{"c":"y"}]}'],
     [ndjsonFormat, '{"c":"x","a":1}\n{"c":"y"}\n'],
     [csvFormat(['a', 'b', 'c'], true), 'c,a\r\nx,1\r\ny,\r\n'],
   ] as const) {
-    it(`have these in ${format.name}, in their sequence, at once and batch by batch`, () => {
+    it(`have them in order in ${format.name}, written at once and in batches`, () => {
       expect(format.write({ data: rows }, ['c', 'a'])).to.equal(written);
       const { before, rows: write, after } = format.list(['c', 'a']);
       expect([before, ...rows.map((row) => write([row])), after()].join('')).to.equal(written);
@@ -33,9 +33,9 @@ describe('rows with some columns alone', () => {
   }
 });
 
-describe('numbers that JSON does not have', () => {
+describe('numbers that JSON cannot represent', () => {
   for (const format of [jsonFormat, ndjsonFormat, csvFormat(['a'], true)]) {
-    it(`are a fault in ${format.name}, with their place`, () => {
+    it(`are an error in ${format.name} that names their place`, () => {
       expect(() => format.write({ data: [{ a: [Number.NaN] }] })).to.throw(/NaN at (\/data\/0)?\/a\/0/);
       expect(() => format.list().rows([{ a: [Number.NaN] }])).to.throw(/NaN at (\/0)?\/a\/0/);
     });
@@ -43,7 +43,7 @@ describe('numbers that JSON does not have', () => {
 });
 
 describe('listColumns', () => {
-  it('are the properties of the rows, in their sequence', () => {
+  it('are the properties of the rows, in order', () => {
     expect(listColumns(things(list(object({ b: {}, a: {} }))))).to.deep.equal(['b', 'a']);
   });
   for (const [what, schema] of [
@@ -52,12 +52,12 @@ describe('listColumns', () => {
     ['a list of texts', list({ type: 'string' })],
     ['rows that may be null', list({ type: ['object', 'null'], properties: { a: {} } })],
     ['rows of unknown properties', list({ type: 'object' })],
-    ['a list beside something else', object({ data: { type: 'array', items: object({ a: {} }) }, next: {} })],
+    ['a list next to another property', object({ data: { type: 'array', items: object({ a: {} }) }, next: {} })],
     ['no known shape', {}],
   ] as const) {
-    it(`are none for ${what}`, () => expect(listColumns(things(schema))).to.equal(undefined));
+    it(`are undefined for ${what}`, () => expect(listColumns(things(schema))).to.equal(undefined));
   }
-  it('are none for routes about the service', () => {
+  it('are undefined for service routes', () => {
     expect(listColumns({ ...things(list(object({ a: {} }))), kind: 'service' } as Route)).to.equal(undefined);
   });
 });
@@ -66,7 +66,7 @@ describe('parquetColumns', () => {
   const declared = (properties: object, more: Partial<Route> = { parquet: true } as Partial<Route>) =>
     parquetColumns(things(list({ ...object(properties), required: Object.keys(properties) }), more));
 
-  it('have the types of the schema, and are optional where a row may lack them or have null', () => {
+  it('have the types of the schema, and are optional where null or absence is allowed', () => {
     const columns = declared({ a: { type: 'string', format: 'date' }, b: { type: ['number', 'null'] } });
     expect(columns).to.deep.equal([
       { name: 'a', type: 'date', optional: false },
@@ -80,7 +80,7 @@ describe('parquetColumns', () => {
   for (const schema of [{}, { type: 'array' }, { type: 'object' }, { type: ['string', 'number'] }, { type: 'null' }]) {
     it(`have no column of ${JSON.stringify(schema)}`, () => expect(declared({ a: schema })).to.deep.equal([]));
   }
-  it('are none where the route does not say so', () => {
+  it('are undefined if the route does not declare parquet', () => {
     expect(declared({ a: { type: 'string' } }, {})).to.equal(undefined);
   });
 });
@@ -91,7 +91,7 @@ describe('csvFormat', () => {
   it('writes a header and CRLF after each record, the last one too', () => {
     expect(write(['a', 'b'], [{ a: 1, b: 'x' }])).to.equal('a,b\r\n1,x\r\n');
   });
-  it('writes the header alone where there are no rows', () => expect(write(['a', 'b'], [])).to.equal('a,b\r\n'));
+  it('writes only the header without rows', () => expect(write(['a', 'b'], [])).to.equal('a,b\r\n'));
   it('quotes separators, quotes and line ends, and nothing else', () => {
     const texts = ['a,b', 'say "hi"', 'two\r\nlines', 'x\ny', ' padded ', "it's"];
     expect(texts.map((a) => write(['a'], [{ a }]).slice(3, -2))).to.deep.equal([
@@ -103,7 +103,7 @@ describe('csvFormat', () => {
       "it's",
     ]);
   });
-  it('tells null and absent values from empty texts', () => {
+  it('distinguishes null and absent values from empty texts', () => {
     expect(write(['a', 'b', 'c'], [{ a: null, c: '' }])).to.equal('a,b,c\r\n,,""\r\n');
   });
   it('never writes an empty line, which readers would skip', () => {
@@ -115,15 +115,15 @@ describe('csvFormat', () => {
     const row = Object.fromEntries(values.map((value, i) => [`c${i}`, value]));
     expect(write(columns, [row]).split('\r\n')[1]).to.equal('0.1,0,-1.5e-7,1e+21,123456789.123,true,false');
   });
-  it('refuses numbers that JSON does not have, alone and inside a cell', () => {
+  it('rejects numbers that JSON cannot represent, also inside a cell', () => {
     expect(() => write(['a'], [{ a: Number.NaN }])).to.throw('NaN at /a');
     expect(() => write(['a'], [{ a: [1, Number.POSITIVE_INFINITY] }])).to.throw('Infinity at /a/1');
   });
-  it('writes objects and arrays as JSON, dates as the text that they are in JSON', () => {
+  it('writes objects and arrays as JSON, and dates as in JSON', () => {
     const row = { a: ['x', 1], b: { c: null }, d: new Date(0) };
     expect(write(['a', 'b', 'd'], [row])).to.equal('a,b,d\r\n"[""x"",1]","{""c"":null}",1970-01-01T00:00:00.000Z\r\n');
   });
-  it('leaves out what is not of the row itself', () => {
+  it('leaves out inherited properties', () => {
     expect(write(['constructor', 'a'], [{ a: 1 }])).to.equal('constructor,a\r\n,1\r\n');
   });
 
@@ -133,7 +133,7 @@ describe('csvFormat', () => {
       expect(parseCsv(write(['a'], [{ a: formula }], false))[1]).to.deep.equal([formula]);
     });
   }
-  it('puts none before numbers, and one into the header where a column is called so', () => {
+  it('puts no apostrophe before numbers, but before such a column name', () => {
     expect(write(['=a', 'b'], [{ '=a': -1, b: 'a=b' }])).to.equal("'=a,b\r\n-1,a=b\r\n");
   });
 
@@ -154,7 +154,7 @@ describe('csvFormat', () => {
     }));
   });
 
-  it('loses nothing: each cell, parsed by RFC 4180, gives back the value in JSON', () => {
+  it('is lossless: each parsed cell equals the JSON value', () => {
     fc.assert(
       fc.property(table, fc.boolean(), ({ columns, rows }, guard) => {
         const [header, ...records] = parseCsv(csvFormat(columns, guard).write({ data: rows }));

@@ -1,4 +1,4 @@
-/** Parquet loses nothing of a list, whatever its columns and however it is cut into batches. */
+/** Lists as Parquet, with any columns and in any batches. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { TypedColumn } from '../../../core/registry/route-defaults.js';
@@ -37,14 +37,14 @@ const table = fc
     }));
   });
 
-/** As JSON has them, null where a value is absent. */
+/** The values as in JSON, null for absent ones. */
 const inJson = (columns: readonly TypedColumn[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null])),
   );
 
 describe('parquetFormat', () => {
-  it('loses nothing: a reader gets the values of the JSON, and the bytes do not depend on the batches', async () => {
+  it('is lossless: a reader gets the JSON values, and the bytes do not depend on the batches', async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, batches }) => {
         const format = parquetFormat(columns);
@@ -56,7 +56,7 @@ describe('parquetFormat', () => {
     );
   });
 
-  it('writes long lists in groups of rows, each as it is full', async () => {
+  it('writes a row group as soon as it is full', async () => {
     const format = parquetFormat([some('integer'), { ...some('string'), name: 'b' }]);
     const rows = Array.from({ length: 25_000 }, (_, a) => ({ a, b: `row ${a % 100}` }));
     const list = format.list();
@@ -71,7 +71,7 @@ describe('parquetFormat', () => {
     expect([...file.codecs]).to.deep.equal(['SNAPPY']);
   });
 
-  it('says the types of its columns, without rows too', async () => {
+  it('declares the types of its columns, also without rows', async () => {
     const columns = TYPES.map((type, i): TypedColumn => ({ name: type, type, optional: i % 2 === 1 }));
     const file = await readParquet(parquetFormat(columns).write({ data: [] }));
     expect(file.rows).to.deep.equal([]);
@@ -85,7 +85,7 @@ describe('parquetFormat', () => {
     ]);
   });
 
-  it('has some columns alone, in their sequence', async () => {
+  it('writes only the chosen columns, in order', async () => {
     const format = parquetFormat([
       some('integer'),
       { ...some('string'), name: 'b' },
@@ -96,7 +96,7 @@ describe('parquetFormat', () => {
     expect(file.columns).to.deep.equal(['c BOOLEAN REQUIRED', 'a INT64 REQUIRED']);
   });
 
-  it('leaves out what is not of the row itself', async () => {
+  it('leaves out inherited properties', async () => {
     const format = parquetFormat([{ name: 'constructor', type: 'string', optional: true }]);
     expect((await readParquet(format.write({ data: [{}] }))).rows).to.deep.equal([{ constructor: null }]);
   });
@@ -116,7 +116,7 @@ describe('parquetFormat', () => {
     ['string', null, 'null'],
     ['string', undefined, 'undefined'],
   ] as const) {
-    it(`refuses ${shown} where the schema has a ${type}, with its place`, () => {
+    it(`rejects ${shown} where the schema has a ${type}, and names the place`, () => {
       const write = () => parquetFormat([some(type)]).write({ data: [{ a: value }] });
       expect(write).to.throw(`it has ${shown} at /a, where its schema has a ${type}`);
     });

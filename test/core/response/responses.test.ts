@@ -1,4 +1,4 @@
-/** What every response of the service has, whatever it answers. */
+/** Properties of every response. */
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
@@ -25,7 +25,7 @@ describe('every response', () => {
   const history = `/markets/${fixture.ATLANTA}/history`;
 
   describe('validators', () => {
-    it('GET has a strong ETag, Last-Modified of the publication, and revalidates always', async () => {
+    it('GET has a strong ETag, Last-Modified of the publication, and no-cache', async () => {
       const { headers } = await service.get('/markets');
       expect(headers.etag).to.match(/^"[^"]+"$/);
       expect(headers['last-modified']).to.equal('Mon, 02 Mar 2026 12:00:00 GMT');
@@ -65,7 +65,7 @@ describe('every response', () => {
       expect(statuses).to.deep.equal([304, 304, 200, 200]);
     });
 
-    it('If-None-Match wins over If-Modified-Since, both ways', async () => {
+    it('If-None-Match has precedence over If-Modified-Since', async () => {
       const { headers } = await service.get('/markets');
       const match = { 'If-None-Match': headers.etag!, 'If-Modified-Since': 'Mon, 01 Jan 2001 00:00:00 GMT' };
       expect((await service.get('/markets', { headers: match })).status).to.equal(304);
@@ -100,7 +100,7 @@ describe('every response', () => {
       ['x'.repeat(1000), 'identity'],
     ];
     for (const [accept, encoding] of expected) {
-      it(`Accept-Encoding: ${accept.slice(0, 30)} gives ${encoding}, with a tag of its own`, async () => {
+      it(`Accept-Encoding: ${accept.slice(0, 30)} gives ${encoding}, with a different ETag`, async () => {
         const plain = await service.get(history);
         const answer = await service.get(history, { headers: { 'Accept-Encoding': accept } });
         expect(answer.headers['content-encoding'] ?? 'identity').to.equal(encoding);
@@ -115,7 +115,7 @@ describe('every response', () => {
       });
     }
 
-    it('a short answer is sent as it is', async () => {
+    it('a short response is not compressed', async () => {
       const { headers } = await service.get('/markets/12060', { headers: { 'Accept-Encoding': 'gzip' } });
       expect(headers).to.not.have.property('content-encoding');
     });
@@ -145,7 +145,7 @@ describe('every response', () => {
       });
     }
 
-    it('OPTIONS /markets answers a preflight without a key', async () => {
+    it('OPTIONS /markets responds to a preflight without a key', async () => {
       const { status, headers, text } = await request(`${service.url}/markets`, {
         method: 'OPTIONS',
         headers: { Origin: 'https://example.com', 'Access-Control-Request-Method': 'GET' },
@@ -155,7 +155,7 @@ describe('every response', () => {
       expect(headers['access-control-allow-headers']).to.contain('Authorization');
     });
 
-    it('GET with a body is a 400, and the connection is closed', async () => {
+    it('GET with a body is a 400, and the connection closes', async () => {
       const { status, json, headers } = await service.get('/markets', {
         body: '{}',
         headers: { 'Content-Length': '2' },
@@ -167,7 +167,7 @@ describe('every response', () => {
 
   describe('Accept', () => {
     for (const accept of ['application/json', '*/*', 'application/*', 'text/html, */*;q=0.1', 'APPLICATION/JSON']) {
-      it(`Accept: ${accept} is answered`, async () => {
+      it(`Accept: ${accept} is a 200`, async () => {
         expect((await service.get('/markets', { headers: { Accept: accept } })).status).to.equal(200);
       });
     }
@@ -194,7 +194,7 @@ describe('every response', () => {
       [`/${'x'.repeat(9000)}`, 414, 'uri_too_long'],
     ];
     for (const [target, status, code] of cases) {
-      it(`GET ${target.slice(0, 40)} is a ${status} ${code} that keeps every other header`, async () => {
+      it(`GET ${target.slice(0, 40)} is a ${status} ${code} with the common headers`, async () => {
         const { status: actual, json, headers } = await service.get(target);
         expect([actual, json.code]).to.deep.equal([status, code]);
         expect(json.error).to.be.a('string').and.not.equal('');
@@ -244,13 +244,13 @@ describe('http.cors', () => {
     }
   };
 
-  it('null allows no other origin', async () => {
+  it('null allows no origin', async () => {
     const headers = await withCors(null, 'https://a.example');
     expect(headers).to.not.have.property('access-control-allow-origin');
     expect(headers['cross-origin-resource-policy']).to.equal('same-origin');
   });
 
-  it('a list allows its members, and tells caches so', async () => {
+  it('a list allows its members, and Vary names Origin', async () => {
     const cors = { origin: ['https://a.example', 'https://b.example'] };
     const allowed = await withCors(cors, 'https://b.example');
     expect(allowed['access-control-allow-origin']).to.equal('https://b.example');

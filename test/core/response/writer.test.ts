@@ -17,7 +17,7 @@ const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown
 const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
-/** Answers `/N` with N bytes, `/N/S` with the status S, and `/N/S/high` with bytes that are no ASCII. */
+/** Responds to `/N` with N bytes, to `/N/S` with the status S, to `/N/S/high` with bytes that are not ASCII. */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];
   const bytes = kind === 'high' ? Buffer.alloc(Number(length), 'é\u0080\u00ff', 'latin1') : bodyOf(Number(length));
@@ -34,7 +34,7 @@ const startServer = async (Response: typeof ServerResponse, handle: typeof answe
   return { server, port: await listen(server, 0, '127.0.0.1') };
 };
 
-/** Drops idle connections, which would stay for a while. */
+/** Also closes idle connections. */
 const stopServer = async (server: Server): Promise<void> => {
   const closed = once(server, 'close');
   server.close();
@@ -54,7 +54,7 @@ describe('send()', () => {
   });
   after(() => Promise.all([stopServer(direct), stopServer(byNode)]));
 
-  /** The whole connection, until the server ends it; but for the time of day, which may be another for the second. */
+  /** All bytes until the server closes the connection, with the time replaced. */
   const bytesOf = async (port: number, lines: readonly string[]): Promise<string> => {
     const client = connect(port, '127.0.0.1');
     client.write(`${lines.join('\r\n')}\r\n\r\n`);
@@ -114,7 +114,7 @@ describe('FastResponse', () => {
 
   const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
 
-  /** Answers with what the handler does, and says what it left. */
+  /** @returns the response of the handler, as the server and the client see it */
   const respond = async (handle: (response: FastResponse) => void) => {
     const responses: ServerResponse[] = [];
     const started = await startServer(FastResponse, (_request, response) => {
@@ -126,7 +126,7 @@ describe('FastResponse', () => {
     return { response: responses[0]!, received: received[0]! };
   };
 
-  it('tells that it has been sent, and finishes when it has gone', async () => {
+  it('is marked as sent, and finishes when the system has taken it', async () => {
     const told: unknown[] = [];
     const { response, received } = await respond((response) => {
       const tell = () => told.push([response.headersSent, response.writableEnded, response.fastState]);
@@ -143,7 +143,7 @@ describe('FastResponse', () => {
     expect(response.writableFinished).to.equal(true);
   });
 
-  describe('lets go of its request', () => {
+  describe('releases its request', () => {
     const answerTwice = async (first: string, listen: (request: IncomingMessage) => void = () => undefined) => {
       const requests: IncomingMessage[] = [];
       const held: boolean[] = [];
@@ -171,14 +171,14 @@ describe('FastResponse', () => {
     const POST = 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\n12345';
     const CHUNKED = 'POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n12345\r\n0\r\n\r\n';
 
-    it('without waking its stream, where nobody listens to it', async () => {
+    it('without reading its stream if it has no listener', async () => {
       const { request, held } = await answerTwice(GET);
       expect(held).to.equal(false);
       expect(request.readableEnded).to.equal(false);
     });
 
     for (const event of ['end', 'close']) {
-      it(`with its ${event}, where somebody waits for that`, async () => {
+      it(`after its ${event} if it has a listener`, async () => {
         let heard = 0;
         await answerTwice(GET, (request) => {
           if (request.headers.connection === undefined) request.once(event, () => heard++).resume();
@@ -188,13 +188,13 @@ describe('FastResponse', () => {
     }
 
     for (const [name, request] of Object.entries({ POST, CHUNKED })) {
-      it(`with a body that nobody has read: ${name}`, async () => {
+      it(`with an unread body: ${name}`, async () => {
         expect((await answerTwice(request)).request.readableEnded).to.equal(true);
       });
     }
   });
 
-  it('is Node’s own where it has headers already', async () => {
+  it('is written by Node if it has headers already', async () => {
     const { received } = await respond((response) => {
       response.setHeader('X-Own', 'kept');
       response.sendPrepared(yes, headers.connectionLines);
@@ -235,7 +235,7 @@ describe('large bodies', () => {
   const requestsOf = (lengths: readonly number[]): string =>
     lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join('');
 
-  /** Asks for bodies of these lengths at once, and compares them byte by byte. */
+  /** Requests bodies of these lengths at once, and compares them byte by byte. */
   const expectAnswers = async (...lengths: readonly number[]): Promise<void> => {
     const { responses, rest } = await exchange(port, requestsOf(lengths), { responses: lengths.length });
     expect(responses.map(({ headers }) => headers['content-length'])).to.deep.equal(lengths.map(String));
@@ -245,7 +245,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Asks and reads nothing, until the server has to wait for that. */
+  /** Requests bodies without reading, until the server waits for the client. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);
@@ -256,15 +256,15 @@ describe('large bodies', () => {
 
   const LENGTHS = [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 2 * PIECE_BYTES, 5 * PIECE_BYTES + 3];
 
-  it('delivers bodies of every length around that of a piece', async () => {
+  it('sends bodies of every length around the size of a piece', async () => {
     for (const length of LENGTHS) await expectAnswers(length);
   });
 
-  it('delivers those that were asked for at once on one connection, in order', async () => {
+  it('sends pipelined bodies in order', async () => {
     await expectAnswers(...LENGTHS, ...LENGTHS.toReversed());
   });
 
-  it('takes no two of them in one turn of the loop', async () => {
+  it('sends at most one piece per turn of the event loop', async () => {
     let turns = 0;
     let other = setImmediate(function again() {
       turns++;
@@ -275,7 +275,7 @@ describe('large bodies', () => {
     expect(turns).to.be.at.least(20);
   });
 
-  it('goes on when there is room again, and holds no more than a piece meanwhile', async () => {
+  it('continues when the client reads again, and buffers at most one piece', async () => {
     const client = await askUnread(40 * PIECE_BYTES);
     await delay(50);
     expect(responses[0]?.writableLength).to.be.below(2 * PIECE_BYTES);
@@ -288,9 +288,9 @@ describe('large bodies', () => {
     expect(all.subarray(all.indexOf('\r\n\r\n') + 4).equals(bodyOf(40 * PIECE_BYTES))).to.equal(true);
   });
 
-  it('ends also where nobody tells that the last piece has gone, since it is small', async () => {
+  it('ends also if no drain event follows the last, small piece', async () => {
     server.once('request', (_request, { socket }: ServerResponse) => {
-      // As when the system takes no more, now and again after the first piece.
+      // Simulates a full socket at the start and again after the first piece.
       socket?.cork();
       setTimeout(() => {
         socket?.prependOnceListener('drain', () => socket.cork());
@@ -300,7 +300,7 @@ describe('large bodies', () => {
     await expectAnswers(PIECE_BYTES + 1);
   });
 
-  it('ends with a client that goes in the middle, also where answers wait behind that one', async () => {
+  it('ends when the client disconnects, also with responses waiting behind', async () => {
     const client = await askUnread(40 * PIECE_BYTES, 40 * PIECE_BYTES, 10);
     client.destroy();
     while (!responses[0]?.destroyed) await delay(5);
