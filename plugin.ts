@@ -4,13 +4,13 @@ export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
 export type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from './core/contracts/observer.js';
 export {
   type CallerAccount,
+  type CallerKey,
   type ComponentState,
   collection,
   type DataContext,
   type DataRoute,
   dataRoute,
   definePlugin,
-  type CallerKey,
   type Mount,
   type MountContext,
   type Parameter,
