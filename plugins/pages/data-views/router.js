@@ -28,7 +28,7 @@ export const lazyView =
   async (...call) => {
     const view = await load().catch((error) => {
       if (!(error instanceof TypeError)) throw error;
-      throw new Problem('The service cannot be reached.', { status: 0, code: 'unreachable' });
+      throw new Problem('This view cannot be loaded.', { status: 0, code: 'unreachable' });
     });
     return view(...call);
   };

@@ -13,7 +13,10 @@ const inSeconds = (seconds) =>
  */
 const explain = ({ status, code, message, retryAfter }) => {
   if (status === 0) {
-    return { heading: message, advice: 'Check your connection and that the service runs, then try again.' };
+    return {
+      heading: message,
+      advice: 'Check your connection and that the service runs. Then try again, or reload the page.',
+    };
   }
   if (code === 'quota_exceeded') return { heading: 'The quota is used up', advice: message };
   if (status === 429) {

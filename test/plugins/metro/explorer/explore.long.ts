@@ -774,6 +774,12 @@ describe('the explorer in Chromium', () => {
     await view('markets');
     await page.getByText('The service cannot be reached').waitFor();
     await page.unroute('**/markets');
+    await page.route('**/movers.js', (route) => route.abort());
+    await view('movers');
+    await page.getByText('This view cannot be loaded').waitFor();
+    await page.unroute('**/movers.js');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Movers' }).waitFor();
     await view('markets/99999');
     await page.getByText('There is no market with the CBSA code 99999').waitFor();
     await view(`compare?m=99999,${fixture.HOUSTON}&s=NOTHING&from=2025`);
