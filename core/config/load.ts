@@ -1,4 +1,4 @@
-/** Loads a configuration: which file, the environment over it, every fault at once. */
+/** Loads a configuration: finds the file, applies environment variables, and reports all errors together. */
 
 import { dirname, resolve } from 'node:path';
 import { OperatorError } from '../errors.js';
@@ -23,35 +23,35 @@ import {
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
-/** What a product built on the framework calls things. */
+/** Names that a product built on the framework chooses. */
 export interface ConfigNames {
-  /** Begins its environment variables: `PREFIX_CONFIG` names the file, `PREFIX__SECTION__NAME` a setting. */
+  /** Prefix of environment variables: `PREFIX_CONFIG` names the file, `PREFIX__SECTION__NAME` a setting. */
   readonly prefix: string;
-  /** The configuration used when no other is named: an absolute path. */
+  /** Absolute path of the default configuration. */
   readonly embedded: string;
-  /** Further variables, without the prefix. */
+  /** More variables, without the prefix. */
   readonly variables: readonly NamedVariable[];
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The absolute path of the file; a text for messages if the configuration was given in code. */
+  /** Absolute path of the file, or a text for messages if the configuration comes from code. */
   readonly path: string;
-  /** Where relative paths in it start. */
+  /** Relative paths in the configuration start here. */
   readonly folder: string;
-  /** Whether it is the product's own configuration. */
+  /** Whether it is the default configuration of the product. */
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
 }
 
 export interface LoadOptions {
-  /** As given on the command line: relative to the working directory. */
+  /** Path relative to the working directory. */
   readonly path?: string | undefined;
-  /** In the place of a file. */
+  /** A configuration in code, instead of a file. */
   readonly given?: GivenConfig | undefined;
-  /** Default: that of this process. */
+  /** Default: `process.env`. */
   readonly env?: Environment;
-  /** Finds the errors of the modules, so that they are reported with those of an invalid configuration. */
+  /** Finds errors of modules, which are reported together with errors of the configuration. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
@@ -66,10 +66,8 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
       cause,
     });
   }
-  const fault = findJsonError(text);
-  if (fault) {
-    throw new OperatorError(`The configuration ${path} is not JSON.`, [formatJsonError(fault)]);
-  }
+  const error = findJsonError(text);
+  if (error) throw new OperatorError(`The configuration ${path} is not JSON:`, [formatJsonError(error)]);
   const draft: unknown = JSON.parse(text);
   if (!isJsonObject(draft)) {
     throw new OperatorError(`The configuration ${path} must be an object: {"adapter": ..., "plugins": [...]}.`);
@@ -77,25 +75,25 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
   return draft;
 };
 
-const IN_CODE = 'given in code';
+const IN_CODE = 'in code';
 
-/** A copy, into which defaults may be filled. */
+/** Copies a configuration, so that defaults can be filled in. */
 const draftOf = (given: GivenConfig): Draft => {
   try {
     return JSON.parse(JSON.stringify(given)) as Draft;
   } catch (cause) {
-    throw new OperatorError('The configuration given in code is not plain data, as JSON would have it.', [], { cause });
+    throw new OperatorError('The configuration in code must be plain data that JSON can represent.', [], { cause });
   }
 };
 
 /**
- * What the schema cannot say. A value that the schema refuses has its fault already, and is compared with nothing.
+ * Errors that the schema cannot express. Values that the schema rejects are left out, since they are reported already.
  * @param draft with the defaults filled in
- * @param isValid whether the schema refuses none of its values, so that none has to be judged by itself
+ * @param isValid whether the schema accepts the whole draft
  */
 const contradictions = (draft: Draft, overrides: readonly Override[], isValid: boolean): string[] => {
-  const faults: string[] = [];
-  const fault = (path: Path, text: string) => faults.push(`${placeOf(formatPath(path), overrides)}: ${text}`);
+  const errors: string[] = [];
+  const report = (path: Path, text: string) => errors.push(`${placeOf(formatPath(path), overrides)}: ${text}`);
   const valid = <T>(...path: string[]): T | undefined => {
     const value = valueAt(draft, path);
     return isValid || compileSchema(schemaAt(path)!)(value) ? (value as T) : undefined;
@@ -103,40 +101,37 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   const anonymous = valid<string | null>('auth', 'anonymous') ?? null;
   const tiers = tierNames(draft['auth']);
   if (anonymous !== null && tiers.length > 0 && !tiers.includes(anonymous)) {
-    fault(['auth', 'anonymous'], `"${anonymous}" is no tier of auth.tiers; ${suggest(anonymous, tiers)}`);
+    report(['auth', 'anonymous'], `"${anonymous}" is not in auth.tiers; ${suggest(anonymous, tiers)}`);
   }
   const port = valid<number>('metrics', 'port') ?? 0;
   const hosts = [valid<string>('metrics', 'host'), valid<string>('server', 'host')];
   const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => host === '0.0.0.0' || host === '::');
   if (port > 0 && port === valid('server', 'port') && isOneHost) {
-    fault(['metrics', 'port'], `${port} is not allowed; it must not be server.port, which the API listens on`);
+    report(['metrics', 'port'], `${port} is the port of the API (server.port); use another one`);
   }
   const headersMs = valid<number>('server', 'headersTimeoutMs') ?? 0;
   const requestMs = valid<number>('server', 'requestTimeoutMs') ?? headersMs;
   if (headersMs > requestMs) {
-    fault(
-      ['server', 'headersTimeoutMs'],
-      `${headersMs} is not allowed; it must not be above server.requestTimeoutMs, ${requestMs}`,
-    );
+    report(['server', 'headersTimeoutMs'], `${headersMs} is longer than server.requestTimeoutMs (${requestMs})`);
   }
   const url = valid<string>('redis', 'url');
   if (url !== undefined && !URL.canParse(url)) {
-    fault(['redis', 'url'], `cannot be read as a URL (not shown, it may hold a password); ${ENCODE_CREDENTIALS}`);
+    report(['redis', 'url'], `is not a valid URL (not shown, since it may contain a password); ${ENCODE_CREDENTIALS}`);
   }
   const networks = valueAt(draft, ['server', 'trustProxy']);
   for (const [i, network] of (Array.isArray(networks) ? networks : []).entries()) {
     const problem = typeof network === 'string' && network !== '' ? networkError(network) : undefined;
-    if (problem) fault(['server', 'trustProxy', i], `"${network}" is not allowed; ${problem}`);
+    if (problem) report(['server', 'trustProxy', i], `"${network}" is not allowed; ${problem}`);
   }
-  return faults;
+  return errors;
 };
 
-/** Makes a product's `loadConfig`. */
+/** Creates the `loadConfig` of a product. */
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
   /**
-   * The file of `path`, else of `PREFIX_CONFIG`, else the embedded one, with the environment's values over it.
-   * @throws OperatorError with all faults, each with its path, what is allowed and the nearest right name
+   * Reads the file `path`, or that of `PREFIX_CONFIG`, or the embedded one. Environment variables override its values.
+   * @throws OperatorError with all errors, each with its path, the allowed values and a suggestion
    */
   async ({ path: option, given, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
     const variable = `${prefix}_CONFIG`;
@@ -147,23 +142,23 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // Once for the defaults alone: variables may change values inside them.
+    // This run fills in the defaults, since variables may change values inside them.
     validate(draft);
-    const { overrides, faults } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
-    faults.push(...strayVariables(env, prefix));
+    const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
+    errors.push(...strayVariables(env, prefix));
 
     const isValid = validate(draft);
-    if (!isValid) faults.push(...describeErrors(validate.errors!, draft, '', overrides));
-    faults.push(...contradictions(draft, overrides, isValid));
-    if (faults.length > 0) {
-      // A configuration without faults of its own gets those of its modules when they are loaded.
-      faults.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
+    if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
+    errors.push(...contradictions(draft, overrides, isValid));
+    if (errors.length > 0) {
+      // Without these errors, errors of modules are found when the modules are loaded.
+      errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
-        `The configuration ${path} has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`,
-        faults,
+        `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,
+        errors,
       );
     }
-    // `$schema` is for editors.
+    // Only editors use `$schema`.
     const { $schema: _, ...config } = draft as unknown as Config & { $schema?: string };
     return { config, path, folder, embedded: path === embedded, overrides };
   };

@@ -1,4 +1,4 @@
-/** Single values of a configuration, given by environment variables: `PREFIX__SECTION__NAME`, and well-known names. */
+/** Environment variables that set values of a configuration: `PREFIX__SECTION__NAME`, and well-known names. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/regular.js';
@@ -8,7 +8,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** A setting, with its schema where it is not inside a module's options. */
+/** A setting. Its schema is undefined inside the options of a module. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -24,11 +24,11 @@ export const schemaAt = (path: Path): JsonSchema | undefined =>
 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
-/** `POLL_MS` is `pollMs`; a name with a small letter in it stays as it is. */
+/** `POLL_MS` becomes `pollMs`. A name with a lower-case letter stays unchanged. */
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** As the documentation writes it: `limits.requestsPerMinute` is `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
+/** `limits.requestsPerMinute` becomes `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
 const variableOf = (prefix: string, path: Path): string =>
   [
     prefix,
@@ -43,7 +43,7 @@ const item = (segment: string, { path, schema }: Setting, list: unknown): Settin
   const length = Array.isArray(list) ? list.length : 0;
   return /^\d{1,4}$/.test(segment) && Number(segment) <= length
     ? { path: [...path, Number(segment)], schema: schema?.['items'] as JsonSchema | undefined }
-    : `"${segment}" is no place in the list ${formatPath(path)}; it must be a number from 0 to ${length}`;
+    : `"${segment}" is not an index of the list ${formatPath(path)}; use a number from 0 to ${length}`;
 };
 
 const property = (segment: string, { path, schema }: Setting, current: unknown, prefix: string): Setting | string => {
@@ -65,8 +65,8 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
 };
 
 /**
- * @param root the configuration so far: its lists and options have places that the schema does not name
- * @returns the setting, or what is wrong with the variable's name
+ * @param root the configuration, whose lists and options have paths that the schema does not name
+ * @returns the setting, or an error in the name of the variable
  */
 export const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
   let setting: Setting = { path: [], schema: configSchema };
@@ -80,11 +80,11 @@ export const findSetting = (variable: string, prefix: string, root: unknown): Se
   return setting;
 };
 
-/** A variable with a well-known name, for one place in the configuration. */
+/** A variable with a well-known name for one setting. */
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;
-  /** Only where the module at this place is the one named: `{ at: ['adapter'], use: 'store' }`. */
+  /** Applies only if this module is used: `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
   /** Whether `<variable>_FILE` may name a file that holds the value. */
   readonly secret?: boolean;
@@ -95,7 +95,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** A configuration before it is checked. */
 export type Draft = Record<string | number, unknown>;
 
-/** JSON where it parses and is not a mere number or word that the setting wants as text; else the text itself. */
+/** Parses JSON. A number or word stays text where the setting is a string, as does anything that is not JSON. */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
   try {
@@ -108,7 +108,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Sets a value, and makes the objects and lists around it. @returns what stands in the way, or undefined */
+/** Sets a value and creates the objects and lists around it. @returns the obstacle, if there is one */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -123,7 +123,7 @@ const assign = (root: Draft, path: Path, value: unknown): string | undefined => 
   return undefined;
 };
 
-/** Writes modules out in full, in place: `"markets"` is `{ "use": "markets", "options": {} }`. */
+/** Expands modules in place: `"markets"` becomes `{ "use": "markets", "options": {} }`. */
 export const expandModules = (root: Draft): void => {
   const expand = (part: unknown) => (typeof part === 'string' ? { use: part, options: {} } : part);
   const { adapter, plugins, auth } = root;
@@ -132,19 +132,19 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** The values of variables that were given by files, or why they could not be read. */
-type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly fault?: string }>;
+/** Values of variables from files, or the reason why a file could not be read. */
+type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**
- * Reads the files that variables name: `<variable>_FILE` holds the value of `<variable>`, for secrets that are mounted.
- * Inside `options` names are the module's to know, and may end so themselves.
+ * Reads the files that variables name: `<variable>_FILE` names a file with the value of `<variable>`, such as a mounted
+ * secret. It does not apply inside `options`, since an option of a module may have a name that ends in `_FILE`.
  */
 export const withFiles = async (
   env: Environment,
   prefix: string,
   named: readonly NamedVariable[],
 ): Promise<{ env: Environment; files: ValueFiles }> => {
-  const files = new Map<string, { content?: string; fault?: string }>();
+  const files = new Map<string, { content?: string; error?: string }>();
   const rest: Record<string, string | undefined> = { ...env };
   for (const [name, path] of Object.entries(env)) {
     const variable = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : '';
@@ -164,49 +164,51 @@ const readValue = async (
   name: string,
   path: string,
   twice: string | false,
-): Promise<{ content?: string; fault?: string }> => {
-  if (twice) return { fault: `${name}: ${twice} is set too; one of them must go` };
+): Promise<{ content?: string; error?: string }> => {
+  if (twice) return { error: `${name}: ${twice} is set too; remove one of them` };
   try {
     const content = (await readRegular(path, MAX_VALUE_BYTES)).replace(/\r?\n$/, '');
-    return content === '' ? { fault: `${name}: ${path} is empty` } : { content };
+    return content === '' ? { error: `${name}: ${path} is empty` } : { content };
   } catch (error) {
-    return { fault: `${name}: ${path} cannot be read: ${fileErrorReason(error)}` };
+    return { error: `${name}: ${path} cannot be read: ${fileErrorReason(error)}` };
   }
 };
 
 /**
- * Puts the environment's values over those of a file, in place. An empty variable counts as absent.
+ * Applies environment variables to a configuration, in place. An empty variable counts as absent.
  *
- * `PREFIX__SECTION__NAME=value` sets `section.name`: two underscores between names, which match whatever their case
- * and single underscores; in a list, the item's number, and the number after the last to add one. A value is read as
- * JSON where it is JSON, else as text. Names inside `options`, which only the module knows, are written as in the
- * file, or in capitals: `POLL_MS` is `pollMs`. A variable of the general rule wins over a well-known one.
- * @returns what was overridden, and one line for each variable that names no setting
+ * - `PREFIX__SECTION__NAME=value` sets `section.name`. Case and single underscores do not matter.
+ * - An index names an item of a list; the index after the last item adds one.
+ * - A value is parsed as JSON if it is JSON. Otherwise it is text.
+ * - Names inside `options` are written as in the file or in capitals: `POLL_MS` is `pollMs`.
+ * - A variable with the prefix takes precedence over a well-known one.
+ *
+ * @returns the overridden settings, and an error for each variable without a setting
  */
 export const applyEnvironment = (
   root: Draft,
   { env, files }: { readonly env: Environment; readonly files: ValueFiles },
   prefix: string,
   named: readonly NamedVariable[],
-): { overrides: Override[]; faults: string[] } => {
+): { overrides: Override[]; errors: string[] } => {
   const overrides: Override[] = [];
-  const faults: string[] = [];
+  const errors: string[] = [];
 
   const set = (variable: string, path: Path, schema: JsonSchema | undefined): void => {
     const file = files.get(variable);
-    if (file?.fault !== undefined) return void faults.push(file.fault);
+    if (file?.error !== undefined) return void errors.push(file.error);
     const obstacle = assign(root, path, parse(file?.content ?? env[variable] ?? '', schema));
-    if (obstacle !== undefined) faults.push(`${variable}: cannot be set, ${obstacle}`);
+    if (obstacle !== undefined) errors.push(`${variable}: cannot be set, ${obstacle}`);
     else overrides.push({ path: formatPath(path), variable: file ? `${variable}_FILE` : variable });
     expandModules(root);
   };
 
-  // Shorter names first, so that a part may be replaced whole and then changed inside.
+  // Shorter names come first, so that a section can be replaced as a whole and then changed inside.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {
     const setting = findSetting(variable, prefix, root);
-    if (typeof setting === 'string') faults.push(`${variable}: ${setting}`);
+    if (typeof setting === 'string') errors.push(`${variable}: ${setting}`);
     else set(variable, setting.path, setting.schema);
   }
 
@@ -215,15 +217,15 @@ export const applyEnvironment = (
     const meant = when === undefined || valueAt(root, [...when.at, 'use']) === when.use;
     if (env[variable] && !taken && meant) set(variable, path, schemaAt(path));
   }
-  return { overrides, faults };
+  return { overrides, errors };
 };
 
-/** Variables that were probably meant for the configuration, but would be passed over without a word. */
+/** Variables that were probably meant for the configuration but have no effect. */
 export const strayVariables = (env: Environment, prefix: string): string[] =>
   Object.keys(env).flatMap((variable) => {
     if (!variable.startsWith(`${prefix}_`) || variable.startsWith(`${prefix}__`)) return [];
     const name = variable.slice(prefix.length + 1);
-    if (name.includes('__')) return `${variable}: names of settings begin with "${prefix}__", with two underscores`;
+    if (name.includes('__')) return `${variable}: names of settings start with "${prefix}__", with two underscores`;
     const misspelt = name !== 'CONFIG' && nearest(name, ['CONFIG']) !== undefined;
     return misspelt ? `${variable}: there is no such variable; did you mean ${prefix}_CONFIG?` : [];
   });

@@ -1,16 +1,16 @@
-/** The configuration file: its JSON Schema, and the type of a checked one. */
+/** The JSON Schema of the configuration, and its types. */
 import type { JsonSchema, WithDefaults } from '../contracts/json-schema.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
 import { nullable } from '../validation/schemas.js';
 
-/** An adapter, plugin or key store, and its options, which the module itself declares. */
+/** An adapter, plugin or key store with its options. The module declares the schema of the options. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A module in a configuration in code: its name, path or package, with its options where it has some. */
+/** A module in code: its name, path or package, or an object with options. */
 export type GivenModule = string | { readonly use: string; readonly options?: Readonly<Record<string, unknown>> };
 
 type Given<T> = T extends ModuleConfig
@@ -25,17 +25,17 @@ type Given<T> = T extends ModuleConfig
           : { readonly [K in keyof T]?: Given<T[K]> }
         : T;
 
-/** A configuration as a file has it: what is left out has its default. */
+/** A configuration before its defaults are filled in. */
 export type GivenConfig = Given<Config>;
 
 export interface AuthConfig {
-  /** Absent: the service's title. */
+  /** Default: the service's title. */
   readonly realm?: string;
-  /** A list of their names, or each by its name with its terms. */
+  /** Names, or limits by name. */
   readonly tiers: readonly string[] | Readonly<Record<string, TierConfig>>;
   /** The tier of callers without a key. */
   readonly anonymous: string | null;
-  /** By version. */
+  /** Secrets by version. */
   readonly peppers: Readonly<Record<string, string>>;
   readonly keys: ModuleConfig;
 }
@@ -69,7 +69,8 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
     use: { type: 'string', minLength: 1, description: 'Name, package or path of the module.' },
     options: {
       type: 'object',
-      description: "What the module is told; it declares what it allows. Relative paths start at this file's folder.",
+      description:
+        'Options of the module, which declares their schema. Relative paths start at the folder of this file.',
       default: {},
     },
   },
@@ -78,41 +79,41 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** Without defaults: a plugin may say who the service is, and these settings are laid over that. */
+/** It has no defaults, since these settings override those of plugins. */
 export const serviceSchema = {
   type: 'object',
   description:
-    'Who the service is: what its document, pages, keys and errors say of it. What is absent here is as a plugin declares it, else as the framework does.',
+    'Names and texts of the service, as its OpenAPI document, pages, keys and errors show them. Default: as a plugin declares them, otherwise as the framework does.',
   additionalProperties: false,
   properties: {
     name: {
       type: 'string',
-      description: 'Its name for machines: MCP clients, traces, and the variable for the key in examples.',
+      description: 'Name for machines: in MCP, in traces, and in the variable for the key in examples.',
       pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
       maxLength: 50,
       examples: ['weather'],
     },
-    title: { type: 'string', description: 'Its name for people.', minLength: 1, examples: ['Weather API'] },
+    title: { type: 'string', description: 'Name for people.', minLength: 1, examples: ['Weather API'] },
     version: { type: 'string', description: 'Version of the interface.', minLength: 1, examples: ['1.0.0'] },
-    summary: { type: 'string', description: 'What it offers, in one sentence.' },
-    description: { type: 'string', description: 'What there is to know about the data, in Markdown.' },
+    summary: { type: 'string', description: 'One sentence about the service.' },
+    description: { type: 'string', description: 'Description of the data, in Markdown.' },
     conventions: {
       type: 'string',
-      description: 'How the API responds, in Markdown: stands after the description, in the place of the general text.',
+      description: 'Conventions of the API, in Markdown. Follows the description and replaces the general text.',
     },
     changes: {
       type: 'array',
-      description: 'What has changed in the interface, newest first, for those who call it.',
+      description: 'Changes of the interface that callers need to know, newest first.',
       items: {
         type: 'object',
         additionalProperties: false,
         required: ['version', 'summary'],
         properties: {
           version: { type: 'string', description: 'Version of the interface.', minLength: 1, examples: ['1.1.0'] },
-          summary: { type: 'string', description: 'A sentence or two, in Markdown.', minLength: 1 },
+          summary: { type: 'string', description: 'One or two sentences, in Markdown.', minLength: 1 },
           operations: {
             type: 'array',
-            description: 'The operationId of each endpoint that the change is about.',
+            description: 'The operationId of each changed endpoint.',
             items: { type: 'string', minLength: 1 },
           },
         },
@@ -120,32 +121,35 @@ export const serviceSchema = {
     },
     contact: {
       type: 'object',
-      description: 'Whom callers ask.',
+      description: 'Contact for callers.',
       additionalProperties: false,
       properties: {
-        name: { type: 'string', description: 'A person or a team.', minLength: 1 },
-        url: url('A page.'),
-        email: { type: 'string', description: 'An address for mail.', pattern: '^[^\\s@]+@[^\\s@]+$' },
+        name: { type: 'string', description: 'Name of a person or a team.', minLength: 1 },
+        url: url('Address of a contact page.'),
+        email: { type: 'string', description: 'Email address.', pattern: '^[^\\s@]+@[^\\s@]+$' },
       },
       minProperties: 1,
     },
-    termsOfService: { ...url('The page with the terms of use; null: there are none.'), type: ['string', 'null'] },
+    termsOfService: { ...url('Address of the terms of use; null for none.'), type: ['string', 'null'] },
     license: {
       type: ['object', 'null'],
-      description: 'The licence of the API; null: none is named.',
+      description: 'Licence of the API; null for none.',
       additionalProperties: false,
       required: ['name'],
       properties: {
-        name: { type: 'string', description: 'Its name.', minLength: 1 },
-        identifier: { type: 'string', description: 'Its SPDX identifier.', minLength: 1, examples: ['CC-BY-4.0'] },
-        url: url('Its text.'),
+        name: { type: 'string', description: 'Name of the licence.', minLength: 1 },
+        identifier: { type: 'string', description: 'SPDX identifier.', minLength: 1, examples: ['CC-BY-4.0'] },
+        url: url('Address of the text.'),
       },
     },
-    instructions: { type: 'string', description: 'What AI assistants are told of the data: units, how to find codes.' },
+    instructions: {
+      type: 'string',
+      description: 'Instructions for AI assistants about the data: units, how to find codes.',
+    },
     keyPrefix: {
       type: 'string',
       description:
-        'Begins every new API key, so that one that leaked is recognised. Keys with another prefix stay valid.',
+        'Prefix of new API keys, by which secret scanners recognise a leaked key. Keys with another prefix stay valid.',
       pattern: '^[A-Za-z][A-Za-z0-9_]{0,18}_$',
       examples: ['wth_'],
     },
@@ -159,14 +163,14 @@ export const configSchema = {
   additionalProperties: false,
   required: ['adapter', 'plugins'],
   properties: {
-    $schema: { type: 'string', description: 'Where editors find this schema.' },
+    $schema: { type: 'string', description: 'Address of this schema, for editors.' },
     service: { ...serviceSchema, default: {} },
-    server: section('The listening socket and its bounds.', {
+    server: section('The listening socket and its limits.', {
       host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
-      port: count('Port to listen on; 0 takes a free one.', 0, 65_535, 8080),
+      port: count('Port to listen on; 0 for any free port.', 0, 65_535, 8080),
       basePath: {
         type: 'string',
-        description: 'Comes before the path of every endpoint; empty for none.',
+        description: 'Prefix of the path of every endpoint; empty for none.',
         pattern: '^(/[A-Za-z0-9._~-]+)*$',
         examples: ['/api/v1'],
         default: '/api/v1',
@@ -177,72 +181,72 @@ export const configSchema = {
           { type: 'array', minItems: 1, maxItems: 100, items: { type: 'string', minLength: 1 } },
         ],
         description:
-          'How many proxies stand before the service: the caller is that many entries from the right of X-Forwarded-For. 0: the header is ignored. Or the networks that proxies are in: the header is ignored unless the connection comes from one of them, and the caller is its rightmost entry that is in none.',
+          'Number of proxies in front of the service: the caller is that many entries from the right of X-Forwarded-For; 0 ignores the header. Or the networks of the proxies: the header is used only for connections from these networks, and the caller is its rightmost address outside of them.',
         examples: [1, ['10.0.0.0/8', 'fd00::/8']],
         default: 0,
       },
-      workers: count('Processes that share the port; 0: one for each CPU.', 0, 256, 1),
+      workers: count('Number of processes that share the port; 0 for one per CPU.', 0, 256, 1),
       drainDelayMs: count(
-        'How long /health fails before the service stops listening at SIGTERM, so that load balancers see it first: their interval times the failures that they wait for. Connections close after their next answer meanwhile. In milliseconds.',
+        'Time after SIGTERM during which /ready and /health fail and the service still listens, so that load balancers stop sending. Set it to their check interval times the failures they need. Connections close after their next response. In milliseconds.',
         0,
         600_000,
         1000,
       ),
-      drainMs: milliseconds('How long running requests may take to finish at shutdown.', 10_000),
+      drainMs: milliseconds('Time for running requests to finish at shutdown.', 10_000),
       maxUrlBytes: count(
-        'Longest request target, in bytes; a longer one is a 414. A head whose target and header fields exceed this and maxHeaderBytes together is a 431, since no more of it is read.',
+        'Maximum length of a request target in bytes; a longer one is rejected with 414. Target and header fields that exceed the sum of this and maxHeaderBytes are rejected with 431.',
         64,
         65_536,
         8192,
       ),
       maxHeaderBytes: count(
-        'Most bytes of the header fields of a request, without its request line: of each field its name, its value and 4 between and behind them. More are a 431.',
+        'Maximum size of the header fields of a request in bytes, without the request line; more is rejected with 431. Each field counts with its name, its value and 4 bytes.',
         1024,
         1_048_576,
         16_384,
       ),
-      maxHeaders: count('Most header fields of a request; more are a 431.', 16, 10_000, 100),
-      maxConnections: count('Most sockets open at once.', 1, 1_000_000, 10_000),
+      maxHeaders: count('Maximum number of header fields of a request; more are rejected with 431.', 16, 10_000, 100),
+      maxConnections: count('Maximum number of open connections.', 1, 1_000_000, 10_000),
       maxConnectionsPerAddress: count(
-        'Most sockets open at once from one IPv4 address or IPv6 /64 network; not applied to trusted proxies: to nobody where trustProxy is a number above 0.',
+        'Maximum number of open connections from one IPv4 address or IPv6 /64 network. Trusted proxies are exempt; with a number above 0 in trustProxy, all addresses are.',
         1,
         1_000_000,
         2000,
       ),
-      headersTimeoutMs: milliseconds("How long a request's headers may take to arrive.", 10_000),
-      requestTimeoutMs: milliseconds('How long a whole request may take to arrive.', 15_000),
-      stallTimeoutMs: milliseconds('How long a client may leave a response unread.', 10_000),
+      headersTimeoutMs: milliseconds('Timeout for the header fields of a request.', 10_000),
+      requestTimeoutMs: milliseconds('Timeout for a whole request.', 15_000),
+      stallTimeoutMs: milliseconds(
+        'Time after which a connection is closed if the client does not read its response.',
+        10_000,
+      ),
       keepAliveTimeoutMs: milliseconds(
-        'How long an idle connection is kept; longer than the load balancer before it keeps one (often 60 s).',
+        'Time after which an idle connection is closed. It must be longer than that of the load balancer, often 60 s.',
         75_000,
       ),
       overload: nullable(
-        section('When requests are refused with 503 so that the others keep their latency; null: never.', {
+        section('Load at which requests are rejected with 503; null for never.', {
           maxInFlight: count(
             'Most requests in flight at once, and most that wait in the work queue.',
             1,
             1_000_000,
             2000,
           ),
-          maxEventLoopDelayMs: milliseconds(
-            'How long the event loop may work on requests that arrived together, while more arrive the longer it takes.',
-            50,
-          ),
+          maxEventLoopDelayMs: milliseconds('Maximum delay of the event loop, while more requests arrive.', 50),
         }),
       ),
     }),
     http: section('Limits on requests, and how responses are sent.', {
       unknownParameters: {
         type: 'string',
-        description: 'What happens to query parameters that an endpoint does not have.',
+        description: 'Whether an unknown query parameter is rejected with 400 or ignored.',
         enum: ['reject', 'ignore'],
         default: 'reject',
       },
       cors: nullable(
-        section('Which pages in browsers may call; null: only those of the same origin.', {
+        section('Web pages that may call the API; null for pages of the same origin only.', {
           origin: {
             type: ['string', 'array'],
-            description: '"*" for every origin, or the allowed ones.',
+            description: '"*" for every origin, or a list of origins.',
             pattern: '^(\\*|https?://[^/\\s]+)$',
             items: { type: 'string', pattern: '^https?://[^/\\s]+$', examples: ['https://app.example.com'] },
             minItems: 1,
@@ -250,51 +254,46 @@ export const configSchema = {
             examples: ['*', ['https://app.example.com']],
             default: '*',
           },
-          maxAgeSeconds: count('How long browsers may keep the permission.', 0, 86_400, 86_400),
+          maxAgeSeconds: count('Time for which browsers cache the permission, in seconds.', 0, 86_400, 86_400),
         }),
       ),
-      compression: { type: 'boolean', description: 'Whether responses are compressed, as br or gzip.', default: true },
-      cacheBytes: count(
-        'Memory for cached representations, in bytes; 0: none are cached.',
-        0,
-        2 ** 40,
-        64 * 1024 * 1024,
-      ),
+      compression: { type: 'boolean', description: 'Compress responses with br or gzip.', default: true },
+      cacheBytes: count('Memory for cached responses in bytes; 0 for no cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
-        'How long all reads for one response may take, before it is a 503; shorter than the proxy before the service waits.',
+        'Timeout for all reads of one response; afterwards it is a 503. It must be shorter than the timeout of the proxy.',
         4000,
       ),
       responseCheck: {
         enum: ['off', 'sample', 'report', 'cut', 'refuse'],
         description:
-          'Answers that the schemas of their routes do not describe: sample logs them of one answer in a hundred, report of all, cut takes undeclared properties out and logs the rest, refuse makes them a 500. Cached responses are not checked again.',
+          'Checks responses against the schemas of their routes. sample: checks and logs one response in a hundred; report: all of them; cut: removes undeclared properties and logs other errors; refuse: responds with 500. Cached responses are not checked again.',
         default: 'off',
       },
       csvFormulaGuard: {
         type: 'boolean',
         description:
-          'Whether texts in CSV that a spreadsheet would run as a formula get an apostrophe before them; false: every cell is exact.',
+          'Prefix CSV cells that a spreadsheet would run as a formula with an apostrophe; false for exact cells.',
         default: true,
       },
     }),
-    adapter: module('Where the data is read from.'),
+    adapter: module('The storage adapter.'),
     plugins: {
       type: 'array',
-      description: 'The plugins: groups of endpoints.',
-      items: module('A group of endpoints.'),
+      description: 'The plugins, which are groups of endpoints.',
+      items: module('A plugin.'),
     },
-    auth: section('Who may call.', {
+    auth: section('API keys and tiers.', {
       realm: {
         type: 'string',
         description:
-          "Named to callers without a key, in WWW-Authenticate. Absent: the service's title, or API where that is not ASCII.",
+          'Realm in the header WWW-Authenticate. Default: the title of the service, or API if that is not ASCII.',
         pattern: '^[ !#-\\[\\]-~]+$',
         examples: ['Example API'],
       },
       tiers: {
         type: ['array', 'object'],
         description:
-          'Tiers of keys that are entitled; new keys get the first. A list of names; or each by its name with its terms, and then the usage of all callers with a tier is counted.',
+          'Tiers of keys; keys of another tier are rejected, and new keys get the first one. A list of names, or limits by name. With limits, the usage of all callers of a tier is counted.',
         minItems: 1,
         minProperties: 1,
         uniqueItems: true,
@@ -302,19 +301,19 @@ export const configSchema = {
         propertyNames: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_-]{0,49}$', examples: ['free'] },
         additionalProperties: {
           type: 'object',
-          description: 'What callers of the tier may send.',
+          description: 'Limits of the tier.',
           additionalProperties: false,
           properties: {
             requestsPerMinute: {
               ...atLeastOne,
-              description: 'For keys without a limit of their own. Absent: limits.requestsPerMinute.',
+              description: 'Limit per minute for keys without their own. Default: limits.requestsPerMinute.',
             },
-            requestsPerDay: { ...atLeastOne, description: 'Quota of a UTC day. Absent: none.' },
-            requestsPerMonth: { ...atLeastOne, description: 'Quota of a UTC calendar month. Absent: none.' },
+            requestsPerDay: { ...atLeastOne, description: 'Quota per UTC day. Default: none.' },
+            requestsPerMonth: { ...atLeastOne, description: 'Quota per UTC calendar month. Default: none.' },
             endpoints: {
               type: 'array',
               description:
-                'The plugins, routes and mounts that it includes, of those that need a key: "markets", "/markets/{cbsa}", "/mcp". Absent: all.',
+                'Plugins, routes and mounts of the tier, out of all that need a key: "markets", "/markets/{cbsa}", "/mcp". Default: all.',
               uniqueItems: true,
               items: { type: 'string', minLength: 1, examples: ['markets'] },
             },
@@ -325,7 +324,7 @@ export const configSchema = {
       },
       anonymous: {
         type: ['string', 'null'],
-        description: 'The tier of callers without a key, each counted by its address; null: they need one.',
+        description: 'Tier of callers without a key, who are counted by address; null if every caller needs a key.',
         minLength: 1,
         examples: ['free'],
         default: null,
@@ -333,20 +332,25 @@ export const configSchema = {
       peppers: {
         type: 'object',
         description:
-          'Secrets that are mixed into what is kept of keys, by version: 1, 2, ...; new keys get the highest one. Better given by the environment than in this file.',
+          'Secrets for the hashes of keys, by version: 1, 2, ... New keys use the highest one. Set them by environment variables rather than in this file.',
         propertyNames: { type: 'string', pattern: '^[1-9][0-9]{0,3}$', examples: ['1'] },
         additionalProperties: { type: 'string', minLength: 32, 'x-secret': true },
         default: {},
       },
-      keys: module('Where API keys are kept.', { default: { use: 'file', options: { path: 'keys.json' } } }),
+      keys: module('The key store.', { default: { use: 'file', options: { path: 'keys.json' } } }),
     }),
-    limits: section('How often one caller may ask.', {
-      requestsPerMinute: count('For keys without a limit of their own, and for callers without a key.', 1, 1e9, 600),
-      replicas: count('How many processes share a limit while Redis is away.', 1, 10_000, 1),
+    limits: section('Rate limits per caller.', {
+      requestsPerMinute: count(
+        'Limit per minute for keys without their own, and for callers without a key.',
+        1,
+        1e9,
+        600,
+      ),
+      replicas: count('Number of processes that share a limit while Redis is unreachable.', 1, 10_000, 1),
       whenRedisIsAway: {
         type: 'string',
         description:
-          'local: each replica counts on its own, at the limit divided by replicas; closed: 503; open: no limit.',
+          'What happens while Redis is unreachable. local: each replica admits the limit divided by replicas; closed: every request is a 503; open: no limit.',
         enum: ['local', 'closed', 'open'],
         default: 'local',
       },
@@ -355,33 +359,31 @@ export const configSchema = {
     log: section('The log on standard error.', {
       level: {
         type: 'string',
-        description: 'The least serious line that is written.',
+        description: 'Lowest level that is logged.',
         enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
         default: 'info',
       },
       format: {
         type: 'string',
-        description: 'One JSON object a line, or text for people; auto: text on a terminal.',
+        description:
+          'json: one JSON object per line; pretty: text for people; auto: text on a terminal, otherwise JSON.',
         enum: ['auto', 'json', 'pretty'],
         default: 'auto',
       },
       addresses: {
         type: 'string',
         description:
-          "How much of the caller's address a request's line has. network: the /24 of IPv4, the /48 of IPv6; full: the address of IPv4, the /64 of IPv6. Addresses are personal data in many places.",
+          'Address of the caller in log lines of requests. network: the /24 of IPv4 or the /48 of IPv6; full: the IPv4 address or the /64 of IPv6. Addresses are personal data in many countries.',
         enum: ['none', 'network', 'full'],
         default: 'none',
       },
     }),
     metrics: {
       ...nullable(
-        section(
-          'Prometheus metrics at /metrics of a socket of their own; null: none. They are for operators: keep the port private.',
-          {
-            host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
-            port: count('Port to listen on; 0 takes a free one.', 0, 65_535, 9464),
-          },
-        ),
+        section('Prometheus metrics at /metrics on a separate port, which must stay private; null for none.', {
+          host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
+          port: count('Port to listen on; 0 for any free port.', 0, 65_535, 9464),
+        }),
       ),
       default: null,
     },
@@ -390,15 +392,15 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
-/** Written out, since the type inferred of `origin`, a text or a list, lacks the text. */
+/** Written by hand, since the inferred type of `origin` lacks the string. */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;
 }
 
-/** A configuration as the service reads it: checked, with every default filled in. */
+/** A checked configuration with all defaults. */
 export interface Config {
-  /** Laid over what the plugins and the framework say. */
+  /** Overrides the values of plugins and of the framework. */
   readonly service: Partial<ServiceInfo>;
   readonly server: Sections['server'];
   readonly http: Omit<Sections['http'], 'cors'> & { readonly cors: CorsConfig | null };

@@ -1,13 +1,13 @@
-/** Keeps secrets out of a configuration that is shown. */
+/** Masks the secrets of a configuration before it is shown. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { maskBySchema } from '../validation/secrets.js';
 import { type Config, configSchema, type ModuleConfig } from './schema.js';
 
-/** The schemas that the modules of a configuration declare of their options. */
+/** The schemas of the options of modules. */
 interface OptionSchemas {
   readonly adapter?: JsonSchema | undefined;
   readonly keys?: JsonSchema | undefined;
-  /** In the configuration's order. */
+  /** In the order of the configuration. */
   readonly plugins?: readonly (JsonSchema | undefined)[];
 }
 
@@ -17,8 +17,8 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
 });
 
 /**
- * A copy that may be shown. Options whose schema is not given are masked by their names.
- * @param schemas the modules' own schemas, for the secrets that they declare
+ * Returns a masked copy. Without a schema, options are masked by their names.
+ * @param schemas the schemas of the modules, which mark secrets
  */
 export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
   const masked = maskBySchema(config, configSchema) as Config;

@@ -1,4 +1,4 @@
-/** Tiers: how much callers may send, and which endpoints they may call. */
+/** Tiers: limits, quotas and endpoints of groups of callers. */
 
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Quotas } from '../contracts/limiter.js';
@@ -7,51 +7,51 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
-/** The endpoint that tells callers what they have used. Every tier includes it. */
+/** The endpoint with a caller's own usage. Every tier includes it. */
 export const USAGE_PATH = '/usage';
 
 export interface Tier {
   readonly name: string;
-  /** Requests a minute of callers without a limit of their own. */
+  /** Requests per minute for callers without their own limit. */
   readonly limit: number;
-  /** Undefined: its callers' usage is not counted. */
+  /** Undefined if the usage of its callers is not counted. */
   readonly quotas: Quotas | undefined;
-  /** The included plugins, by name, and routes and mounts, by path, among those with a key; null: all. */
+  /** Names of plugins, and paths of routes and mounts, that the tier includes; null for all. */
   readonly endpoints: ReadonlySet<string> | null;
 }
 
-const NO_TERMS: TierConfig = {};
+const NO_LIMITS: TierConfig = {};
 
 const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array.isArray(tiers);
 
-/** Where tiers are a list, they have no terms of their own. */
-const termsOf = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
-  new Map(isList(tiers) ? tiers.map((name) => [name, NO_TERMS]) : Object.entries(tiers));
+/** Tiers in a list have no limits. */
+const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
+  new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/** Names of the tiers; new keys get the first. @param auth of a configuration, or of a draft with any content */
+/** Names of the tiers. New keys get the first one. @param auth may be invalid */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Whether callers' usage is counted: if tiers have terms. @param auth as for `tierNames` */
+/** Usage is counted if tiers have limits. @param auth may be invalid */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
 export class Tiers {
   readonly #tiers: ReadonlyMap<string, Tier>;
-  /** The tier of callers without a key; undefined: they have none. */
+  /** The tier of callers without a key; undefined if every caller needs a key. */
   readonly anonymous: Tier | undefined;
 
   constructor(
     auth: Pick<AuthConfig, 'tiers' | 'anonymous'>,
-    /** Requests a minute where nothing else says how many. */
+    /** Default limit per minute. */
     readonly limit: number,
   ) {
     const isCounted = countsUsage(auth);
     this.#tiers = new Map(
-      [...termsOf(auth)].map(([name, { requestsPerMinute, requestsPerDay, requestsPerMonth, endpoints }]) => [
+      [...tiersByName(auth)].map(([name, { requestsPerMinute, requestsPerDay, requestsPerMonth, endpoints }]) => [
         name,
         {
           name,
@@ -64,7 +64,7 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
-  /** Undefined: the key is not entitled. */
+  /** Undefined if keys of this tier are rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }
@@ -78,22 +78,21 @@ export class Tiers {
   }
 }
 
-/** @param names of an endpoint: its plugin, and its path */
+/** @param names the names of an endpoint: its plugin and its path */
 export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
   endpoints === null || names.some((name) => endpoints.has(name));
 
 /**
- * What tiers name that the service does not have.
- * @param auth as for `tierNames`
- * @param names of all its endpoints that need a key
- * @param isComplete false: a plugin with faults may have others, so that a name counts as wrong only if it is nearly a
- *   known one
+ * Finds endpoints of tiers that do not exist.
+ * @param auth may be invalid
+ * @param names names of all endpoints that need a key
+ * @param isComplete false if a plugin could not be loaded: then only misspelt names are reported
  */
 export const tierFaults = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
   if (!isObject(auth) || !countsUsage(auth)) return [];
   return Object.entries(auth['tiers'] as object).flatMap(([tier, terms]) => {
-    const given = isObject(terms) && Array.isArray(terms['endpoints']) ? terms['endpoints'] : [];
-    return [...given.entries()]
+    const endpoints = isObject(terms) && Array.isArray(terms['endpoints']) ? terms['endpoints'] : [];
+    return [...endpoints.entries()]
       .filter(([, name]) => typeof name === 'string' && name !== '' && name !== USAGE_PATH && !names.includes(name))
       .filter(([, name]) => isComplete || nearest(name, names) !== undefined)
       .map(

@@ -89,7 +89,7 @@ describe('the command line', () => {
   it('the faults of a configuration are listed one by one, as JSON too', async () => {
     const { stderr } = await run(['config', '--json'], { METRO__SERVER__PORT: 'x', METRO__LIMITS__REPLICAS: '0' });
     const { error, faults } = JSON.parse(stderr);
-    expect(error).to.match(/has 2 faults:$/);
+    expect(error).to.match(/has 2 errors:$/);
     expect(faults).to.have.length(2);
     expect(faults.join()).to.contain('server.port').and.to.contain('limits.replicas');
   });

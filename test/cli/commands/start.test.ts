@@ -203,7 +203,7 @@ describe('metro-forecast start', () => {
     started.process.kill('SIGHUP');
     await logged('the configuration was not read again');
     const { msg } = lines(started.output().stderr).at(-1)!;
-    expect(msg).to.match(/ has a fault: limits\.requestsPerMinute: "many" is not allowed; [^\n]+$/);
+    expect(msg).to.match(/ has an error: limits\.requestsPerMinute: "many" is not allowed; [^\n]+$/);
     expect((await request(`${url}/markets`)).headers['ratelimit-policy']).to.contain('q=7');
   });
 

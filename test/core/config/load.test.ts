@@ -1,4 +1,4 @@
-/** Which file is loaded, what a wrong one is told, and that all faults come at once. */
+/** Which configuration is loaded, and how its errors are reported. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -35,7 +35,7 @@ describe('loadConfig', () => {
     return error as OperatorError;
   };
 
-  const faultsOf = async (content: unknown, env?: Environment) => (await refusal(await write(content), env)).faults;
+  const errorsOf = async (content: unknown, env?: Environment) => (await refusal(await write(content), env)).faults;
 
   describe('chooses the file', () => {
     it('of --config before that of the environment', async () => {
@@ -98,7 +98,7 @@ describe('loadConfig', () => {
   });
 
   describe('says what is wrong with a file', () => {
-    const cases: [name: string, change: object, ...faults: string[]][] = [
+    const cases: [name: string, change: object, ...errors: string[]][] = [
       [
         'a port out of range',
         { server: { port: 99_999 } },
@@ -181,7 +181,7 @@ describe('loadConfig', () => {
       [
         'timeouts that contradict each other',
         { server: { headersTimeoutMs: 20_000, requestTimeoutMs: 10_000 } },
-        'server.headersTimeoutMs: 20000 is not allowed; it must not be above server.requestTimeoutMs, 10000',
+        'server.headersTimeoutMs: 20000 is longer than server.requestTimeoutMs (10000)',
       ],
       [
         'networks of proxies that are none, too wide, or not at their beginning',
@@ -214,7 +214,7 @@ describe('loadConfig', () => {
       [
         'metrics on the port of the API',
         { server: { host: '0.0.0.0', port: 9464 }, metrics: {} },
-        'metrics.port: 9464 is not allowed; it must not be server.port, which the API listens on',
+        'metrics.port: 9464 is the port of the API (server.port); use another one',
       ],
       [
         'a realm that would end its own quotes',
@@ -227,15 +227,15 @@ describe('loadConfig', () => {
         'adapter["x y"]: there is no such setting; there are "use", "options"',
       ],
     ];
-    for (const [name, change, ...faults] of cases) {
-      it(name, async () => expect(await faultsOf({ ...good, ...change })).to.deep.equal(faults));
+    for (const [name, change, ...errors] of cases) {
+      it(name, async () => expect(await errorsOf({ ...good, ...change })).to.deep.equal(errors));
     }
 
-    it('in one go, with the number of faults and the file in the heading', async () => {
+    it('all together, below a heading with their number and the file', async () => {
       const path = await write({ ...good, server: { prot: 1, port: -1 }, log: { level: 5 }, redis: {} });
-      const { message, faults } = await refusal(path);
-      expect(message.split('\n')[0]).to.equal(`The configuration ${path} has 4 faults:`);
-      expect(faults.map((fault) => fault.split(':')[0])).to.have.members([
+      const { message, faults: errors } = await refusal(path);
+      expect(message.split('\n')[0]).to.equal(`The configuration ${path} has 4 errors:`);
+      expect(errors.map((error) => error.split(':')[0])).to.have.members([
         'server.prot',
         'server.port',
         'log.level',
@@ -244,14 +244,14 @@ describe('loadConfig', () => {
     });
 
     it('what contradicts something else, together with what the schema refuses', async () => {
-      const faults = await faultsOf({
+      const errors = await errorsOf({
         ...good,
         server: { prot: 1, port: 9464, headersTimeoutMs: 20_000, trustProxy: ['10.1.2.3/8', ''] },
         metrics: { hots: 'a' },
         auth: { anonymous: 'fre', tiers: { free: { requestsPerMinut: 1 } }, keys: 'memory' },
         redis: { url: 'redis://[h' },
       });
-      expect(faults.map((fault) => fault.split(':')[0])).to.have.members([
+      expect(errors.map((error) => error.split(':')[0])).to.have.members([
         'server.prot',
         'server.trustProxy[1]',
         'metrics.hots',
@@ -265,13 +265,13 @@ describe('loadConfig', () => {
     });
 
     it('no value twice: what the schema refuses contradicts nothing', async () => {
-      const faults = await faultsOf({
+      const errors = await errorsOf({
         ...good,
         server: { port: 9464, headersTimeoutMs: 20_000, requestTimeoutMs: -1 },
         metrics: { port: '9464' },
         auth: { anonymous: 7, tiers: 'free', keys: 'memory' },
       });
-      expect(faults.map((fault) => fault.split(':')[0])).to.have.members([
+      expect(errors.map((error) => error.split(':')[0])).to.have.members([
         'server.requestTimeoutMs',
         'metrics.port',
         'auth.anonymous',
@@ -280,16 +280,16 @@ describe('loadConfig', () => {
     });
 
     it('an address of Redis that is no URL, without showing it', async () => {
-      const [fault, ...more] = await faultsOf({ ...good, redis: { url: 'redis://u:s3cret@h:port' } });
+      const [error, ...more] = await errorsOf({ ...good, redis: { url: 'redis://u:s3cret@h:port' } });
       expect(more).to.deep.equal([]);
-      expect(fault)
-        .to.match(/^redis\.url: cannot be read as a URL .*percent-encode/)
+      expect(error)
+        .to.match(/^redis\.url: is not a valid URL .*percent-encode/)
         .and.not.contain('s3cret');
     });
 
     it('a name that JavaScript gives a meaning', async () => {
-      const faults = await faultsOf('{"__proto__": {"port": 1}, "constructor": 2, "adapter": "a", "plugins": ["p"]}');
-      expect(faults.map((fault) => fault.slice(0, 30))).to.have.members([
+      const errors = await errorsOf('{"__proto__": {"port": 1}, "constructor": 2, "adapter": "a", "plugins": ["p"]}');
+      expect(errors.map((error) => error.slice(0, 30))).to.have.members([
         '__proto__: there is no such se',
         'constructor: there is no such ',
       ]);
@@ -297,11 +297,11 @@ describe('loadConfig', () => {
     });
 
     it('a long value cut short', async () => {
-      const [fault] = await faultsOf({ ...good, log: { level: 'x'.repeat(5000) } });
-      expect(fault).to.include('…').and.to.have.length.below(300);
+      const [error] = await errorsOf({ ...good, log: { level: 'x'.repeat(5000) } });
+      expect(error).to.include('…').and.to.have.length.below(300);
     });
 
-    const broken: [name: string, text: string, fault: string][] = [
+    const broken: [name: string, text: string, error: string][] = [
       ['a comma too many', '{\n  "plugins": ["a"],\n}', 'line 3, column 1: there is a comma before "}"'],
       ['a comma too few', '{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected "," or "}"'],
       ['a comment', '{ // why\n}', 'line 1, column 3: expected a name in double quotes'],
@@ -309,8 +309,8 @@ describe('loadConfig', () => {
       ['an empty file', '', 'line 1, column 1: the text ends where a value is expected'],
       ['a name twice', '{"log": {},\n "log": {}}', 'line 2, column 2: the name "log" is repeated in this object'],
     ];
-    for (const [name, text, fault] of broken) {
-      it(`${name}, with line and column`, async () => expect(await faultsOf(text)).to.deep.equal([fault]));
+    for (const [name, text, error] of broken) {
+      it(`${name}, with line and column`, async () => expect(await errorsOf(text)).to.deep.equal([error]));
     }
 
     it('a list instead of an object', async () => {
@@ -337,8 +337,8 @@ describe('loadConfig', () => {
     const secret = 's3cret';
     const cases: [name: string, content: unknown][] = [
       ['in a URL of the wrong kind', { ...good, redis: { url: `http://user:${secret}@host` } }],
-      ['in the place of its section', { ...good, redis: secret }],
-      ['in the place of a setting beside it', { ...good, server: { host: 1, port: `redis://:${secret}@host` } }],
+      ['in place of its section', { ...good, redis: secret }],
+      ['in the place of another setting', { ...good, server: { host: 1, port: `redis://:${secret}@host` } }],
       ['in a text that is not JSON', `{"redis": {"url": "redis://:${secret}@host"} "x": ${secret}}`],
     ];
     for (const [name, content] of cases) {

@@ -1,4 +1,4 @@
-/** The environment's values over those of a file. */
+/** Environment variables override values of a file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,14 +61,14 @@ describe('applyEnvironment', () => {
   ];
   for (const [variable, value, path, expected] of settings) {
     it(`${variable}=${value} sets ${path} to ${JSON.stringify(expected)}`, () => {
-      const { root, overrides, faults } = apply({ [variable]: value });
-      expect(faults).to.deep.equal([]);
+      const { root, overrides, errors } = apply({ [variable]: value });
+      expect(errors).to.deep.equal([]);
       expect(root).to.have.deep.nested.property(path, expected);
       expect(overrides).to.deep.equal([{ path, variable }]);
     });
   }
 
-  const wrong: [variable: string, fault: string][] = [
+  const wrong: [variable: string, error: string][] = [
     ['DEMO__SERVER__PROT', 'there is no setting "server.PROT"; did you mean DEMO__SERVER__PORT?'],
     [
       'DEMO__LIMITS__REQUEST_PER_MINUTE',
@@ -77,14 +77,14 @@ describe('applyEnvironment', () => {
     ['DEMO__LIMTS__REPLICAS', 'there is no setting "LIMTS"; did you mean DEMO__LIMITS?'],
     ['DEMO__LOG__ZZZZZZZZZ', 'there is no setting "log.ZZZZZZZZZ"; log has level, format, addresses'],
     ['DEMO__SERVER__PORT__X', 'there is no setting "server.port.X"; server.port has nothing inside it'],
-    ['DEMO__PLUGINS__5', '"5" is no place in the list plugins; it must be a number from 0 to 1'],
-    ['DEMO__PLUGINS__ONE', '"ONE" is no place in the list plugins; it must be a number from 0 to 1'],
+    ['DEMO__PLUGINS__5', '"5" is not an index of the list plugins; use a number from 0 to 1'],
+    ['DEMO__PLUGINS__ONE', '"ONE" is not an index of the list plugins; use a number from 0 to 1'],
     ['DEMO__ADAPTER__OPTIONS__PATH__DEEPER', 'cannot be set, adapter.options.path is neither an object nor a list'],
   ];
-  for (const [variable, fault] of wrong) {
-    it(`${variable}: ${fault}`, () => {
-      const { root, overrides, faults } = apply({ [variable]: '1' });
-      expect(faults).to.deep.equal([`${variable}: ${fault}`]);
+  for (const [variable, error] of wrong) {
+    it(`${variable}: ${error}`, () => {
+      const { root, overrides, errors } = apply({ [variable]: '1' });
+      expect(errors).to.deep.equal([`${variable}: ${error}`]);
       expect(overrides).to.deep.equal([]);
       expect(root).to.deep.equal(draft());
     });
@@ -94,7 +94,7 @@ describe('applyEnvironment', () => {
     expect(apply({ PORT: '', DEMO__SERVER__PORT: '', DEMO__NOTHING: '' })).to.deep.equal({
       root: draft(),
       overrides: [],
-      faults: [],
+      errors: [],
     });
   });
 
@@ -130,7 +130,7 @@ describe('strayVariables', () => {
   it('names variables that would be passed over', () => {
     expect(strayVariables({ DEMO_CONFG: 'x', DEMO_SERVER__PORT: '1' }, 'DEMO')).to.deep.equal([
       'DEMO_CONFG: there is no such variable; did you mean DEMO_CONFIG?',
-      'DEMO_SERVER__PORT: names of settings begin with "DEMO__", with two underscores',
+      'DEMO_SERVER__PORT: names of settings start with "DEMO__", with two underscores',
     ]);
   });
 
@@ -158,28 +158,28 @@ describe('withFiles', () => {
 
   for (const variable of ['REDIS_URL', 'DEMO__REDIS__URL']) {
     it(`${variable}_FILE sets what ${variable} does, to the file's content without its last line end`, async () => {
-      const { root, overrides, faults } = await read({ [`${variable}_FILE`]: join(folder, 'url') });
-      expect(faults).to.deep.equal([]);
+      const { root, overrides, errors } = await read({ [`${variable}_FILE`]: join(folder, 'url') });
+      expect(errors).to.deep.equal([]);
       expect(root).to.have.nested.property('redis.url', 'redis://:s3cret@h');
       expect(overrides).to.deep.equal([{ path: 'redis.url', variable: `${variable}_FILE` }]);
     });
   }
 
   it('says which file cannot be read, is empty, or stands beside its own variable', async () => {
-    const faultsOf = async (env: Environment) => (await read(env)).faults.join();
-    expect(await faultsOf({ REDIS_URL_FILE: join(folder, 'none') })).to.match(
+    const errorsOf = async (env: Environment) => (await read(env)).errors.join();
+    expect(await errorsOf({ REDIS_URL_FILE: join(folder, 'none') })).to.match(
       /^REDIS_URL_FILE: .+none cannot be read: /,
     );
-    expect(await faultsOf({ REDIS_URL_FILE: join(folder, 'empty') })).to.match(/empty is empty$/);
-    expect(await faultsOf({ REDIS_URL_FILE: join(folder, 'url'), REDIS_URL: 'redis://h' })).to.equal(
-      'REDIS_URL_FILE: REDIS_URL is set too; one of them must go',
+    expect(await errorsOf({ REDIS_URL_FILE: join(folder, 'empty') })).to.match(/empty is empty$/);
+    expect(await errorsOf({ REDIS_URL_FILE: join(folder, 'url'), REDIS_URL: 'redis://h' })).to.equal(
+      'REDIS_URL_FILE: REDIS_URL is set too; remove one of them',
     );
   });
 
   it('leaves to modules what is called so inside their options, and others’ variables alone', async () => {
     const path = join(folder, 'url');
-    const { root, faults } = await read({ DEMO__ADAPTER__OPTIONS__CA_FILE: path, PORT_FILE: path });
-    expect(faults).to.deep.equal([]);
+    const { root, errors } = await read({ DEMO__ADAPTER__OPTIONS__CA_FILE: path, PORT_FILE: path });
+    expect(errors).to.deep.equal([]);
     expect(root).to.have.nested.property('adapter.options.caFile', path);
     expect(root).to.have.nested.property('server.port', 8080);
   });

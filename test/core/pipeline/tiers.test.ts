@@ -292,7 +292,7 @@ describe('configuration errors of tiers', () => {
     const missing = await startTestApp({ config: { auth: { keys: KEYS, tiers: ['free'], anonymous: 'fre' } } }).catch(
       (error: Error) => error,
     );
-    expect(String(missing)).to.include('auth.anonymous: "fre" is no tier of auth.tiers; did you mean "free"?');
+    expect(String(missing)).to.include('auth.anonymous: "fre" is not in auth.tiers; did you mean "free"?');
   });
 });
 
