@@ -1,28 +1,28 @@
-/** Reads when a key is to expire: a date, a time, or a span from now. */
+/** Parses the expiry of a key: a date, a time, or a duration from now. */
 import { UsageError } from './options.js';
 
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
 
-/** Milliseconds since 1970, or NaN; unlike `Date.parse`, no 30th of February. */
+/** Milliseconds since 1970, or NaN. Unlike `Date.parse`, it rejects the 30th of February. */
 const moment = (text: string): number => {
   const time = DATE.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10) ? Number.NaN : time;
 };
 
 /**
- * @param text `30d`, `12h`, `2w`; `2027-01-31`, meaning its first moment in UTC; or `2027-01-31T12:00:00Z`
+ * @param text `30d`, `12h`, `2w`; `2027-01-31`, which is midnight UTC; or `2027-01-31T12:00:00Z`
  * @param now milliseconds since 1970
- * @param option what errors call it
+ * @param option the name of the option in errors
  * @returns RFC 3339, UTC
- * @throws UsageError for anything else, and for what is not in the future
+ * @throws UsageError for any other text, and for a time in the past
  */
 export const parseExpiry = (text: string, now: number, option = '--expires'): string => {
   const [, amount, unit = ''] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
   const time = amount === undefined ? moment(text) : now + Number(amount) * (HOURS[unit] ?? 0) * 3_600_000;
   if (Number.isNaN(time)) {
     throw new UsageError(
-      `${option}: "${text}" is neither a date nor a span; write 30d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
+      `${option}: "${text}" is neither a date nor a duration; write 30d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
     );
   }
   if (time <= now) throw new UsageError(`${option}: "${text}" is not in the future.`);

@@ -1,9 +1,9 @@
-/** What the `keys` commands do to a key store. */
+/** The actions of the `keys` commands. */
 import type { AuditVerification } from '../core/contracts/audit.js';
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
 import { KeyStoreError, OperatorError } from '../core/errors.js';
-import { familyOf, holdsKey, isInForce, newKey, type Peppers } from '../core/keys/key.js';
+import { familyOf, holdsKey, isActive, newKey, type Peppers } from '../core/keys/key.js';
 import { nearest } from '../core/validation/nearest.js';
 import { parseExpiry } from './expiry.js';
 import { UsageError } from './options.js';
@@ -22,7 +22,7 @@ export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
 /** A record as it is listed. */
 export interface ListedKey extends ShownKey {
-  /** RFC 3339, UTC; services tell it some minutes late. Null: not known. */
+  /** RFC 3339, UTC, up to five minutes late; null if unknown. */
   readonly last_used_at: string | null;
 }
 
@@ -37,33 +37,33 @@ export const listKeys = async (store: KeyStore): Promise<readonly ListedKey[]> =
 
 const parseLimit = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) {
-    throw new UsageError(`A limit must be a whole number of requests per minute from 1 on; "${text}" is not.`);
+    throw new UsageError(`The limit must be a whole number of requests per minute of at least 1, not "${text}".`);
   }
   return Number(text);
 };
 
 const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
-    throw new UsageError('--name must have from 1 to 100 characters, none of them control characters.');
+    throw new UsageError('--name must have 1 to 100 characters and no control characters.');
   }
-  // Names are listed, and stay in the audit.
-  if (holdsKey(name)) throw new UsageError('--name must not have a key in it.');
+  // Names appear in lists and stay in the audit.
+  if (holdsKey(name)) throw new UsageError('--name must not contain a key.');
   return name;
 };
 
-/** @param what the message calls it */
+/** @param what the name of the argument in messages */
 const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
   throw new UsageError(
-    `${what}: keys of the tier "${tier}" would be refused; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
+    `${what}: keys of the tier "${tier}" would be rejected; ${near ? `did you mean "${near}"?` : `auth.tiers allows ${tiers.join(', ')}`}`,
   );
 };
 
-/** What every new key of a service has in common. */
+/** Settings for new keys. */
 export interface KeyRules {
   readonly prefix: string;
-  /** The entitled tiers; the first is the default. */
+  /** The configured tiers; the first one is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
 }
@@ -99,7 +99,7 @@ const readBack = async (store: KeyStore, id: string, written: KeyChange): Promis
   );
 };
 
-/** Names the id that was probably meant. */
+/** An error that suggests the id that was probably meant. */
 const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> => {
   const records = await store.list();
   const named = records.filter(({ name }) => name === id).map((record) => record.id);
@@ -113,7 +113,7 @@ const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> =
       : near
         ? `did you mean ${near}?`
         : '"keys list" shows the ids';
-  // A key given for an id must not end up in a terminal's log.
+  // The user may have passed a key instead of an id, which must not be printed.
   return new OperatorError(`There is no key with ${id.length > 40 ? 'this id' : `the id ${id}`}; ${help}`);
 };
 
@@ -132,13 +132,13 @@ export const revokeKey = async (store: KeyStore, id: string, now: number): Promi
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
-/** Whether a key was made by rotating the other one, or one of its successors. */
+/** Whether a key was created by rotating another key, or one of its successors. */
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
 /**
- * Makes a successor with the same name, tier and expiry, and one common limit; the old key stays valid for the overlap.
- * @param overlap until when, as `--expires` takes it
+ * Creates a successor with the same name, tier and expiry. Both share one limit. The old key stays valid for the overlap.
+ * @param overlap a date or a duration, as for `--expires`
  */
 export const rotateKey = async (
   store: KeyStore,
@@ -150,19 +150,19 @@ export const rotateKey = async (
   const until = parseExpiry(overlap, now, '--overlap');
   const records = await store.list();
   const record = records.find((each) => each.id === id) ?? (await change(store, id, {}));
-  if (record.revoked_at !== null) throw new OperatorError(`${id} is revoked: "keys create" makes a new key.`);
+  if (record.revoked_at !== null) throw new OperatorError(`${id} is revoked. Create a new key with "keys create".`);
   if (record.expires_at !== null && Date.parse(record.expires_at) <= now) {
-    throw new OperatorError(`${id} has expired: "keys create" makes a new key.`);
+    throw new OperatorError(`${id} has expired. Create a new key with "keys create".`);
   }
   const shares_limit_of = familyOf(record);
-  const successor = records.find((each) => succeeds(each, record) && isInForce(each, now));
+  const successor = records.find((each) => succeeds(each, record) && isActive(each, now));
   if (successor) {
     throw new OperatorError(
-      `${id} has been rotated already, and ends ${record.expires_at}: its successor is ${successor.id}. Rotate that one, or revoke it first.`,
+      `${id} has been rotated already and ends at ${record.expires_at}. Rotate its successor ${successor.id}, or revoke it first.`,
     );
   }
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
-  // The successor comes first: an interruption leaves one key too many, not one too few.
+  // The successor is stored first, so that an interruption leaves one key too many rather than one too few.
   await store.insert(created);
   const stored = await readBack(store, created.id, created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
@@ -170,9 +170,9 @@ export const rotateKey = async (
 };
 
 /**
- * Changes a key, and its predecessors and successors, since all of them share one limit; otherwise the owner could use
- * the other key with the old one.
- * @throws OperatorError if the key is no longer in force
+ * Changes a key with its predecessors and successors, since they share one limit. Otherwise the owner could continue to
+ * use the old limit with another key.
+ * @throws OperatorError if the key is no longer active
  */
 const changeSharing = async (
   store: KeyStore,
@@ -182,12 +182,12 @@ const changeSharing = async (
 ): Promise<ShownKey> => {
   const records = await store.list();
   const record = records.find((each) => each.id === id);
-  if (record && !isInForce(record, now)) {
-    const ended = record.revoked_at === null ? `has expired at ${record.expires_at}` : 'is revoked';
-    throw new OperatorError(`${id} ${ended}, so it may send nothing: "keys create" makes a new key.`);
+  if (record && !isActive(record, now)) {
+    const ended = record.revoked_at === null ? `expired at ${record.expires_at}` : 'is revoked';
+    throw new OperatorError(`${id} ${ended}. Create a new key with "keys create".`);
   }
   const others = record ? records.filter((each) => each.id !== id && familyOf(each) === familyOf(record)) : [];
-  for (const other of others) if (isInForce(other, now)) await change(store, other.id, changes);
+  for (const other of others) if (isActive(other, now)) await change(store, other.id, changes);
   return change(store, id, changes);
 };
 
@@ -195,7 +195,7 @@ const changeSharing = async (
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 
-/** @param tiers the entitled ones */
+/** @param tiers the configured tiers */
 export const moveKey = (
   store: KeyStore,
   id: string,
@@ -206,14 +206,14 @@ export const moveKey = (
 
 /** The usage of a key, together with the keys that share its limit. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
-  /** Ids of keys whose requests are among these: predecessors and successors by rotation. */
+  /** Ids of the predecessors and successors by rotation, whose requests are included. */
   readonly shares_with: readonly string[];
   readonly data: readonly DayUsage[];
 }
 
 /**
- * Of all keys, or of one. Keys that share a usage are told once, so that sums are right: under the newest one in force,
- * or the newest one where none is.
+ * The usage of all keys, or of one. Keys that share usage are listed once, so that sums are right: under the newest active
+ * key, or the newest key if none is active.
  */
 export const usageOf = async (
   store: KeyStore,
@@ -229,28 +229,28 @@ export const usageOf = async (
   const used: KeyUsage[] = [];
   for (const [family, members] of families) {
     const newestFirst = members.toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
-    const told =
+    const listed =
       id === undefined
-        ? (newestFirst.find((each) => isInForce(each, now)) ?? newestFirst[0])
+        ? (newestFirst.find((each) => isActive(each, now)) ?? newestFirst[0])
         : members.find((each) => each.id === id);
-    if (!told) continue;
-    const shares_with = members.filter((each) => each !== told).map((each) => each.id);
-    const { id: own, name, tier } = told;
+    if (!listed) continue;
+    const shares_with = members.filter((each) => each !== listed).map((each) => each.id);
+    const { id: own, name, tier } = listed;
     used.push({ id: own, name, tier, shares_with, data: await usage(`key:${family}`) });
   }
   if (id !== undefined && used.length === 0) throw await unknownKey(store, id);
   return used;
 };
 
-const NO_AUDIT = 'This key store keeps no audit (auth.keys of the configuration).';
+const NO_AUDIT = 'The key store of this configuration (auth.keys) has no audit.';
 
-/** @param expected the hash of an entry that must be there */
+/** @param expected the hash of an entry that must be present */
 export const verifyAudit = (store: KeyStore, expected: string | undefined): Promise<AuditVerification> => {
   if (!store.verifyAudit) throw new OperatorError(NO_AUDIT);
   return store.verifyAudit(expected);
 };
 
-/** Every change of all keys, or of one, the oldest first; also of a key that is no longer there. */
+/** The changes of all keys, or of one, oldest first. The key need not exist any more. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
   if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();

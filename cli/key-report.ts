@@ -1,7 +1,7 @@
-/** What the `keys` commands show to people. */
+/** The tables of the `keys` commands. */
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
-import { isInForce, type Peppers } from '../core/keys/key.js';
+import { isActive, type Peppers } from '../core/keys/key.js';
 import { usedNow } from '../core/limiter/quotas.js';
 import type { KeyUsage, ListedKey, ShownKey } from './key-actions.js';
 import { table } from './output.js';
@@ -9,12 +9,12 @@ import { table } from './output.js';
 const stateOf = (key: ShownKey, peppers: Peppers, now: number): string => {
   const { revoked_at, expires_at, pepper } = key;
   if (revoked_at !== null) return `revoked ${revoked_at}`;
-  if (!isInForce(key, now)) return `expired ${expires_at}`;
-  if (pepper !== undefined && !peppers.has(pepper)) return `refused without pepper ${pepper}`;
+  if (!isActive(key, now)) return `expired ${expires_at}`;
+  if (pepper !== undefined && !peppers.has(pepper)) return `rejected: pepper ${pepper} is missing`;
   return expires_at === null ? 'active' : `active until ${expires_at}`;
 };
 
-/** One key a line. */
+/** One key per line. */
 export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: number): string =>
   table([
     ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'LAST USED', 'STATE'],
@@ -29,10 +29,10 @@ export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: nu
     ]),
   ]);
 
-/** One key a line, or several that share one usage. */
+/** One line per key, or per group of keys that share usage. */
 export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
   table([
-    ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH', 'REFUSED TODAY', 'REFUSED THIS MONTH', 'SHARED WITH'],
+    ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH', 'REJECTED TODAY', 'REJECTED THIS MONTH', 'SHARED WITH'],
     ...keys.map(({ id, name, tier, shares_with, data }) => {
       const passed = usedNow(data, now);
       const refused = usedNow(data, now, 'refused');
@@ -41,10 +41,10 @@ export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
     }),
   ]);
 
-/** One day a line. */
+/** One day per line. */
 export const formatDays = (days: readonly DayUsage[]): string =>
   table([
-    ['DATE', 'REQUESTS', 'REFUSED'],
+    ['DATE', 'REQUESTS', 'REJECTED'],
     ...days.map(({ date, requests, refused }) => [date, String(requests), String(refused)]),
   ]);
 
@@ -57,7 +57,7 @@ const changesOf = ({ action, changes }: KeyAuditEntry): string =>
     })
     .join(', ');
 
-/** One change a line. */
+/** One change per line. */
 export const formatAudit = (entries: readonly KeyAuditEntry[]): string =>
   table([
     ['TIME', 'KEY', 'ACTION', 'BY', 'FROM', 'CHANGES'],

@@ -1,8 +1,8 @@
-/** Options that many commands have. */
+/** Options that several commands share. */
 import { InvalidArgumentError, Option } from 'commander';
 import { OperatorError } from '../core/errors.js';
 
-/** Values of arguments and options that cannot be used, whatever the state of the service: exit code 2. */
+/** Invalid arguments and options. The exit code is 2. */
 export class UsageError extends OperatorError {}
 
 const parseTime = (text: string): Date => {
@@ -13,36 +13,36 @@ const parseTime = (text: string): Date => {
 };
 
 /**
- * `--created`: the time that a dataset bears, which becomes its snapshot's publication time. @param what of which it is
- * the time: `the import`
+ * `--created`: the time of a dataset, which becomes the publication time of its snapshot.
+ * @param what the action in the help: `the import`
  */
 export const createdOption = (what: string): Option =>
   new Option(
     '--created <time>',
-    `the time of ${what}, for builds that repeat and vintages of the past (default: now)`,
+    `the time of ${what} in UTC, such as 2026-03-01T12:00:00Z, for reproducible builds and past vintages (default: now)`,
   ).argParser(parseTime);
 
-/** What every command may be given. */
+/** Options of every command. */
 export interface CommonOptions {
   readonly config?: string;
   readonly json?: boolean;
 }
 
-/** A text as one word of a shell's command line. */
+/** Quotes a text as one word of a shell command. */
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /**
- * A command for operators to copy, which acts on the same configuration.
- * @param config as this command was given it, by `--config`
- * @param words FILE and the like are for the operator to replace
+ * A command that the operator can copy, with the same configuration.
+ * @param config the value of `--config`
+ * @param words arguments; the operator replaces words like FILE
  */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
   ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
 
-/** The option `--json` of commands whose output needs no other word. */
+/** The option `--json`. */
 export const jsonOption = ['--json', 'print JSON for machines'] as const;
 
 export const parseCount = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of at least 1.');
   return Number(text);
 };

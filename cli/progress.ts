@@ -8,7 +8,7 @@ import { count } from './output.js';
 type Unit = 'rows' | 'bytes';
 
 interface Progress {
-  /** Says how far a task is; another task's name ends the one before. `total` is left out where it is not known. */
+  /** Shows the progress of a task. Another name ends the previous task. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
   /** Ends the last task. Safe to call at any time. */
   finish(): void;
@@ -63,7 +63,7 @@ const bar = (stream: WriteStream): Progress => {
   };
 };
 
-/** Shows progress during a task, and ends with it, also when it fails. */
+/** Shows progress during a task, and ends it when the task fails too. */
 export const withProgress = async <T>(task: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = createProgress();
   try {
@@ -74,8 +74,8 @@ export const withProgress = async <T>(task: (progress: Progress) => Promise<T>):
 };
 
 /**
- * @param stream where it is shown: standard error by default, so that standard output has results alone
- * @param now milliseconds, for the pace of plain lines
+ * @param stream standard error by default, since standard output is for results
+ * @param now a clock in milliseconds, for the interval of plain lines
  */
 export const createProgress = (
   stream: NodeJS.WritableStream = process.stderr,

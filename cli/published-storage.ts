@@ -1,4 +1,4 @@
-/** Opens storage for the commands that publish: it must be able to, and still be there afterwards. */
+/** Opens the storage of commands that publish, and checks that it can publish durably. */
 import { type OpenedStorage, openStorage } from '../core/app/open-stores.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
@@ -6,16 +6,16 @@ import { loadConfig, loadModules } from '../product.js';
 import { commandLogger } from './output.js';
 
 type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
-const WHAT = { publish: 'cannot publish', versions: 'keeps no versions', audit: 'keeps no audit' } as const;
+const WHAT = { publish: 'cannot publish', versions: 'stores no old versions', audit: 'has no audit' } as const;
 
-/** How to get the adapter "json", which has all of the above but versions. */
+/** Advice to use the adapter "json", which can publish and has an audit. */
 const SERVES_A_FOLDER =
   '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"';
 
 /**
- * Runs `task` on the opened storage of a config, and closes it.
- * @param capability what the adapter must have; `task` is given it
- * @throws OperatorError naming an adapter that lacks it, or that forgets what is published when the command ends
+ * Runs a task on the storage of a configuration, and closes it.
+ * @param capability the method or property of the adapter that the task needs
+ * @throws OperatorError if the adapter lacks it or does not store data durably
  */
 export const withPublishedStorage = async <C extends keyof Able, T>(
   config: string | undefined,
@@ -28,9 +28,9 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
     const { adapter, module } = storage;
     const able = adapter[capability];
     if (!able || module.capabilities.durable === false) {
-      const why = able ? 'forgets everything when this command ends' : WHAT[capability];
+      const why = able ? 'loses its data when this command ends' : WHAT[capability];
       throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
-        'name another one in "adapter", such as "mongo"',
+        'use another adapter, such as "mongo"',
         ...(capability === 'versions' ? [] : [SERVES_A_FOLDER]),
       ]);
     }
@@ -43,6 +43,8 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   }
 };
 
-/** What becomes of services that run while another version is made current. */
+/** How running services get a new current version. */
 export const whatServicesDo = ({ module }: OpenedStorage): string =>
-  module.capabilities.follows === false ? 'Restart running services to serve it.' : 'Running services follow now.';
+  module.capabilities.follows === false
+    ? 'Restart running services to serve it.'
+    : 'Running services switch to it now.';

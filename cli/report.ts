@@ -1,4 +1,4 @@
-/** What a failed command says, and its exit code. Standard output stays empty: it belongs to results. */
+/** The message and the exit code of a failed command. Standard output stays empty, since it is for results. */
 import { CommanderError } from 'commander';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
 import { FileLockError } from '../core/util/lock.js';
@@ -20,12 +20,12 @@ interface ReportOptions {
 }
 
 interface Report {
-  /** For standard error. Empty where it has been said already. */
+  /** For standard error. Empty if it is printed already. */
   readonly text: string;
   readonly exitCode: number;
 }
 
-/** A message of `faults` lines below its heading, or of one line. */
+/** A heading with one line per error. */
 export const errorText = (heading: string, faults: readonly string[], { json }: Pick<ReportOptions, 'json'>): string =>
   json
     ? `${JSON.stringify({ error: heading, faults })}\n`

@@ -1,4 +1,4 @@
-/** `metro-forecast completion`: prints a shell's completion, made from the commands as they are. */
+/** `metro-forecast completion`: prints a completion script, generated from the commands. */
 import { Argument, type Command } from 'commander';
 import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
@@ -15,19 +15,19 @@ interface ValuedOption {
   readonly choices: readonly string[];
 }
 
-/** A command as completion needs it: what can follow it. */
+/** The words that can follow a command. */
 interface CommandNode {
-  /** The words after the program's name, each with a space before it: ` keys create`; empty for the program itself. */
+  /** The command's words, each after a space: ` keys create`. Empty for the program itself. */
   readonly path: string;
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
-  /** Words that an argument may be. */
+  /** Allowed values of arguments. */
   readonly choices: readonly string[];
-  /** Options that take a value, with the allowed values where these are limited. */
+  /** Options with a value, and the allowed values if there is a list. */
   readonly valued: readonly ValuedOption[];
 }
 
-/** The program first, then depth first. Every command has the program's options. */
+/** The program, then its commands depth first. Every command has the options of the program. */
 export const commandNodes = (program: Command): CommandNode[] => {
   const walk = (command: Command, path: string): CommandNode[] => {
     const help = command.createHelp();
@@ -49,7 +49,7 @@ export const commandNodes = (program: Command): CommandNode[] => {
   return walk(program, '');
 };
 
-/** All options that take a value, of any command, so that completion does not read the value as a command. */
+/** The options with a value of all commands. Completion must not take such a value for a command. */
 const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   const byWord = new Map<string, ValuedOption>();
   for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {
@@ -58,7 +58,7 @@ const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   return [...byWord.values()];
 };
 
-/** What both scripts are made of: options that take a value, and the words to offer for those values. */
+/** The parts of both scripts: options with a value, and the words to offer for it. */
 const partsOf = (nodes: readonly CommandNode[]) => {
   const valued = valuedOptions(nodes);
   return {
@@ -71,7 +71,7 @@ const partsOf = (nodes: readonly CommandNode[]) => {
   };
 };
 
-/** Where no word fits, files are offered. */
+/** Offers files if no word matches. */
 const bashCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name.replaceAll('-', '_')}`;
   const { paths, valued, limited } = partsOf(nodes);
@@ -165,15 +165,15 @@ const SHELLS = { bash: bashCompletion, zsh: zshCompletion } as const;
 export const register = (program: Command): void => {
   program
     .command('completion')
-    .description('print the completion of commands and options for a shell')
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SHELLS)))
+    .description('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
     .addHelpText(
       'after',
       `
 Examples:
-  $ source <(metro-forecast completion bash)                                for this shell
+  $ source <(metro-forecast completion bash)                                in this shell
   $ metro-forecast completion bash > ~/.local/share/bash-completion/completions/metro-forecast
-  $ metro-forecast completion zsh > "\${fpath[1]}/_metro-forecast"           then begin a new shell
+  $ metro-forecast completion zsh > "\${fpath[1]}/_metro-forecast"           then start a new shell
 
 Exit codes: ${EXIT_CODES}.`,
     )

@@ -1,4 +1,4 @@
-/** `metro-forecast doctor`: checks everything that a service needs, and says how to mend what is wrong. */
+/** `metro-forecast doctor`: checks everything that a service needs, and prints advice for each problem. */
 import type { Command } from 'commander';
 import { findings } from '../doctor/checks.js';
 import type { Finding } from '../doctor/finding.js';
@@ -44,14 +44,14 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Changes nothing, and may be run beside a running service. Each finding is ok, a warning (the service starts, but
-look), FAILED, or skipped because something before it failed.
+Changes nothing, and may run while the service runs. Each finding is ok, a warning (the service starts), FAILED, or
+skipped because an earlier check failed.
 
 Examples:
   $ metro-forecast doctor
   $ metro-forecast --config api.json doctor --json
 
-Exit codes: 0 nothing failed, 1 something did, 2 wrong usage.`,
+Exit codes: 0 no check failed, 1 a check failed, 2 wrong usage.`,
     )
     .action(async (_: unknown, command: Command) => {
       if (!(await examine(command.optsWithGlobals<CommonOptions>()))) process.exitCode = 1;

@@ -29,13 +29,13 @@ import { type CommonOptions, commandLine, jsonOption, UsageError } from '../opti
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** Keys of a store in memory would be lost at the end of the command. */
-const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
+/** Rejects a store in memory, whose keys would be lost at the end of the command. */
+const rejectMemory = ({ config, embedded, path }: LoadedConfig): void => {
   if (config.auth.keys.use !== 'memory') return;
   throw new OperatorError(
     embedded
-      ? 'The embedded configuration keeps no keys: each start makes a fresh demo key and prints it. For keys that stay, make a configuration of your own:'
-      : `The configuration ${path} keeps keys in memory only (auth.keys is "memory"). For keys that stay, name a file:`,
+      ? 'The embedded configuration stores no keys: each start prints a new demo key. To store keys, create a configuration:'
+      : `The configuration ${path} stores keys in memory only (auth.keys is "memory"). To store keys, name a file:`,
     embedded
       ? [
           'metro-forecast init metro-forecast.json',
@@ -46,7 +46,7 @@ const refuseMemory = ({ config, embedded, path }: LoadedConfig): void => {
 };
 
 const noKeys = (config: string | undefined): string =>
-  `There are no keys yet. To make one: ${commandLine(config, 'keys', 'create', '--name', 'NAME')}`;
+  `There are no keys. To create one: ${commandLine(config, 'keys', 'create', '--name', 'NAME')}`;
 
 const withStore = async <T>(
   command: Command,
@@ -54,7 +54,7 @@ const withStore = async <T>(
 ): Promise<T> => {
   const options = command.optsWithGlobals<CommonOptions>();
   const loaded = await loadConfig({ path: options.config });
-  refuseMemory(loaded);
+  rejectMemory(loaded);
   const { auth } = loaded.config;
   let opened: OpenedKeyStore | undefined;
   try {
@@ -75,11 +75,11 @@ const report = (key: ShownKey, { json }: CommonOptions, sentence: string): void 
   else note(`${key.id} ("${key.name}") ${sentence}`);
 };
 
-/** A key's own limit goes before its tier's, which may surprise who has changed the tier. */
+/** A note that the key has its own limit, which takes precedence over that of the tier. */
 const ownLimit = ({ id, limit_per_minute }: ShownKey): string =>
   limit_per_minute === null
     ? ''
-    : ` Its own limit of ${limit_per_minute} a minute stays; "keys limit ${id} default" takes the tier's.`;
+    : ` It keeps its own limit of ${limit_per_minute} requests per minute; "keys limit ${id} default" applies the limit of the tier.`;
 
 const help = (example: string): string => `\nExample:\n  $ ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
@@ -91,25 +91,25 @@ export const register = (program: Command): void => {
 
   keys
     .command('create')
-    .description('make a key; it is shown this once and kept nowhere')
-    .requiredOption('--name <name>', 'who it is for')
-    .option('--tier <tier>', 'subscription tier (default: the first of auth.tiers)')
-    .option('--limit <n>', 'requests per minute (default: limits.requestsPerMinute)')
-    .option('--expires <when>', 'a date (2027-01-31) or a span (30d, 12h, 2w); default: never')
+    .description('create a key; it is printed once and cannot be shown again')
+    .requiredOption('--name <name>', 'the owner of the key')
+    .option('--tier <tier>', 'tier of the key (default: the first of auth.tiers)')
+    .option('--limit <n>', 'requests per minute (default: that of the tier)')
+    .option('--expires <when>', 'a date (2027-01-31) or a duration (30d, 12h, 2w); default: never')
     .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
       withStore(command, async (store, rules, { json }) => {
         const { key, ...record } = await createKeyRecord(store, options, rules, Date.now());
         if (json) return printJson({ ...record, key });
-        note(`${record.id} ("${record.name}"). Keep the key now; it cannot be shown again:`);
+        note(`${record.id} ("${record.name}") is created. Store the key now, since it cannot be shown again:`);
         return print(key);
       }),
     );
 
   keys
     .command('list')
-    .description('list keys, without the keys themselves, and when they were used last, some minutes late')
+    .description('list keys by id, with the time of their last use, which is up to five minutes late')
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
     .action((_: unknown, command: Command) =>
@@ -124,18 +124,19 @@ export const register = (program: Command): void => {
 
   keys
     .command('rotate')
-    .description('make a successor of a key, with which it shares one limit; the old key ends after the overlap')
-    .argument('<id>', 'as "keys list" shows it')
-    .option('--overlap <when>', 'how long the old key goes on: a span (7d, 12h) or a date', '7d')
+    .description('create a successor that shares the limit of a key; the old key ends after the overlap')
+    .argument('<id>', 'id of the key; "keys list" shows the ids')
+    .option('--overlap <when>', 'how long the old key stays valid: a duration (7d, 12h) or a date', '7d')
     .option(...jsonOption)
     .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
     .action((id: string, { overlap }: { overlap: string }, command: Command) =>
       withStore(command, async (store, rules, { json }) => {
         const { old, created } = await rotateKey(store, id, overlap, rules, Date.now());
         if (json) return printJson({ old, created });
-        const until = created.expires_at === null ? '' : `, which ends ${created.expires_at} as it was to`;
+        const until =
+          created.expires_at === null ? '' : `, which ends at ${created.expires_at} as the old key would have`;
         note(
-          `${old.id} ("${old.name}") ends ${old.expires_at}. Its successor is ${created.id}${until}; keep the key now:`,
+          `${old.id} ("${old.name}") ends at ${old.expires_at}. Its successor is ${created.id}${until}. Store the key now:`,
         );
         return print(created.key);
       }),
@@ -143,8 +144,8 @@ export const register = (program: Command): void => {
 
   keys
     .command('revoke')
-    .description('refuse a key from now on; running services follow within 5 seconds')
-    .argument('<id>', 'as "keys list" shows it')
+    .description('revoke a key; running services reject it within 5 seconds')
+    .argument('<id>', 'id of the key; "keys list" shows the ids')
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys revoke key_4fJ8kQ2mXw'))
     .action((id: string, _: unknown, command: Command) =>
@@ -156,44 +157,42 @@ export const register = (program: Command): void => {
 
   keys
     .command('limit')
-    .description("change a key's limit; running services follow within 5 seconds")
-    .argument('<id>', 'as "keys list" shows it')
+    .description('change the limit of a key; running services apply it within 5 seconds')
+    .argument('<id>', 'id of the key; "keys list" shows the ids')
     .argument('<n>', 'requests per minute, or "default"')
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys limit key_4fJ8kQ2mXw 6000'))
     .action((id: string, limit: string, _: unknown, command: Command) =>
       withStore(command, async (store, _auth, options) => {
         const key = await limitKey(store, id, limit, Date.now());
-        report(key, options, `may now send ${key.limit_per_minute ?? 'the default number of'} requests a minute.`);
+        report(key, options, `has a limit of ${key.limit_per_minute ?? 'the default number of'} requests per minute.`);
       }),
     );
 
   keys
     .command('tier')
     .description(
-      "change a key's tier, and so its limit, quotas and endpoints; running services follow within 5 seconds",
+      'change the tier of a key, with its limit, quotas and endpoints; running services apply it within 5 seconds',
     )
-    .argument('<id>', 'as "keys list" shows it')
+    .argument('<id>', 'id of the key; "keys list" shows the ids')
     .argument('<tier>', 'one of auth.tiers')
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys tier key_4fJ8kQ2mXw pro'))
     .action((id: string, tier: string, _: unknown, command: Command) =>
       withStore(command, async (store, { tiers }, options) => {
         const key = await moveKey(store, id, tier, tiers, Date.now());
-        report(key, options, `is of the tier "${key.tier}".${ownLimit(key)}`);
+        report(key, options, `has the tier "${key.tier}".${ownLimit(key)}`);
       }),
     );
 
   keys
     .command('usage')
-    .description(
-      'show how many requests of keys passed and were refused today and this month, in UTC; or of one key, by the day',
-    )
-    .argument('[id]', 'as "keys list" shows it')
+    .description('show admitted and rejected requests of all keys today and this month, in UTC, or of one key by day')
+    .argument('[id]', 'id of the key; "keys list" shows the ids')
     .option(...jsonOption)
     .addHelpText(
       'after',
-      `\nKeys that share a limit by rotation share one usage: it is told once, under the newest one. Callers without a key are\nnot listed: each sees its own at GET /usage.\n${help('metro-forecast -c my.json keys usage --json')}`,
+      `\nKeys that share a limit by rotation are listed once, under the newest one. Callers without a key are not listed: they\nfind their usage at GET /usage.\n${help('metro-forecast -c my.json keys usage --json')}`,
     )
     .action((id: string | undefined, _: unknown, command: Command) =>
       withStore(command, async (store, _rules, { json, config }, usage) => {
@@ -203,25 +202,25 @@ export const register = (program: Command): void => {
         if (id === undefined) return print(formatUsage(used, Date.now()));
         const { shares_with, data } = used[0]!;
         if (shares_with.length > 0)
-          note(`These are requests of ${[id, ...shares_with].join(', ')}, which share a limit.`);
+          note(`The numbers include ${[id, ...shares_with].join(', ')}, which share a limit.`);
         return print(formatDays(data));
       }),
     );
 
   addAuditOptions(keys.command('audit'), 'keys')
-    .description('list what was changed, when and by whom, the oldest change first')
-    .argument('[id]', 'of one key alone, as "keys list" shows it')
+    .description('list all changes of keys with time and user, oldest first')
+    .argument('[id]', 'only changes of this key; "keys list" shows the ids')
     .addHelpText('after', help('metro-forecast -c my.json keys audit --verify'))
     .action((id: string | undefined, options: AuditOptions, command: Command) =>
       withStore(command, async (store, _rules, { json }) => {
         if (isVerification(options)) {
-          if (id !== undefined) throw new UsageError('--verify checks the audit of all keys: leave the id out.');
+          if (id !== undefined) throw new UsageError('--verify checks the audit of all keys. Omit the id.');
           return reportVerification(await verifyAudit(store, options.expect), 'keys', json);
         }
         const entries = await auditOf(store, id);
         if (json) return printJson(entries);
         if (entries.length > 0) return print(formatAudit(entries));
-        return note(`No change of ${id ?? 'a key'} has been recorded.`);
+        return note(`The audit has no change of ${id ?? 'a key'}.`);
       }),
     );
 };

@@ -1,4 +1,4 @@
-/** `metro-forecast mcp`: the endpoints as tools for an assistant that starts this command by itself. */
+/** `metro-forecast mcp`: serves the endpoints as tools to an assistant that starts this command. */
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { importErrorReason } from '../../core/registry/load-module.js';
@@ -10,7 +10,7 @@ const loadServer = () =>
     throw new OperatorError(`This command cannot run: ${importErrorReason(error as Error)}`, [], { cause: error });
   });
 
-/** Until the input ends, or a signal comes. The log goes to standard error. */
+/** Runs until the input ends or a signal arrives. The log goes to standard error. */
 const serve = async (config: string | undefined): Promise<void> => {
   const { serveOverStdio } = await loadServer();
   const app = await createApp(await loadConfig({ path: config }));
@@ -32,17 +32,17 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Speaks the Model Context Protocol until its input ends. Assistants start it by themselves and need no API key: it
-reads the configured storage directly. For assistants elsewhere, add the plugin "mcp" to the configuration instead:
+Speaks the Model Context Protocol until its input ends. Assistants on this machine start the command and need no API
+key, since it reads the configured storage directly. For remote assistants, add the plugin "mcp" to the configuration:
 it serves the same tools at /mcp, with API keys and limits.
 
-Needs the package @modelcontextprotocol/server beside this one.
+Requires the package @modelcontextprotocol/server.
 
 Examples:
   $ metro-forecast mcp
   $ metro-forecast --config api.json mcp
 
-As an assistant's configuration has it:
+In the configuration of an assistant:
   { "mcpServers": { "metro-forecast": { "command": "metro-forecast", "args": ["--config", "/etc/api.json", "mcp"] } } }
 
 Exit codes: 0 the input ended, 1 the service cannot start, 2 wrong usage.`,

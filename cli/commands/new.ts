@@ -1,4 +1,4 @@
-/** `metro-forecast new`: writes a small package to begin a plugin or an adapter with. */
+/** `metro-forecast new`: writes a small package for a new plugin or adapter. */
 
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -20,31 +20,31 @@ interface WrittenPackage {
 }
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-const MOST_CHARACTERS = 50;
+const MAX_CHARACTERS = 50;
 
 const checkName = (name: string): void => {
-  if (NAME.test(name) && name.length <= MOST_CHARACTERS) return;
+  if (NAME.test(name) && name.length <= MAX_CHARACTERS) return;
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const guess = words
     .join('-')
     .replace(/^[^a-z]+/, '')
-    .slice(0, MOST_CHARACTERS);
+    .slice(0, MAX_CHARACTERS);
   const advice = NAME.test(guess) ? `; did you mean "${guess}"?` : ', as in "building-permits".';
   throw new UsageError(
-    `"${name}" cannot be the name of a package: it must be lower-case words and digits with hyphens between, of up to ${MOST_CHARACTERS} characters${advice}`,
+    `"${name}" cannot be the name of a package: use up to ${MAX_CHARACTERS} lower-case letters and digits, with hyphens between words${advice}`,
   );
 };
 
-/** A configuration that names a built-in module never reaches a package of the same name. */
+/** Rejects names of built-in modules, since a configuration with such a name gets the built-in one. */
 const checkShadow = (kind: TemplateKind, name: string): void => {
   const builtins = Object.keys(kind === 'plugin' ? plugins : adapters);
   if (!builtins.includes(name)) return;
   throw new OperatorError(
-    `"${name}" cannot be the name of a package: a built-in ${kind} has it, which a configuration would get in its place; did you mean "my-${name}"?`,
+    `"${name}" cannot be the name of a package, since it is a built-in ${kind}; did you mean "my-${name}"?`,
   );
 };
 
-/** What stands for each placeholder. */
+/** The values of the placeholders. */
 const valuesOf = (name: string): Readonly<Record<string, string>> => ({
   name,
   /** Names of collections have no hyphens. */
@@ -55,8 +55,8 @@ const valuesOf = (name: string): Readonly<Record<string, string>> => ({
 });
 
 /**
- * @param to where the package's folder, called like it, is made
- * @throws OperatorError for a name that cannot be a package's, and where something stands in the way
+ * @param to the parent of the new folder, which has the name of the package
+ * @throws OperatorError for an invalid name, or if the folder exists
  */
 export const writeTemplate = async (kind: TemplateKind, name: string, to: string): Promise<WrittenPackage> => {
   checkName(name);
@@ -67,7 +67,7 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
   const fill = (text: string): string => text.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] ?? '');
   try {
     await mkdir(to, { recursive: true });
-    // Fails where there is anything of that name: nothing is written over.
+    // Fails if the folder exists, so that no file is overwritten.
     await mkdir(folder);
     const entries = await readdir(template, { recursive: true, withFileTypes: true });
     const files = entries
@@ -86,14 +86,14 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
 };
 
 const WHAT: Readonly<Record<TemplateKind, string>> = {
-  plugin: 'a group of endpoints with a collection of its own, a small dataset and its test',
-  adapter: 'a storage adapter with the conformance suite as its test',
+  plugin: 'a plugin with a collection, endpoints, a small dataset and a test',
+  adapter: 'a storage adapter that is tested by the conformance suite',
 };
 
 export const register = (program: Command): void => {
   const parent = program
     .command('new')
-    .description('write a small package of your own that works at once')
+    .description('write a small, working package for a new plugin or adapter')
     .addHelpText(
       'after',
       `
@@ -107,13 +107,13 @@ Exit codes: ${EXIT_CODES}.`,
     parent
       .command(kind)
       .description(`write ${what}`)
-      .argument('<name>', 'lower-case words and digits, with hyphens between')
-      .option('--to <dir>', 'where the new folder, which is called like the package, is made', '.')
-      .option('--json', 'print the written files as JSON for machines')
+      .argument('<name>', 'lower-case letters and digits, with hyphens between words')
+      .option('--to <dir>', 'parent of the new folder', '.')
+      .option('--json', 'print the written files as JSON')
       .addHelpText(
         'after',
         `
-Never writes over anything that exists.
+Existing files are never overwritten.
 
 Example:
   $ metro-forecast new ${kind} my-${kind} && cd my-${kind} && npm install && npm test
@@ -127,7 +127,7 @@ Exit codes: ${EXIT_CODES}.`,
           `  cd ${folder}`,
           '  npm install',
           '  npm test',
-          'Its README.md says how to serve it.',
+          'README.md describes how to serve it.',
         ].join('\n');
         print(json ? toJson({ folder, files }) : text);
       });

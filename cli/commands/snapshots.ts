@@ -1,4 +1,4 @@
-/** `metro-forecast snapshots`: lists the published versions, goes back to one, and deletes old ones. */
+/** `metro-forecast snapshots`: lists published versions, activates one, and deletes old ones. */
 import type { Command } from 'commander';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
 import type { DataAuditEntry } from '../../core/contracts/audit.js';
@@ -36,7 +36,7 @@ const list = (command: Command) =>
     const found = await versions.list();
     if (json) return printJson(found);
     if (found.length > 0) return print(formatVersions(found));
-    return note('Nothing has been published yet; "publish DIR" does.');
+    return note('No version is published. To publish one: metro-forecast publish DIR');
   });
 
 const activate = (version: string, command: Command) =>
@@ -47,18 +47,18 @@ const activate = (version: string, command: Command) =>
       if (!(error instanceof StorageError && error.code === 'unknown_version')) throw error;
       const names = (await versions.list()).map((one) => one.version);
       const near = nearest(version, names);
-      const hint = near ? `did you mean "${near}"?` : '"snapshots list" shows those that there are';
+      const hint = near ? `did you mean "${near}"?` : '"snapshots list" shows all versions';
       throw new OperatorError(`There is no version "${version}"; ${hint}`, [], { cause: error });
     }
     if (json) return printJson({ version });
-    return print(`Version ${version} is current. ${whatServicesDo(storage)}`);
+    return print(`Version ${version} is the current version. ${whatServicesDo(storage)}`);
   });
 
 const prune = (keep: number, command: Command) =>
   withVersions(command, async (versions, { json }) => {
     const deleted = await versions.prune(keep);
     if (json) return printJson({ deleted });
-    return print(deleted.length === 0 ? 'There was nothing to delete.' : `Deleted: ${deleted.join(', ')}.`);
+    return print(deleted.length === 0 ? 'No version was deleted.' : `Deleted: ${deleted.join(', ')}.`);
   });
 
 const formatAudit = (entries: readonly DataAuditEntry[]): string =>
@@ -81,7 +81,7 @@ const audit = (options: AuditOptions, command: Command) => {
     const entries = await kept.list();
     if (json) return printJson(entries);
     if (entries.length > 0) return print(formatAudit(entries));
-    return note('No publication has been recorded.');
+    return note('The audit has no publication.');
   });
 };
 
@@ -91,7 +91,7 @@ const help = (example: string): string =>
 export const register = (program: Command): void => {
   const snapshots = program
     .command('snapshots')
-    .description('list the published versions, go back to one, or delete old ones')
+    .description('list published versions, activate one, or delete old ones')
     .addHelpText(
       'after',
       `
@@ -105,29 +105,29 @@ Exit codes: ${EXIT_CODES}.`,
 
   snapshots
     .command('list', { isDefault: true })
-    .description('list the published versions, the newest first')
+    .description('list published versions, newest first')
     .option(...jsonOption)
     .addHelpText('after', help('list --json'))
     .action((_: unknown, command: Command) => list(command));
 
   snapshots
     .command('activate')
-    .description('make a published version the current one')
-    .argument('<version>', 'as "snapshots list" shows it')
+    .description('make a published version the current version')
+    .argument('<version>', 'name of the version; "snapshots list" shows the names')
     .option(...jsonOption)
     .addHelpText('after', help('activate 2024-09-30-0a1b2c3d4e5f'))
     .action((version: string, _: unknown, command: Command) => activate(version, command));
 
   snapshots
     .command('prune')
-    .description('delete old versions, but never the current one or one that a running service may still be reading')
-    .requiredOption('--keep <n>', 'how many of the newest to keep', parseCount)
+    .description('delete old versions, except the current one and versions that a running service reads')
+    .requiredOption('--keep <n>', 'number of newest versions to keep', parseCount)
     .option(...jsonOption)
     .addHelpText('after', help('prune --keep 5'))
     .action(({ keep }: { keep: number }, command: Command) => prune(keep, command));
 
   addAuditOptions(snapshots.command('audit'), 'data')
-    .description('list what was published, activated and deleted, when and by whom, the oldest change first')
+    .description('list publications, activations and deletions with time and user, oldest first')
     .addHelpText('after', help('audit --verify'))
     .action((options: AuditOptions, command: Command) => audit(options, command));
 };

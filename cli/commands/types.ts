@@ -1,4 +1,4 @@
-/** `metro-forecast types`: prints the TypeScript types of the API that a configuration makes. */
+/** `metro-forecast types`: prints the TypeScript types of the API of a configuration. */
 import type { Command } from 'commander';
 import { openApiDocument } from '../../core/openapi/document.js';
 import { type TypedDocument, typescriptOf } from '../../core/openapi/typescript.js';
@@ -16,12 +16,11 @@ const print = async (path: string | undefined): Promise<void> => {
 export const register = (program: Command): void => {
   program
     .command('types')
-    .description("print the API's TypeScript types, those of your own plugins included")
+    .description('print the TypeScript types of the API, including your plugins')
     .addHelpText(
       'after',
       `
-For a typed client of your own plugins: createClient<Paths>() of metro-forecast-api/client takes the Paths that this
-prints. Storage is not opened.
+The printed type Paths makes a typed client: createClient<Paths>() of metro-forecast-api/client. Storage is not opened.
 
 Examples:
   $ metro-forecast types > api-types.ts

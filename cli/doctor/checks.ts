@@ -1,4 +1,4 @@
-/** What `doctor` looks at, in the order in which one thing needs another. */
+/** The checks of `doctor`, in the order of their dependencies. */
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
 import { looseFiles } from '../../core/app/loose-files.js';
@@ -12,16 +12,16 @@ import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
 import { checkDatasetRows, checkStorage } from './storage.js';
 
-/** Whether the package supports this version of Node. @param version as in `process.versions.node` */
+/** Checks the version of Node. @param version as in `process.versions.node` */
 export const checkNode = (version: string): Finding => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);
   const supported = major > leastMajor || (major === leastMajor && minor >= leastMinor);
-  const message = `${version}, and ${engines.node} is needed`;
-  return supported ? ok('node', message) : failed('node', message, 'install a current LTS release of Node.js');
+  const message = `version ${version}; required is ${engines.node}`;
+  return supported ? ok('node', message) : failed('node', message, 'Install a current LTS release of Node.js.');
 };
 
-/** Whether other users of the machine can read or change the files that a service trusts. */
+/** Checks that other users cannot read or change the files that a service trusts. */
 const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
   const sentences = await looseFiles(loaded, modules, env);
   if (sentences.length === 0)
@@ -29,9 +29,9 @@ const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environm
   return warning('permissions', 'other users can read or change files that the service trusts', ...sentences);
 };
 
-/** @param path of the configuration, as given on the command line */
+/** @param path of the configuration, relative to the working directory */
 export async function* findings(path: string | undefined, env: Environment, onRows: OnRows): AsyncGenerator<Finding> {
-  // The variable may have been given to this command alone.
+  // The variable may be set for this command only, so commands in advice name the file.
   const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
   yield checkNode(process.versions.node);
   let service: CheckContext;
@@ -45,9 +45,9 @@ export async function* findings(path: string | undefined, env: Environment, onRo
     const parts = `adapter "${config.adapter.use}", plugins ${config.plugins.map(({ use }) => use).join(', ')}`;
     yield ok('configuration', `${loaded.path}: ${parts}`);
   } catch (error) {
-    yield failure('configuration', error, ['metro-forecast init FILE writes one to begin with']);
+    yield failure('configuration', error, ['To write a new configuration: metro-forecast init FILE']);
     for (const check of ['permissions', 'storage', 'dataset', 'keys', 'redis', 'port']) {
-      yield { check, state: 'skipped', message: 'needs a configuration that can be used' };
+      yield { check, state: 'skipped', message: 'needs a valid configuration' };
     }
     return;
   }
@@ -57,7 +57,7 @@ export async function* findings(path: string | undefined, env: Environment, onRo
     yield storage.finding;
     yield storage.readable
       ? await checkDatasetRows(service, onRows)
-      : { check: 'dataset', state: 'skipped', message: 'needs storage that can be read' };
+      : { check: 'dataset', state: 'skipped', message: 'needs readable storage' };
   } finally {
     await storage.close();
   }

@@ -4,27 +4,27 @@ import type { Modules } from '../../core/app/load-modules.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { OperatorError } from '../../core/errors.js';
 
-/** `skipped`: something that it needs has failed. */
+/** `skipped` means that a check that it depends on failed. */
 type State = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Finding {
   readonly check: string;
   readonly state: State;
   readonly message: string;
-  /** What to do, a sentence each. */
+  /** Advice, one sentence each. */
   readonly advice?: readonly string[];
 }
 
-/** What a check of the running parts is given. */
+/** The context of a check. */
 export interface CheckContext {
   readonly loaded: LoadedConfig;
   readonly modules: Modules;
   readonly container: DependencyContainer;
-  /** A command of advice, with the configuration that is examined. */
+  /** A command for advice, with the same configuration. */
   command(...words: readonly string[]): string;
 }
 
-/** Called with the number of rows that have been checked so far. */
+/** Called with the number of checked rows. */
 export type OnRows = (rows: number) => void;
 
 export const ok = (check: string, message: string): Finding => ({ check, state: 'ok', message });

@@ -1,7 +1,7 @@
-/** Checks that the key store responds, and that a caller could get in with one of its keys. */
+/** Checks that the key store responds and that it has a usable key. */
 import { resolve } from '../../core/app/container.js';
 import { tierNames } from '../../core/config/tiers.js';
-import { isInForce, missingPeppers, Peppers } from '../../core/keys/key.js';
+import { isActive, missingPeppers, Peppers } from '../../core/keys/key.js';
 import { succeeds } from '../key-actions.js';
 import { type CheckContext, type Finding, failure, ok, warning } from './finding.js';
 
@@ -15,15 +15,15 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
   if (keys.use === 'memory') {
     if (withoutKey) return ok('keys', `no keys are stored; ${withoutKey}`);
     return loaded.embedded
-      ? ok('keys', 'each start makes a demo key and prints it')
-      : warning('keys', 'keys in memory are gone at each end', 'name a key store in auth.keys: "file", or "mongo"');
+      ? ok('keys', 'each start prints a new demo key')
+      : warning('keys', 'keys in memory are lost at every restart', 'Set auth.keys to "file" or "mongo".');
   }
   const store = resolve(container, 'keyStore');
   try {
     await store.open();
     const now = Date.now();
     const all = await store.list();
-    const active = all.filter((record) => isInForce(record, now));
+    const active = all.filter((record) => isActive(record, now));
     const entitled = active.filter(({ tier }) => tiers.includes(tier));
     const usable = entitled.filter(({ pepper }) => pepper === undefined || peppers.has(pepper));
     const missing = missingPeppers(entitled, peppers, now);
@@ -37,22 +37,22 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
             ? `${of} is of a tier in auth.tiers`
             : 'no active key';
       const advice = missing.length > 0 ? missing : [command('keys', 'create', '--name', 'NAME')];
-      const whom = withoutKey ? `every caller with one would get 401; ${withoutKey}` : 'every caller would get 401';
+      const whom = withoutKey ? `every caller with a key gets 401; ${withoutKey}` : 'every caller gets 401';
       return warning('keys', `${keys.use}: ${which}; ${whom}`, ...advice);
     }
-    const message = `${keys.use}: ${usable.length} of ${all.length} can be used`;
-    // A rotated key is to end: its successor has an end of its own.
+    const message = `${keys.use}: ${usable.length} of ${all.length} keys can be used`;
+    // A rotated key is meant to end. Its successor is checked instead.
     const last = usable.filter((key) => !usable.some((other) => succeeds(other, key)));
     const ending = last.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - now < SOON_MS);
     if (ending.length === 0 && missing.length === 0) return ok('keys', message);
-    // Not by `keys rotate`: a successor ends when its predecessor was to.
+    // `keys rotate` does not help, since a successor has the same expiry.
     const soon = ending.map(({ id, name, tier, expires_at }) => {
       const create = command('keys', 'create', '--name', name, '--tier', tier);
-      return `${id} ("${name}") ends at ${expires_at}; a new one for its holder: ${create}`;
+      return `${id} ("${name}") ends at ${expires_at}. To create a new key for its owner: ${create}`;
     });
     return warning('keys', message, ...missing, ...soon);
   } catch (error) {
-    return failure('keys', error, ['look at auth.keys of the configuration']);
+    return failure('keys', error, ['Check auth.keys of the configuration.']);
   } finally {
     await store.close().catch(() => undefined);
   }

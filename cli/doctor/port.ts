@@ -1,4 +1,4 @@
-/** Whether the service could listen on its ports, or listens there already. */
+/** Checks that the ports are free, or that this service listens on them. */
 import { createServer } from 'node:net';
 import { listen, originOf } from '../../core/edge/listen.js';
 import { type ListenError, listenError } from '../listen-error.js';
@@ -7,11 +7,11 @@ import { type CheckContext, type Finding, failure, ok } from './finding.js';
 const ANSWER_MS = 2000;
 
 interface Port {
-  /** Of the finding. */
+  /** Name of the check. */
   readonly check: string;
   readonly host: string;
   readonly port: number;
-  /** Whether what listens there is a service of this configuration. */
+  /** Whether a service with this configuration listens there. */
   isOurs(origin: string): Promise<boolean>;
 }
 
@@ -21,12 +21,12 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
   const server = createServer();
   try {
     await listen(server, port, host);
-    return ok(check, port === 0 ? `a free port of ${host} at each start` : `${host}:${port} is free`);
+    return ok(check, port === 0 ? `any free port of ${host}` : `${host}:${port} is free`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const origin = originOf(host === '0.0.0.0' || host === '::' ? 'localhost' : host, port);
     if (code === 'EADDRINUSE' && (await isOurs(origin).catch(() => false))) {
-      return ok(check, `${host}:${port} is taken by this service, which answers`);
+      return ok(check, `${host}:${port} is used by this service, which responds`);
     }
     return failure(check, listenError(error as ListenError, loaded.config));
   } finally {
@@ -34,7 +34,7 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
   }
 };
 
-/** Told by the document, which every service has: `/health` of a stranger may say "ok", too. */
+/** Recognised by the OpenAPI document, since any service may respond to `/health`. */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {
   const { host, port, basePath } = loaded.config.server;
   const { title } = modules.registry.service;

@@ -1,4 +1,4 @@
-/** Checks that Redis responds, if the configuration names one. */
+/** Checks that Redis responds, if it is configured. */
 import { resolve } from '../../core/app/container.js';
 import { type CheckContext, type Finding, failed, ok, warning } from './finding.js';
 
@@ -10,30 +10,30 @@ export const checkRedis = async ({ container, loaded }: CheckContext): Promise<F
       ? warning(
           'redis',
           `not configured, but limits.replicas is ${limits.replicas}`,
-          'without Redis each replica counts for itself: set redis.url, or REDIS_URL',
+          'Without Redis each replica counts on its own. Set redis.url or REDIS_URL.',
         )
-      : ok('redis', 'not configured: this process counts for itself');
+      : ok('redis', 'not configured; this process counts on its own');
   }
-  // When the connection fails, the error of `ping` does not say why; the client's last `error` event does.
-  let lastFault: Error | undefined;
+  // If the connection fails, the last `error` event of the client has the cause, not the error of `ping`.
+  let lastError: Error | undefined;
   redis.client.on('error', (error: Error) => {
-    lastFault = error;
+    lastError = error;
   });
   try {
     await redis.opened;
     const startedAt = performance.now();
     await redis.client.ping();
-    return ok('redis', `answers in ${(performance.now() - startedAt).toFixed(1)} ms`);
+    return ok('redis', `responds in ${(performance.now() - startedAt).toFixed(1)} ms`);
   } catch (error) {
     const meanwhile = {
-      local: 'each replica counts for itself',
-      closed: 'all requests get 503',
-      open: 'nothing is limited',
+      local: 'each replica counts on its own',
+      closed: 'every request is rejected with 503',
+      open: 'there is no limit',
     };
     return failed(
       'redis',
-      `does not answer: ${(lastFault ?? (error as Error)).message}`,
-      `start it, or look at redis of the configuration; until then ${meanwhile[limits.whenRedisIsAway]}`,
+      `does not respond: ${(lastError ?? (error as Error)).message}`,
+      `Start Redis, or check redis of the configuration. Until then ${meanwhile[limits.whenRedisIsAway]}.`,
     );
   } finally {
     redis.close();

@@ -1,4 +1,4 @@
-/** Checks that storage responds, and that every row that it would serve is valid. */
+/** Checks that storage responds, and that every row of the current version is valid. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolve } from '../../core/app/container.js';
@@ -10,44 +10,44 @@ import { firstLines, StorageError } from '../../core/errors.js';
 import { count } from '../output.js';
 import { type CheckContext, type Finding, failed, failure, type OnRows, ok } from './finding.js';
 
-const MOST_FAULTS = 10;
+const MAX_ERRORS = 10;
 
 interface StorageFinding {
   readonly finding: Finding;
-  /** Whether there is a snapshot to look into. */
+  /** Whether there is a snapshot to check. */
   readonly readable: boolean;
   close(): Promise<void>;
 }
 
-/** The directory of the options, where the adapter has one. */
+/** The directory of the adapter, if it has the option `path`. */
 const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | undefined => {
   const { path } = config.adapter.options;
   return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
 };
 
 /**
- * Explains why storage cannot be opened: no dataset at the configured path, a store that fails, or a dataset with
- * faults, for which the configuration is not to blame.
+ * Explains why storage cannot be opened: there is no dataset at the configured path, the store fails, or the dataset is
+ * invalid.
  */
 const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const { options } = service.loaded.config.adapter;
   const directory = directoryOf(service);
   if (directory !== undefined && !existsSync(join(directory, MANIFEST_FILE))) {
     const fill = service.command('import', 'SOURCE...', '--to', directory);
-    const advice = `no dataset is in ${directory}: look at adapter.options.path of the configuration, or bring one there, such as by ${fill} or ${service.command('publish', 'DIR')}`;
+    const advice = `There is no dataset in ${directory}. Check adapter.options.path of the configuration, or create one: ${fill} or ${service.command('publish', 'DIR')}`;
     return failure('storage', error, [advice]);
   }
   if (!(error instanceof StorageError) || error.code !== 'invalid_dataset') {
-    return failure('storage', error, 'uri' in options ? ['look at adapter.options.uri of the configuration'] : []);
+    return failure('storage', error, 'uri' in options ? ['Check adapter.options.uri of the configuration.'] : []);
   }
-  const [heading = '', ...faults] = error.message.split('\n').map((line) => line.replace(/^ *- /, ''));
-  const all = directory && faults.length > 0 ? [`all faults: ${service.command('validate', directory)}`] : [];
-  const repair = `to replace the damaged dataset: ${service.command('publish', 'DIR')}`;
-  const advice = [...firstLines(faults, MOST_FAULTS), repair, ...all];
+  const [heading = '', ...errors] = error.message.split('\n').map((line) => line.replace(/^ *- /, ''));
+  const all = directory && errors.length > 0 ? [`To list all errors: ${service.command('validate', directory)}`] : [];
+  const repair = `To replace the damaged dataset: ${service.command('publish', 'DIR')}`;
+  const advice = [...firstLines(errors, MAX_ERRORS), repair, ...all];
   return failed('storage', heading, ...advice);
 };
 
-/** Opens the adapter, which stays open until `close`. */
+/** Opens the adapter. The caller closes it. */
 export const checkStorage = async (service: CheckContext): Promise<StorageFinding> => {
   const { container, loaded, command } = service;
   const { use } = loaded.config.adapter;
@@ -85,17 +85,17 @@ export const checkDatasetRows = async (service: CheckContext, onRows: OnRows): P
   let snapshot: Snapshot | undefined;
   try {
     snapshot = resolve(service.container, 'adapter').snapshot();
-    const faults = await checkDataset(datasetOf(snapshot, service), collections, {
-      maxErrors: MOST_FAULTS,
+    const errors = await checkDataset(datasetOf(snapshot, service), collections, {
+      maxErrors: MAX_ERRORS,
       onProgress(progress) {
         rows.set(progress.collection, progress.rows);
         onRows(total());
       },
     });
     const message = `${collections.size} collections, ${count.format(total())} rows`;
-    if (faults.total === 0) return ok('dataset', message);
-    const advice = `publish a dataset that is valid: ${service.command('validate', 'DIR')}`;
-    return failed('dataset', `${message}; faults: ${faults.total}`, ...faults.lines(), advice);
+    if (errors.total === 0) return ok('dataset', message);
+    const advice = `Publish a valid dataset: ${service.command('validate', 'DIR')}`;
+    return failed('dataset', `${message}; errors: ${errors.total}`, ...errors.lines(), advice);
   } catch (error) {
     return failure('dataset', error);
   } finally {

@@ -4,7 +4,7 @@ import { tierNames } from '../config/tiers.js';
 import type { KeyStore } from '../contracts/keys.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { Authenticator, keyUse } from '../keys/authenticator.js';
-import { isInForce, missingPeppers, Peppers } from '../keys/key.js';
+import { isActive, missingPeppers, Peppers } from '../keys/key.js';
 
 interface AuthenticatorDependencies {
   readonly auth: AuthConfig;
@@ -54,7 +54,7 @@ const keyReporter = (
     isDue = false;
     try {
       const records = await keyStore.list();
-      if (auth.anonymous === null && !records.some((record) => isInForce(record, clock.now()))) {
+      if (auth.anonymous === null && !records.some((record) => isActive(record, clock.now()))) {
         logger.warn('no key is in force: endpoints that need one respond with 401; "keys create" makes one');
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);

@@ -1,37 +1,37 @@
-/** Tells who sends a request, by its Authorization header, and notes when keys were used last. */
+/** Identifies callers by the Authorization header, and records when keys were last used. */
 import type { Tier, Tiers } from '../config/tiers.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { isKey, Peppers } from './key.js';
 
-/** Who a request counts against. */
+/** The caller of a request, whose limit applies. */
 export interface Caller {
   /** `key:<id>` or `ip:<address or /64 prefix>`. */
   readonly id: string;
   readonly limit: number;
-  /** The tier of the key, or of callers without a key; undefined if those have no tier. */
+  /** The tier of the key, or of callers without a key; undefined if there is none. */
   readonly tier: Tier | undefined;
-  /** The key's record, where a valid one was sent. */
+  /** The record of a valid key; undefined without one. */
   readonly key: KeyRecord | undefined;
-  /** The key's id as JSON, for the log; there are too many keys to memoize it by. */
+  /** The id of the key as JSON, for the log. It is kept here, since a cache of all keys would be too large. */
   readonly loggedKey: string;
-  /** The settings that limit and tier are of. */
+  /** The settings from which limit and tier were read. */
   readonly tiers: Tiers;
 }
 
-/** An entitled key that is in force. */
+/** An active key of a configured tier. */
 export interface KeyIdentity {
   readonly kind: 'key';
   readonly record: KeyRecord;
   /** Milliseconds since 1970. */
   readonly endsAt: number;
   readonly use: Use;
-  /** Kept here by `identify`, since a property costs each request less than a look-up. */
+  /** Cached here, since a property is faster than a look-up. */
   caller: Caller | undefined;
 }
 
-/** When a key was used last, in milliseconds since 1970. */
+/** The last use of a key, in milliseconds since 1970. */
 interface Use {
   time: number;
 }
@@ -40,16 +40,16 @@ type Identity =
   | KeyIdentity
   /** The request has no credentials. */
   | { readonly kind: 'none' }
-  /** The credentials are not valid; callers are not told why. */
+  /** The credentials are not valid. Responses do not say why. */
   | { readonly kind: 'invalid' };
 
 interface AuthenticatorOptions {
-  /** The tiers of keys that are entitled. */
+  /** The configured tiers. */
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
   /** Default: none. */
   readonly peppers?: Peppers;
-  /** Where the time of each request with a key in force is noted. */
+  /** Where the time of each request with an active key is recorded. */
   readonly useOf?: (id: string) => Use;
 }
 
@@ -57,19 +57,19 @@ const NONE: Identity = { kind: 'none' };
 const INVALID: Identity = { kind: 'invalid' };
 
 /**
- * `Bearer`, in any case (RFC 9110 section 11.1), at least one space, and one token68 (RFC 6750 section 2.1): lists,
- * parameters and second credentials do not match.
+ * `Bearer` in any case (RFC 9110 section 11.1), at least one space, and one token68 (RFC 6750 section 2.1). Lists,
+ * parameters and more credentials do not match.
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
- * Identifies callers, and hashes each key once for as long as the store stays as it is.
+ * Identifies callers. The digest of a key is cached until the store changes.
  *
- * Time tells nothing about keys: a key is compared by its digest alone, so that what a guess has in common with a
- * real key does not show, and only headers with a valid key are cached, so that a guess never meets another one.
+ * Response times reveal nothing about keys. Keys are compared by digest, so a guess that shares characters with a real key
+ * takes as long as any other. Only headers with a valid key are cached.
  */
 export class Authenticator {
-  /** Keys by the header in its usual spelling: one entry for each key, so never more than the store has. */
+  /** Keys by header in its usual spelling, so that there is at most one entry per key. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -87,15 +87,15 @@ export class Authenticator {
     store.onChange(() => this.#cached.clear());
   }
 
-  /** @param authorization the header's value; an empty one counts as none */
+  /** @param authorization the value of the header; an empty one counts as missing */
   identify(authorization: string | undefined): Identity {
     if (authorization === undefined) return NONE;
     const known = this.#cached.get(authorization);
-    return known === undefined ? this.#look(authorization) : this.#inForce(known);
+    return known === undefined ? this.#look(authorization) : this.#ifActive(known);
   }
 
-  /** The comparison counts an end that cannot be read as past. */
-  #inForce(identity: KeyIdentity): Identity {
+  /** An invalid end (NaN) counts as past. */
+  #ifActive(identity: KeyIdentity): Identity {
     const now = this.#clock.now();
     if (!(now < identity.endsAt)) return INVALID;
     identity.use.time = now;
@@ -106,11 +106,11 @@ export class Authenticator {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
     const record = token !== undefined && isKey(token) ? this.#find(token) : undefined;
-    // A revocation applies as soon as it is seen, whatever its time, since the clocks of replicas differ.
+    // A revocation applies at once even if its time is in the future, since the clocks of replicas differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
     const identity: KeyIdentity = { kind: 'key', record, endsAt, use: this.#useOf(record.id), caller: undefined };
-    const found = this.#inForce(identity);
+    const found = this.#ifActive(identity);
     if (found === identity && authorization === `Bearer ${token}`) this.#cached.set(authorization, identity);
     return found;
   }
@@ -125,11 +125,11 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** How long the last write may take: a store that is away must not keep the process from ending. */
+/** Timeout of the last write, since an unreachable store must not delay the end of the process. */
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {
-  /** As `KeyStore.noteUse`. */
+  /** `KeyStore.noteUse`. */
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
   /** Milliseconds between two writes. Default: five minutes. */
@@ -137,15 +137,15 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** Where the last use of a key is noted; the same object for the same key. */
+  /** The same object for the same key. */
   of(id: string): Use;
-  /** Writes what is pending, waiting LAST_WRITE_MS at most. */
+  /** Writes pending times, within LAST_WRITE_MS. */
   close(): Promise<void>;
 }
 
 /**
- * Notes in memory when keys are used, and writes it to the store every few minutes: one number for each key used since
- * the last write that succeeded.
+ * Records the last use of keys in memory and writes it to the store every few minutes. Only keys used since the last
+ * successful write are written.
  */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
@@ -160,8 +160,8 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // Not a warning: a replica that may only read fails at every write, and by intention.
-      logger.debug({ err: error }, 'when keys were used last could not be written');
+      // Not a warning, since a replica with read-only access fails at every write by intention.
+      logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };
   const timer = setInterval(() => void writeTimes(), everyMs).unref();

@@ -1,6 +1,6 @@
 /**
- * Keys in a JSON file: safe against several processes writing, read again when it changes. Beside it stand
- * `<file>.audit.ndjson`, with every change, its `.head`, and `<file>.used.json`, with when each key was used last.
+ * Keys in a JSON file. Several processes may write it, and it is read again when it changes. Files next to it:
+ * `<file>.audit.ndjson` and its `.head` with every change, and `<file>.used.json` with the last use of each key.
  */
 
 import { stat } from 'node:fs/promises';
@@ -45,10 +45,10 @@ interface FileKeyStoreOptions {
   readonly pollMs: number;
 }
 
-/** Keys that one log line names. */
-const MOST_NAMED = 20;
+/** Maximum number of keys that one log line names. */
+const MAX_NAMED = 20;
 
-/** Identity of the file that was read last; undefined if there was no file. */
+/** Identity of a file; undefined if it does not exist. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -61,12 +61,12 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** Identity of the file that was read last, and its fault. */
+  /** Identity of the file at the last read, and the error of that read. */
   #stamp: Stamp;
-  #fault: KeyStoreError | undefined;
+  #error: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** The search for edits by hand that runs now. */
+  /** The running search for edits by hand. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -77,7 +77,7 @@ export class FileKeyStore implements KeyStore {
     this.#path = context.resolvePath(options.path);
   }
 
-  /** A missing file counts as one without keys. @throws KeyStoreError if the file cannot be read */
+  /** A missing file counts as a file without keys. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
     await this.#read();
     this.#poll();
@@ -99,9 +99,9 @@ export class FileKeyStore implements KeyStore {
   }
 
   health(): Health {
-    return this.#fault === undefined
+    return this.#error === undefined
       ? { ok: true, message: null }
-      : { ok: false, message: 'The key file cannot be read; the keys read last stay in force.' };
+      : { ok: false, message: 'The key file cannot be read; the previous keys stay active.' };
   }
 
   list(): Promise<readonly KeyRecord[]> {
@@ -158,7 +158,7 @@ export class FileKeyStore implements KeyStore {
         await writeFileAtomic(this.#path, formatKeyFile(records), {
           mode: KEY_FILE_MODE,
           beforeCommit: async () => {
-            // The audit entry is written first, so that no change is ever without its entry.
+            // The audit entry is written first, so that every change has one.
             if (entry) await this.#append([entry]);
             await confirm();
           },
@@ -176,9 +176,10 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * What the file holds, read again if it has changed; one reading after the other, so that none brings back an older
-   * state. @throws KeyStoreError; `lookup` then goes on with the records read last
-   * @param isOwn after a change by this store, before which the audit was compared with the file
+   * Returns the records, after reading the file if it changed. Reads run one after the other, so that none brings back an
+   * older state. If a read fails, `lookup` continues with the previous records.
+   * @param isOwn whether this store made the change, which is in the audit already
+   * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
     const reading = this.#reading.then(() => this.#load(isOwn));
@@ -187,9 +188,9 @@ export class FileKeyStore implements KeyStore {
   }
 
   async #load(isOwn: boolean): Promise<readonly KeyRecord[]> {
-    const earlier = this.#fault;
+    const earlier = this.#error;
     try {
-      // Taken before reading, so that a change during the read is seen the next time.
+      // Read before the content, so that a change during the read is noticed by the next poll.
       const stamp = await stampOf(this.#path);
       // A file that was removed does not revoke all keys, since `rm` may have been a mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
@@ -201,15 +202,15 @@ export class FileKeyStore implements KeyStore {
       const isFirst = this.#stamp === undefined;
       this.#stamp = stamp;
       this.#replace(parseKeyFile(this.#path, content));
-      this.#fault = undefined;
-      // The next change records what was edited before this process began.
+      this.#error = undefined;
+      // Edits from before the start of this process are recorded with the next change.
       if (!isFirst && !isOwn) this.#edits = this.#findEdits();
     } catch (cause) {
-      const fault = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
-      this.#fault = fault;
-      throw fault;
+      const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
+      this.#error = error;
+      throw error;
     }
-    if (earlier) this.context.logger.info('The key file is good again');
+    if (earlier) this.context.logger.info('the key file can be read again');
     return this.#records;
   }
 
@@ -217,15 +218,15 @@ export class FileKeyStore implements KeyStore {
     try {
       const entries = await this.#audited('read', (file) => file.list());
       if (compareWithAudit(this.#records, entries).unrecorded.length === 0) return;
-      // Under the lock no change is half made, so that any difference is an edit by hand.
+      // Under the lock no change is in progress, so any difference is an edit by hand.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
-      this.context.logger.warn({ err, path }, 'The key file was changed, and its audit cannot be compared with it');
+      this.context.logger.warn({ err, path }, 'the key file was changed, but its audit cannot be read');
     }
   }
 
-  /** Adds entries for edits by hand, and names the edited keys in the log. To be called under the lock. */
+  /** Adds entries for edits by hand, and names the edited keys in the log. The caller holds the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const entries = await this.#audited('written', (file) => file.list());
     const { unrecorded, pending } = compareWithAudit(records, entries);
@@ -234,10 +235,10 @@ export class FileKeyStore implements KeyStore {
     const added = [...undone, ...entriesOf(unrecorded, now)];
     if (added.length > 0) await this.#append(added);
     if (unrecorded.length === 0) return;
-    const keys = firstLines(unrecorded.map(describeUnrecorded), MOST_NAMED);
+    const keys = firstLines(unrecorded.map(describeUnrecorded), MAX_NAMED);
     this.context.logger.warn(
       { path: this.#path, keys },
-      'The key file was changed by hand: its audit had no entry of it',
+      'the key file was edited by hand: entries were added to its audit',
     );
   }
 
@@ -267,11 +268,11 @@ export class FileKeyStore implements KeyStore {
   #poll(): void {
     if (this.#closed) return;
     this.#timer = setTimeout(async () => {
-      const earlier = this.#fault;
-      await this.#read().catch((fault: KeyStoreError) => {
-        // Logged once for each fault, not at each poll.
-        if (fault.message === earlier?.message) return;
-        this.context.logger.error({ err: fault }, 'The key file is refused; the keys read last stay in force');
+      const earlier = this.#error;
+      await this.#read().catch((err: KeyStoreError) => {
+        // Each error is logged once, not at every poll.
+        if (err.message === earlier?.message) return;
+        this.context.logger.error({ err }, 'the key file cannot be used; the previous keys stay active');
       });
       this.#poll();
     }, this.options.pollMs).unref();
@@ -286,13 +287,13 @@ export const fileKeyStore: KeyStoreModule<FileKeyStoreOptions> = {
     additionalProperties: false,
     required: ['path'],
     properties: {
-      path: { type: 'string', minLength: 1, description: 'The file of keys; made when the first key is.' },
+      path: { type: 'string', minLength: 1, description: 'The key file, which the first "keys create" creates.' },
       pollMs: {
         type: 'integer',
         minimum: 50,
         maximum: 4000,
         default: 1000,
-        description: 'How often to look whether the file has changed. In milliseconds.',
+        description: 'Interval at which the file is checked for changes. In milliseconds.',
       },
     },
   },

@@ -1,5 +1,4 @@
-/** The key file: its format, reading it whole or refusing it, and the files beside it. */
-
+/** The format of the key file, and of the file with the last use of keys. */
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../util/lock.js';
@@ -46,14 +45,14 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** Size limit of the files with keys, audit entries and times of use: a million keys. */
+/** Size limit of files with keys, audit entries and times of use: about a million keys. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 
-const refuse = (path: string, faults: readonly string[]): never => {
-  // A fault must not show a key that stands in the file by mistake.
-  const lines = firstLines(faults, MOST_SHOWN).map((fault) => `\n  - ${maskKeys(fault)}`);
+const reject = (path: string, errors: readonly string[]): never => {
+  // The file may contain a key by mistake, which an error must not show.
+  const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
 
@@ -61,45 +60,45 @@ const repetitions = (keys: readonly KeyRecord[], field: 'id' | 'hash'): string[]
   const first = new Map<string, number>();
   return keys.flatMap((record, i) => {
     const before = first.get(record[field]);
-    if (before !== undefined) return `keys[${i}].${field}: is the same as that of keys[${before}]`;
+    if (before !== undefined) return `keys[${i}].${field}: repeats keys[${before}].${field}`;
     first.set(record[field], i);
     return [];
   });
 };
 
-/** @throws KeyStoreError `invalid_file` with every fault, none of which shows a hash or a key */
+/** @throws KeyStoreError `invalid_file` with all errors, which show no hash and no key */
 export const parseKeyFile = (path: string, content: string): readonly KeyRecord[] => {
   let value: unknown;
   try {
     value = JSON.parse(content);
   } catch {
-    // The parser's own message is not shown, since it quotes the content.
-    const fault = findJsonError(content);
-    return refuse(path, fault ? [formatJsonError(fault)] : []);
+    // The message of the parser would quote the content.
+    const error = findJsonError(content);
+    return reject(path, error ? [formatJsonError(error)] : []);
   }
-  if (!validate(value)) return refuse(path, describeErrors(validate.errors ?? [], value));
+  if (!validate(value)) return reject(path, describeErrors(validate.errors ?? [], value));
   const repeated = [...repetitions(value.keys, 'id'), ...repetitions(value.keys, 'hash')];
-  return repeated.length > 0 ? refuse(path, repeated) : value.keys;
+  return repeated.length > 0 ? reject(path, repeated) : value.keys;
 };
 
-/** One key a line, for people and version control. */
+/** One key per line, for people and version control. */
 export const formatKeyFile = (keys: readonly KeyRecord[]): string =>
   `{\n  "format": 1,\n  "keys": [${keys.map((key) => `\n    ${JSON.stringify(key)}`).join(',')}\n  ]\n}\n`;
 
-/** The path of a file beside the key file itself, not beside a symbolic link to it; the same as for its lock. */
+/** The path of a file next to the key file. For a symbolic link it is next to the target, as the lock is. */
 export const besideKeyFile = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
-/** Permissions of a new key file: for the owner alone. */
+/** Permissions of a new key file. */
 export const KEY_FILE_MODE = 0o600;
 
 /**
- * When keys were used last is in a file of its own, since it is written every few minutes: in the key file it would
- * collide with edits and make every process read all keys again.
+ * The last use of keys has its own file, which is written every few minutes. Writing the key file instead would conflict
+ * with edits and make every process read all keys again.
  */
 const usedPath = (keyFile: string): Promise<string> => besideKeyFile(keyFile, 'used.json');
 
-/** One key a line. */
+/** One key per line. */
 const formatUsed = (times: ReadonlyMap<string, number>): string => {
   const lines = [...times].map(([id, time]) => `\n    ${JSON.stringify(id)}: "${new Date(time).toISOString()}"`);
   return `{\n  "format": 1,\n  "last_used_at": {${lines.join(',')}\n  }\n}\n`;
@@ -113,16 +112,16 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {
-    // Missing, damaged or unreadable: then it is not known when keys were used.
+    // If the file is missing or damaged, the last use is unknown.
     return new Map();
   }
 };
 
-/** By id, in milliseconds since 1970. Keys without a known time are left out. */
+/** The last use in milliseconds since 1970, by id. Keys without a known time are left out. */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
   readTimes(await usedPath(keyFile));
 
-/** Keeps of each key the later time. Rejects with what `node:fs` does, where the folder can only be read, say. */
+/** Keeps the later timestamp for each key. @throws an error of `node:fs`, for example in a read-only folder */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);
   await withFileLock(path, async (confirm) => {

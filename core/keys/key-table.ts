@@ -1,16 +1,16 @@
-/** Changes to a list of key records, with the rules that every store keeps; and the index to look them up by. */
+/** Changes to a list of key records, by the rules of every store. */
 import type { KeyChange, KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
 
-/** @throws KeyStoreError `conflict` when the id or the hash is there already */
+/** @throws KeyStoreError `conflict` if the id or the hash exists already */
 export const withInserted = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] => {
   if (records.some(({ id, hash }) => id === record.id || hash === record.hash)) {
-    throw new KeyStoreError('conflict', `There is a key with the id ${record.id}, or the same key, already.`);
+    throw new KeyStoreError('conflict', `A key with the id ${record.id}, or the same key, exists already.`);
   }
   return [...records, record];
 };
 
-/** @throws KeyStoreError `unknown_key` when there is no such id */
+/** @throws KeyStoreError `unknown_key` if the id does not exist */
 export const withChanged = (
   records: readonly KeyRecord[],
   id: string,

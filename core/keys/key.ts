@@ -1,40 +1,37 @@
-/**
- * An API key: its text (a prefix, 256 random bits, a checksum), its digests and its record; and the masking of keys in
- * other texts.
- */
+/** API keys: their text (a prefix, 256 random bits, a checksum), digests and records, and how they are masked in texts. */
 import { createHmac, createSecretKey, hash, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * At least 33 characters of what follows a key's prefix. Shorter texts are not masked: they may be names or trace ids,
- * and 32 characters of a key leave at least 11 random ones (65 bits) to guess.
+ * At least 33 characters of the part after the prefix. Shorter texts are not masked, since they may be names or trace
+ * ids. 32 characters of a key leave at least 11 random ones (65 bits) to guess.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
-/** Keys become `prefix_***`, and their secret part alone `***`. */
+/** Replaces a key by `prefix_***`, and its secret part by `***`. */
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
 
 export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
 
-const LONGEST_SHOWN = 80;
+const MAX_SHOWN_LENGTH = 80;
 
-/** A caller's text as errors quote it: without keys, and so short that an error does not grow with its request. */
-export const excerpt = (text: string, longest = LONGEST_SHOWN): string => {
+/** Quotes text of a caller in an error: keys are masked, and the length is limited. */
+export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
   const masked = maskKeys(text);
-  return masked.length > longest ? `${masked.slice(0, longest)}…` : masked;
+  return masked.length > maxLength ? `${masked.slice(0, maxLength)}…` : masked;
 };
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 62^43 > 2^256: that many digits drawn evenly are more than 256 random bits. */
+/** More than 256 random bits: 62^43 > 2^256. */
 const SECRET_LENGTH = 43;
 /** Enough digits for a CRC-32: 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
-// Base 62 has no punctuation: a double click selects the whole key, and it needs no escaping anywhere. Any prefix is
-// accepted: keys stay valid when a service changes its prefix.
+// Base 62 needs no escaping, and a double click selects the whole key. Any prefix is accepted, since keys stay valid when
+// a service changes its prefix.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
@@ -47,14 +44,14 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * CRC-32 of the text before it: finds typing errors (all within four neighbouring characters), pastes that were cut,
- * and texts that only look like keys to a scanner of secrets. Against forgery the 256 random bits protect.
+ * CRC-32 of the text before it. It detects typing errors (all within four neighbouring characters), incomplete pastes, and
+ * texts that a secret scanner takes for keys. It does not protect against forgery: the 256 random bits do.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
 /**
- * SHA-256, or HMAC-SHA-256 under a pepper (RFC 2104), in lower-case hex. With 256 random bits there is nothing to
- * guess, so a slow hash would gain nothing.
+ * SHA-256, or HMAC-SHA-256 with a pepper (RFC 2104), in lower-case hex. A slow hash has no benefit, since 256 random bits
+ * cannot be guessed.
  */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
@@ -62,9 +59,9 @@ export const hashKey = (key: string, pepper?: KeyObject): string =>
 type KeyDigest = Pick<KeyRecord, 'hash' | 'pepper'>;
 
 /**
- * A new key, the hash to store, and a random id for its record.
- * @param peppers the newest of which is mixed in; absent: no pepper
- * @param prefix lets people and secret scanners recognise a key that leaked
+ * Creates a key, the hash to store, and a random id for its record.
+ * @param peppers the newest one is used; without peppers the hash is SHA-256
+ * @param prefix lets people and secret scanners recognise a leaked key
  */
 export const createKey = (
   peppers?: { digest(key: string): KeyDigest },
@@ -75,28 +72,28 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** Whether a text is a well-formed key, checksum included; any other text needs no look-up. */
+/** Whether a text has the form of a key, with a valid checksum. */
 export const isKey = (text: string): boolean =>
   SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/** What keys have in common that share a limit and a usage by rotation: the id of the first of them. */
+/** The id of the first key of a rotation. Keys with the same one share limit and usage. */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
 /**
- * Whether a key has neither been revoked nor expired. An `expires_at` that is not a date counts as past.
+ * Whether a key is neither revoked nor expired. An invalid `expires_at` counts as past.
  * @param now milliseconds since 1970
  */
-export const isInForce = (
+export const isActive = (
   { revoked_at, expires_at }: Pick<KeyRecord, 'revoked_at' | 'expires_at'>,
   now: number,
 ): boolean => revoked_at === null && (expires_at === null || now < Date.parse(expires_at));
 
-/** The fields of a new key's record that the operator chooses. */
+/** The fields of a new key that the operator chooses. */
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
-/** A new key with its record. @param now milliseconds since 1970 */
+/** Creates a key with its record. @param now milliseconds since 1970 */
 export const newKey = (
   { name, tier, limit_per_minute = null, expires_at = null, shares_limit_of }: KeyTerms,
   now: number,
@@ -119,10 +116,10 @@ export const newKey = (
 };
 
 export class Peppers {
-  /** By version, the newest first. */
+  /** By version, newest first. */
   readonly #secrets: ReadonlyMap<number, KeyObject>;
 
-  /** @param secrets by version, as the configuration has them; none: keys are stored by their SHA-256 */
+  /** @param secrets by version; without secrets, keys are stored as SHA-256 */
   constructor(secrets: Readonly<Record<string, string>> = {}) {
     const versions = Object.keys(secrets).sort((a, b) => Number(b) - Number(a));
     this.#secrets = new Map(versions.map((each) => [Number(each), createSecretKey(secrets[each]!, 'utf8')]));
@@ -132,24 +129,24 @@ export class Peppers {
     return this.#secrets.has(version);
   }
 
-  /** The digest of a new key under the newest pepper, with the pepper's version. */
+  /** The digest of a new key with the newest pepper, and the version of that pepper. */
   digest(key: string): KeyDigest {
     for (const [pepper, secret] of this.#secrets) return { hash: hashKey(key, secret), pepper };
     return { hash: hashKey(key) };
   }
 
-  /** Every digest under which a key may be stored, each made when it is read; the one without a pepper comes last. */
+  /** All digests under which a key may be stored, each computed when it is read. The one without a pepper is last. */
   *digests(key: string): Generator<string> {
     for (const secret of this.#secrets.values()) yield hashKey(key, secret);
     yield hashKey(key);
   }
 }
 
-const MOST_SHOWN = 3;
+const MAX_SHOWN = 3;
 
 /**
- * Finds peppers that are not configured although keys in force need them.
- * @returns a sentence for each such pepper, with what to do
+ * Finds peppers that active keys need and that are not configured.
+ * @returns a message for each missing pepper, with what to do
  */
 export const missingPeppers = (
   records: readonly Omit<KeyRecord, 'hash'>[],
@@ -159,12 +156,12 @@ export const missingPeppers = (
   const missing = new Map<number, string[]>();
   for (const record of records) {
     const { id, pepper } = record;
-    if (pepper === undefined || peppers.has(pepper) || !isInForce(record, now)) continue;
+    if (pepper === undefined || peppers.has(pepper) || !isActive(record, now)) continue;
     missing.set(pepper, [...(missing.get(pepper) ?? []), id]);
   }
   return [...missing].map(([version, ids]) => {
-    const more = ids.length > MOST_SHOWN ? ` and ${ids.length - MOST_SHOWN} more` : '';
-    const shown = `${ids.slice(0, MOST_SHOWN).join(', ')}${more}`;
-    return `auth.peppers has no version ${version}, so that these keys are refused: ${shown}. Set it to what it was when they were made, or give their holders new keys.`;
+    const more = ids.length > MAX_SHOWN ? ` and ${ids.length - MAX_SHOWN} more` : '';
+    const shown = `${ids.slice(0, MAX_SHOWN).join(', ')}${more}`;
+    return `auth.peppers has no version ${version}, so these keys are rejected: ${shown}. Set it to its previous value, or create new keys for their owners.`;
   });
 };

@@ -1,4 +1,4 @@
-/** Keys that live as long as the process: for demonstrations and tests. */
+/** Keys in memory, for demonstrations and tests. */
 import type { KeyChange, KeyRecord, KeyStore, KeyStoreModule } from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';

@@ -1,5 +1,4 @@
-/** The endpoint by which callers see what they have used; there where usage is counted. */
-
+/** `GET /usage`: a caller's own usage. It exists if usage is counted. */
 import { USAGE_PATH } from '../config/tiers.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
@@ -17,30 +16,42 @@ const schema = {
   properties: {
     data: {
       type: 'array',
-      description: 'The UTC days of this month and the one before on which the caller has sent anything, oldest first.',
+      description: 'UTC days of this month and the previous month with requests, oldest first.',
       items: {
         type: 'object',
         required: ['date', 'requests', 'refused'],
         additionalProperties: false,
         properties: {
           date: { type: 'string', format: 'date' },
-          requests: { type: 'integer', minimum: 0, description: 'Those that passed, without those to this endpoint.' },
-          refused: { type: 'integer', minimum: 0, description: 'Those refused by a limit; told a second late.' },
+          requests: {
+            type: 'integer',
+            minimum: 0,
+            description: 'Admitted requests, without requests to this endpoint.',
+          },
+          refused: {
+            type: 'integer',
+            minimum: 0,
+            description: 'Requests rejected by a limit, with a delay of one second.',
+          },
         },
       },
     },
     tier: { type: 'string' },
     limits: {
       type: 'array',
-      description: 'The limit a minute, and the quotas where there are any.',
+      description: 'The limit per minute, and the quotas.',
       items: {
         type: 'object',
         required: ['name', 'limit', 'used', 'resets_at'],
         additionalProperties: false,
         properties: {
-          name: { type: 'string', enum: ['default', 'day', 'month'], description: 'As in the header `RateLimit`.' },
+          name: { type: 'string', enum: ['default', 'day', 'month'], description: 'Name in the header `RateLimit`.' },
           limit: { type: 'integer', minimum: 1 },
-          used: { type: ['integer', 'null'], minimum: 0, description: 'Null for `default`, which slides.' },
+          used: {
+            type: ['integer', 'null'],
+            minimum: 0,
+            description: 'Null for `default`, which has a sliding window.',
+          },
           resets_at: { ...time, description: 'The end of the UTC day or month.' },
         },
       },
@@ -64,17 +75,16 @@ const limitsOf = ({ limit, quotas }: CallerAccount, days: readonly DayUsage[], n
 export const usagePlugin: Plugin = definePlugin({
   name: 'usage',
   version: packageVersion,
-  description: 'What a caller has used.',
+  description: 'The usage of a caller.',
   routes: () => [
     serviceRoute({
       path: USAGE_PATH,
       operationId: 'getUsage',
       summary: "The caller's own usage",
       description:
-        'Requests of each day by the key that is sent, with those of its predecessors and successors by rotation, ' +
-        'and what its limits are. Days and months are those of UTC. Asking uses up no quota and is not part of the usage: ' +
-        'this endpoint has a limit a minute of its own, as high as that of the key, which its headers tell of, and ' +
-        'responds past a quota too.',
+        'Requests per day of the key, its predecessors and successors by rotation, and its limits. Days and months are ' +
+        'in UTC. Requests to this endpoint do not count. It has a separate limit per minute, as high as that of the key, ' +
+        'which its headers report, and it responds after a quota is used up too.',
       response: {
         description: 'The usage, the tier and its limits.',
         schema,
@@ -88,7 +98,7 @@ export const usagePlugin: Plugin = definePlugin({
         },
       },
       async handler(_input, { account, state }) {
-        // A request of this process itself, or of a page, has no account.
+        // Requests of this process and of pages have no account.
         if (account === null) throw new ApiError(errors.missing_api_key);
         const days = await state.usage(account.id);
         return {

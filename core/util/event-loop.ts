@@ -7,7 +7,7 @@ import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/prom
 export interface EventLoop {
   /** Calls back when the running turn ends. */
   atEndOfTurn(callback: () => void): void;
-  /** Processor time used in milliseconds: by this thread if Node can tell, otherwise by the process. */
+  /** CPU time in milliseconds: of this thread if Node measures it, otherwise of the process. */
   worked(): number;
   /** Milliseconds for which the loop has been idle. */
   idle(): number;

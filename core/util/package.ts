@@ -1,12 +1,12 @@
-/** The package itself: where its files (config, dataset, Lua) stand, its version, and the packages it depends on. */
+/** The package itself: its folder, its version and its dependencies. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loads a dependency when it is first needed, which saves time and memory where few processes need it. Only for
- * CommonJS packages. The caller gives the type, `typeof import(name)`.
+ * Loads a dependency when it is first needed, to save time and memory. Only for CommonJS packages. The caller gives the
+ * type, `typeof import(name)`.
  */
 export const loadPackage: NodeJS.Require = createRequire(import.meta.url);
 
@@ -17,7 +17,7 @@ const findRoot = (start: string): string => {
   }
 };
 
-/** The package's folder, found from sources and from a build alike. */
+/** The folder of the package, the same for sources and for a build. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
 interface Manifest {
@@ -32,5 +32,5 @@ const manifest: Manifest = JSON.parse(readFileSync(join(packageRoot, 'package.js
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** The required version of Node, and the fitting versions of the optional packages. */
+/** The required versions of Node and of optional packages. */
 export const { engines, peerDependencies } = manifest;

@@ -4,7 +4,7 @@
 export const withTimeout = <T>(promise: Promise<T>, ms: number): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // After a busy turn, timers run before I/O that has arrived meanwhile: let the I/O be handled first.
+      // After a busy turn of the event loop, timers run before pending I/O. The I/O is handled first.
       setImmediate(() => reject(new Error(`There was no response within ${ms} ms.`)));
     }, ms);
     promise.then(

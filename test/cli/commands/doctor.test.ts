@@ -86,13 +86,13 @@ describe('metro-forecast doctor', () => {
     const { ok, exitCode, found } = await examine();
     expect([ok, exitCode, states(found)]).to.deep.equal([true, 0, HEALTHY]);
     expect(found['dataset']!.message).to.match(/^7 collections, [\d,]+ rows$/);
-    expect(found['redis']!.message).to.match(/^answers in/);
+    expect(found['redis']!.message).to.match(/^responds in/);
   });
 
   it('prints a line for each finding, and what to do below it', async () => {
     await configure();
     const { stdout } = await runCommand(register, ['--config', config, 'doctor']);
-    expect(stdout).to.match(/^ok {7}node {11}\d/);
+    expect(stdout).to.match(/^ok {7}node {11}version \d/);
     expect(stdout).to.match(/^warning {2}keys .+\n {24}-> metro-forecast --config \S+ keys create/m);
     const advice = `-> metro-forecast --config ${config} keys create --name NAME`;
     expect(stdout).to.contain(advice);
@@ -114,7 +114,7 @@ describe('metro-forecast doctor', () => {
     const keys = (...args: string[]) => runCommand(registerKeys, ['--config', config, 'keys', ...args, '--json']);
     const { id } = JSON.parse((await keys('create', '--name', 'a')).stdout);
     await keys('rotate', id, '--overlap', '2d');
-    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 2 of 2 can be used' });
+    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 2 of 2 keys can be used' });
     const short = JSON.parse((await keys('create', '--name', 'b', '--expires', '3d')).stdout);
     const rotated = JSON.parse((await keys('rotate', short.id, '--overlap', '2d')).stdout);
     const { advice } = (await examine()).found['keys']!;
@@ -134,14 +134,14 @@ describe('metro-forecast doctor', () => {
     expect((await examine()).found['keys']).to.include({
       state: 'warning',
       message:
-        'file: none of 1 active keys is of a tier in auth.tiers; every caller with one would get 401; callers without a key have the tier "gold"',
+        'file: none of 1 active keys is of a tier in auth.tiers; every caller with a key gets 401; callers without a key have the tier "gold"',
     });
   });
 
   it('warns of keys whose pepper is not configured, and says what to do', async () => {
     await configure({ auth: { peppers: { '3': 'x'.repeat(32) }, keys: KEYS } });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
-    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 1 of 1 can be used' });
+    expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 1 of 1 keys can be used' });
     await configure();
     const none = (await examine()).found['keys']!;
     expect(none).to.include({
@@ -153,7 +153,7 @@ describe('metro-forecast doctor', () => {
     expect(some).to.include({ state: 'warning', message: 'file: 1 of 2 can be used' });
     for (const { advice } of [none, some]) {
       expect(advice).to.have.length(1);
-      expect(advice![0]).to.contain('auth.peppers has no version 3').and.to.contain('Set it to what it was');
+      expect(advice![0]).to.contain('auth.peppers has no version 3').and.to.contain('Set it to its previous value');
     }
   });
 
@@ -193,7 +193,7 @@ describe('metro-forecast doctor', () => {
     expect(message).to.match(/dataset is not valid, version \S+:$/);
     expect(advice!.slice(0, -1).join()).to.contain('signal').and.to.contain(file).and.to.not.contain('\n');
     expect(advice!.at(-1)).to.equal(
-      `all faults: metro-forecast --config ${config} validate ${join(folder, 'dataset')}`,
+      `To list all errors: metro-forecast --config ${config} validate ${join(folder, 'dataset')}`,
     );
     expect(advice!.join()).to.not.contain('adapter.options');
     await writeFile(path, '{');
@@ -207,7 +207,7 @@ describe('metro-forecast doctor', () => {
     const { exitCode, found } = await examine();
     expect([exitCode, found['redis']!.state]).to.deep.equal([1, 'failed']);
     expect(found['redis']!.message).to.contain('ECONNREFUSED');
-    expect(found['redis']!.advice!.join()).to.contain('each replica counts for itself');
+    expect(found['redis']!.advice!.join()).to.contain('each replica counts on its own');
   });
 
   it('a port of metrics that something else has fails, and one that is the API’s too', async () => {
@@ -220,7 +220,7 @@ describe('metro-forecast doctor', () => {
     expect(found['metrics port']).to.include({ state: 'failed' });
     expect(found['metrics port']!.message).to.contain(`port ${port} is taken; set metrics.port`);
     await configure({ metrics: { port: server.port } });
-    expect((await examine()).found['configuration']!.advice![0]).to.contain('it must not be server.port');
+    expect((await examine()).found['configuration']!.advice![0]).to.contain('is the port of the API (server.port)');
   });
 
   it('a stranger’s service on the port fails, though its health is ok', async () => {

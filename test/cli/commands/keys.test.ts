@@ -46,7 +46,9 @@ describe('metro-forecast keys', () => {
     const key = stdout.trim();
     expect(isKey(key)).to.equal(true);
     expect(stdout).to.equal(`${key}\n`);
-    expect(stderr).to.match(/^key_\w{10} \("Team A"\)\. Keep the key now; it cannot be shown again:\n$/);
+    expect(stderr).to.match(
+      /^key_\w{10} \("Team A"\) is created\. Store the key now, since it cannot be shown again:\n$/,
+    );
     const file = await readFile(join(folder, 'keys.json'), 'utf8');
     expect(file).to.include(hashKey(key)).and.not.include(key);
     expect((await done('list')).stdout)
@@ -123,16 +125,18 @@ describe('metro-forecast keys', () => {
   it('rotate refuses a key that has a successor, naming it, and says when the next one ends', async () => {
     const { id } = await create('--name', 'R');
     const { created } = JSON.parse((await done('rotate', id, '--json', '--overlap', '2d')).stdout);
-    expect(await refused('rotate', id)).to.include(`its successor is ${created.id}`);
+    expect(await refused('rotate', id)).to.include(`its successor ${created.id}`);
     await done('revoke', created.id);
-    expect((await done('rotate', id)).stderr).to.match(/Its successor is key_\w+, which ends \S+Z as it was to; keep/);
+    expect((await done('rotate', id)).stderr).to.match(
+      /Its successor is key_\w+, which ends at \S+Z as the old key would have\. Store/,
+    );
   });
 
   it('tier moves all keys that share one limit, keeps a limit of their own, and says so', async () => {
     const first = await create('--name', 'T', '--tier', 'partner');
     const { created: second } = JSON.parse((await done('rotate', first.id, '--json')).stdout);
     const moved = await done('tier', second.id, 'enterprise');
-    expect(moved.stderr).to.equal(`${second.id} ("T") is of the tier "enterprise".\n`);
+    expect(moved.stderr).to.equal(`${second.id} ("T") has the tier "enterprise".\n`);
     const listed: { id: string; tier: string }[] = JSON.parse((await done('list', '--json')).stdout);
     for (const { id } of [first, second]) expect(listed.find((key) => key.id === id)?.tier).to.equal('enterprise');
     const [, change] = JSON.parse((await done('audit', second.id, '--json')).stdout);
@@ -142,7 +146,7 @@ describe('metro-forecast keys', () => {
     });
     await done('limit', second.id, '7');
     expect((await done('tier', second.id, 'partner')).stderr).to.contain(
-      `Its own limit of 7 a minute stays; "keys limit ${second.id} default" takes the tier's.`,
+      `It keeps its own limit of 7 requests per minute; "keys limit ${second.id} default" applies the limit of the tier.`,
     );
     expect(await refused('tier', second.id, 'partnr')).to.contain('did you mean "partner"?');
     expect(await refused('tier', 'key_none', 'partner')).to.contain('There is no key with the id key_none');
@@ -150,10 +154,10 @@ describe('metro-forecast keys', () => {
     expect(await refused('tier', second.id, 'enterprise')).to.contain(`${second.id} is revoked`);
   });
 
-  it('limit refuses a key that may send nothing', async () => {
+  it('limit refuses a key that is revoked', async () => {
     const { id } = await create('--name', 'L');
     await done('revoke', id);
-    expect(await refused('limit', id, '50')).to.include(`${id} is revoked, so it may send nothing`);
+    expect(await refused('limit', id, '50')).to.include(`${id} is revoked. Create a new key`);
   });
 
   it('rotate refuses keys that have ended, unknown ones, and an overlap that is none', async () => {
@@ -181,14 +185,14 @@ describe('metro-forecast keys', () => {
   });
 
   const wrong: [args: string[], message: string][] = [
-    [['--tier', 'enterprize'], 'keys of the tier "enterprize" would be refused; did you mean "enterprise"?'],
-    [['--tier', 'zzzzzzzzzz'], 'would be refused; auth.tiers allows enterprise, partner'],
-    [['--limit', '0'], 'A limit must be a whole number of requests per minute from 1 on; "0" is not.'],
-    [['--limit', '1e3'], '"1e3" is not.'],
-    [['--expires', 'soon'], '--expires: "soon" is neither a date nor a span'],
-    [['--name', ''], '--name must have from 1 to 100 characters'],
-    [['--name', 'a\u001b[2J'], 'none of them control characters'],
-    [['--name', `for ${createKey().key}`], '--name must not have a key in it.'],
+    [['--tier', 'enterprize'], 'keys of the tier "enterprize" would be rejected; did you mean "enterprise"?'],
+    [['--tier', 'zzzzzzzzzz'], 'would be rejected; auth.tiers allows enterprise, partner'],
+    [['--limit', '0'], 'The limit must be a whole number of requests per minute of at least 1, not "0".'],
+    [['--limit', '1e3'], 'not "1e3".'],
+    [['--expires', 'soon'], '--expires: "soon" is neither a date nor a duration'],
+    [['--name', ''], '--name must have 1 to 100 characters'],
+    [['--name', 'a\u001b[2J'], 'no control characters'],
+    [['--name', `for ${createKey().key}`], '--name must not contain a key.'],
   ];
   for (const [args, message] of wrong) {
     it(`create ${args.map((arg) => JSON.stringify(arg)).join(' ')} is refused, and makes no key`, async () => {
@@ -205,7 +209,7 @@ describe('metro-forecast keys', () => {
     const { stdout, stderr } = await done('list');
     expect({ stdout, stderr }).to.deep.equal({
       stdout: '',
-      stderr: `There are no keys yet. To make one: metro-forecast --config ${config} keys create --name NAME\n`,
+      stderr: `There are no keys. To create one: metro-forecast --config ${config} keys create --name NAME\n`,
     });
   });
 
@@ -252,7 +256,7 @@ describe('metro-forecast keys', () => {
 
   it('limit ID N sets a limit, and limit ID default takes it away', async () => {
     const { id } = await create('--name', 'G');
-    expect((await done('limit', id, '50')).stderr).to.equal(`${id} ("G") may now send 50 requests a minute.\n`);
+    expect((await done('limit', id, '50')).stderr).to.equal(`${id} ("G") has a limit of 50 requests per minute.\n`);
     expect(JSON.parse((await done('limit', id, 'default', '--json')).stdout).limit_per_minute).to.equal(null);
     expect(await refused('limit', id, 'many')).to.include('"many" is not');
   });
@@ -316,7 +320,7 @@ describe('metro-forecast keys', () => {
     expect(await refused('audit', '--verify')).to.include(
       `${id} (limit_per_minute) was edited by hand: it has no entry`,
     );
-    expect(await refused('audit', id, '--verify')).to.include('leave the id out');
+    expect(await refused('audit', id, '--verify')).to.include('Omit the id');
   });
 
   it('audit ID lists the changes of one key, also as JSON, and of one that is no longer there', async () => {
@@ -337,8 +341,8 @@ describe('metro-forecast keys', () => {
     const { id } = await create('--name', 'A');
     expect(await refused('audit', 'A')).to.include(`the name "A" belongs to ${id}`);
     await rm(join(folder, 'keys.json.audit.ndjson'));
-    expect((await done('audit', id)).stderr).to.equal(`No change of ${id} has been recorded.\n`);
-    expect((await done('audit')).stderr).to.equal('No change of a key has been recorded.\n');
+    expect((await done('audit', id)).stderr).to.equal(`The audit has no change of ${id}.\n`);
+    expect((await done('audit')).stderr).to.equal('The audit has no change of a key.\n');
   });
 
   it('create and rotate keep keys under the newest pepper, of which the record has the version', async () => {
@@ -369,9 +373,9 @@ describe('metro-forecast keys', () => {
     expect((await done('list')).stderr).to.equal('');
     env = {};
     const { stdout, stderr } = await done('list');
-    expect(stdout).to.match(/ refused without pepper 2\n$/);
+    expect(stdout).to.match(/ rejected: pepper 2 is missing\n$/);
     expect(stderr).to.equal(
-      `auth.peppers has no version 2, so that these keys are refused: ${id}. Set it to what it was when they were made, or give their holders new keys.\n`,
+      `auth.peppers has no version 2, so these keys are rejected: ${id}. Set it to its previous value, or create new keys for their owners.\n`,
     );
     await done('revoke', id);
     expect((await done('list')).stderr).to.equal('');
@@ -381,7 +385,7 @@ describe('metro-forecast keys', () => {
     const { error } = await runCommand(register, ['keys', 'create', '--name', 'H']);
     expect(error).to.be.instanceOf(OperatorError);
     expect(error?.message)
-      .to.include('each start makes a fresh demo key')
+      .to.include('each start prints a new demo key')
       .and.include('metro-forecast init metro-forecast.json')
       .and.include('metro-forecast --config metro-forecast.json keys create --name NAME');
   });
@@ -445,11 +449,11 @@ describe('metro-forecast keys usage', () => {
     await delay(1100);
     const today = new Date().toISOString().slice(0, 10);
     const { stdout } = await keys('own.json', 'usage');
-    expect(stdout).to.match(/^ID +NAME +TIER +TODAY +THIS MONTH +REFUSED TODAY +REFUSED THIS MONTH +SHARED WITH\n/);
+    expect(stdout).to.match(/^ID +NAME +TIER +TODAY +THIS MONTH +REJECTED TODAY +REJECTED THIS MONTH +SHARED WITH\n/);
     expect(stdout).to.match(new RegExp(`${used.id} +Team A +free +5 +5 +2 +2 +-\n`));
     expect(stdout).to.match(new RegExp(`${idle.id} +Team A +free +0 +0 +0 +0 +-\n`));
     expect((await keys('own.json', 'usage', used.id)).stdout).to.match(
-      new RegExp(`^DATE +REQUESTS +REFUSED\n${today} +5 +2\n$`),
+      new RegExp(`^DATE +REQUESTS +REJECTED\n${today} +5 +2\n$`),
     );
     const { stdout: json } = await keys('own.json', 'usage', used.id, '--json');
     expect(JSON.parse(json)).to.deep.equal([
@@ -474,7 +478,7 @@ describe('metro-forecast keys usage', () => {
 
     const ofOld = await keys('own.json', 'usage', old.id);
     expect(ofOld.stdout).to.match(/ +5 +1\n$/);
-    expect(ofOld.stderr).to.equal(`These are requests of ${old.id}, ${id}, which share a limit.\n`);
+    expect(ofOld.stderr).to.equal(`The numbers include ${old.id}, ${id}, which share a limit.\n`);
     expect(JSON.parse((await keys('own.json', 'usage', old.id, '--json')).stdout)[0].shares_with).to.deep.equal([id]);
 
     await keys('own.json', 'revoke', id);

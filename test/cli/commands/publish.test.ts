@@ -57,7 +57,7 @@ describe('metro-forecast publish and snapshots', () => {
   it('publish DIR says which version is published, with its progress on standard error', async () => {
     const { stdout, stderr } = await done('publish', data);
     expect(stdout).to.match(
-      /^Version 2024-06-30-[0-9a-f]{12} is published: \d+ rows\. Running services follow now\.\n$/,
+      /^Version 2024-06-30-[0-9a-f]{12} is published: \d+ rows\. Running services switch to it now\.\n$/,
     );
     expect(stderr).to.include('checking markets: 1 rows\n').and.include('publishing markets: 1 rows\n');
   });
@@ -77,7 +77,9 @@ describe('metro-forecast publish and snapshots', () => {
     const message = await refused('publish', data);
     expect(message).to.include(`${data} is not published, since it is not valid:\n  - `);
     expect(message).to.include(`  - ${file}:1: cbsa: `).and.include('refers to 10000, which is not in "markets"');
-    expect((await done('snapshots')).stderr).to.include('Nothing has been published yet; "publish DIR" does.');
+    expect((await done('snapshots')).stderr).to.include(
+      'No version is published. To publish one: metro-forecast publish DIR" does.',
+    );
   });
 
   it('publish DIR a second time succeeds, and says that nothing has changed', async () => {
@@ -170,7 +172,7 @@ describe('metro-forecast publish and snapshots', () => {
 
   it('publish and snapshots refuse adapters that cannot, or that forget, naming them', async () => {
     await writeConfig('memory');
-    expect(await refused('publish', data)).to.include('The adapter "memory" of this configuration forgets everything');
+    expect(await refused('publish', data)).to.include('The adapter "memory" of this configuration loses its data');
     expect(await refused('snapshots')).to.include('The adapter "memory"');
     const readOnly = `export default { kind: 'adapter', name: 'read-only', version: '1.0.0', options: { type: 'object' },
       capabilities: { publish: false, versions: false },
@@ -178,7 +180,9 @@ describe('metro-forecast publish and snapshots', () => {
     await writeFile(join(folder, 'read-only.mjs'), readOnly);
     await writeConfig('./read-only.mjs');
     expect(await refused('publish', data)).to.include('The adapter "read-only" of this configuration cannot publish.');
-    expect(await refused('snapshots')).to.include('The adapter "read-only" of this configuration keeps no versions.');
+    expect(await refused('snapshots')).to.include(
+      'The adapter "read-only" of this configuration stores no old versions.',
+    );
   });
 
   it('snapshots lists the newest first; activate goes back; prune deletes all but the newest and the current', async () => {
@@ -190,7 +194,7 @@ describe('metro-forecast publish and snapshots', () => {
       new RegExp(`^VERSION +PUBLISHED +STATE\nthird +2124-02-01T00:00:00.000Z +current\nsecond .*\n${version} .*\n$`),
     );
     expect((await done('snapshots', 'activate', version)).stdout).to.equal(
-      `Version ${version} is current. Running services follow now.\n`,
+      `Version ${version} is the current version. Running services switch to it now.\n`,
     );
     expect(await json('snapshots', 'prune', '--keep', '1')).to.deep.equal({ deleted: ['second'] });
     expect((await done('snapshots', 'prune', '--keep', '1')).stdout).to.equal('There was nothing to delete.\n');
@@ -251,7 +255,7 @@ describe('metro-forecast publish and snapshots', () => {
     const served = join(folder, 'served');
     await mkdir(served);
     await writeConfig({ use: 'json', options: { path: served } });
-    expect((await done('snapshots', 'audit')).stderr).to.contain('No publication has been recorded.\n');
+    expect((await done('snapshots', 'audit')).stderr).to.contain('The audit has no publication.\n');
     const { stdout } = await done('snapshots', 'audit', '--verify');
     expect(stdout).to.equal('The audit of data is complete: 0 entries.\n');
     const { version } = await json('publish', data);
@@ -264,7 +268,7 @@ describe('metro-forecast publish and snapshots', () => {
     await cp(await another('third', '2124-02-01T00:00:00Z'), served, { recursive: true });
     expect(await refused('snapshots', 'audit', '--verify')).to.contain('how "third" became the current version');
     expect(await refused('snapshots'))
-      .to.contain('keeps no versions')
+      .to.contain('stores no old versions')
       .and.not.contain('init');
   });
 
@@ -284,7 +288,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await refused('snapshots', 'activate', 'secund')).to.equal(
       'There is no version "secund"; did you mean "second"?',
     );
-    expect(await refused('snapshots', 'activate', 'zzz')).to.include('"snapshots list" shows those that there are');
+    expect(await refused('snapshots', 'activate', 'zzz')).to.include('"snapshots list" shows all versions');
   });
 
   for (const keep of ['0', '-1', 'x', '1.5']) {

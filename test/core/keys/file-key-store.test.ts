@@ -93,7 +93,7 @@ describe('FileKeyStore', () => {
     expect(store.lookup(third.hash)).to.equal(undefined);
     await until(() => log.some((line) => line.includes('by hand')));
     const { keys, msg } = JSON.parse(log.find((line) => line.includes('by hand')) ?? '{}');
-    expect(msg).to.match(/^The key file was changed by hand/);
+    expect(msg).to.match(/^the key file was edited by hand/);
     expect(keys).to.deep.equal([`${first.id} (limit_per_minute)`, `${added.id} (new)`, `${third.id} (removed)`]);
     await until(async () => (await store.audit()).length === 7);
     const found = (await store.audit())
@@ -209,15 +209,11 @@ describe('FileKeyStore', () => {
     ['cut short', formatKeyFile([first]).slice(0, -20), 'line 4'],
     ['empty', '', 'line 1, column 1: the text ends where a value is expected'],
     ['of another format', '{"format":2,"keys":[]}', 'format: 2 is not allowed; it must be 1'],
-    [
-      'with a repeated id',
-      formatKeyFile([first, { ...newRecord(), id: first.id }]),
-      'keys[1].id: is the same as that of keys[0]',
-    ],
+    ['with a repeated id', formatKeyFile([first, { ...newRecord(), id: first.id }]), 'keys[1].id: repeats keys[0].id'],
     [
       'with a repeated key',
       formatKeyFile([first, { ...newRecord(), hash: first.hash }]),
-      'keys[1].hash: is the same as that of keys[0]',
+      'keys[1].hash: repeats keys[0].hash',
     ],
     [
       'with a date of no calendar',

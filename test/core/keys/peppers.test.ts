@@ -52,10 +52,10 @@ describe('missingPeppers(records, peppers, now)', () => {
       newRecord({ id: 'key_revoked', pepper: 1, revoked_at: '2026-01-01T00:00:00Z' }),
       newRecord({ id: 'key_expired', pepper: 4, expires_at: '2026-05-01T00:00:00Z' }),
     ];
-    const todo = 'Set it to what it was when they were made, or give their holders new keys.';
+    const todo = 'Set it to its previous value, or create new keys for their owners.';
     expect(missingPeppers(records, peppers, NOW)).to.deep.equal([
-      `auth.peppers has no version 1, so that these keys are refused: key_a, key_b, key_c and 2 more. ${todo}`,
-      `auth.peppers has no version 3, so that these keys are refused: key_f. ${todo}`,
+      `auth.peppers has no version 1, so these keys are rejected: key_a, key_b, key_c and 2 more. ${todo}`,
+      `auth.peppers has no version 3, so these keys are rejected: key_f. ${todo}`,
     ]);
   });
 
