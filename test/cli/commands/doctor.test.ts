@@ -146,7 +146,7 @@ describe('metro-forecast doctor', () => {
     const none = (await examine()).found['keys']!;
     expect(none).to.include({
       state: 'warning',
-      message: 'file: none of 1 active keys can be used; every caller would get 401',
+      message: 'file: none of 1 active keys can be used; every caller gets 401',
     });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'b']);
     const some = (await examine()).found['keys']!;

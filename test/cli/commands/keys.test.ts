@@ -258,7 +258,7 @@ describe('metro-forecast keys', () => {
     const { id } = await create('--name', 'G');
     expect((await done('limit', id, '50')).stderr).to.equal(`${id} ("G") has a limit of 50 requests per minute.\n`);
     expect(JSON.parse((await done('limit', id, 'default', '--json')).stdout).limit_per_minute).to.equal(null);
-    expect(await refused('limit', id, 'many')).to.include('"many" is not');
+    expect(await refused('limit', id, 'many')).to.include('not "many"');
   });
 
   it('revoke and limit suggest the id that was probably meant', async () => {

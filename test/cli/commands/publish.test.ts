@@ -78,7 +78,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(message).to.include(`${data} is not published, since it is not valid:\n  - `);
     expect(message).to.include(`  - ${file}:1: cbsa: `).and.include('refers to 10000, which is not in "markets"');
     expect((await done('snapshots')).stderr).to.include(
-      'No version is published. To publish one: metro-forecast publish DIR" does.',
+      'No version is published. To publish one: metro-forecast publish DIR',
     );
   });
 
@@ -197,7 +197,7 @@ describe('metro-forecast publish and snapshots', () => {
       `Version ${version} is the current version. Running services switch to it now.\n`,
     );
     expect(await json('snapshots', 'prune', '--keep', '1')).to.deep.equal({ deleted: ['second'] });
-    expect((await done('snapshots', 'prune', '--keep', '1')).stdout).to.equal('There was nothing to delete.\n');
+    expect((await done('snapshots', 'prune', '--keep', '1')).stdout).to.equal('No version was deleted.\n');
     const states = (await json('snapshots')).map((entry: { version: string; current: boolean }) => [
       entry.version,
       entry.current,

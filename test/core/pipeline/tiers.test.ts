@@ -147,7 +147,7 @@ describe('tiers', () => {
     expect(get.responses[403].$ref).to.include('not_in_tier');
     expect(get.responses[429].$ref).to.include('quota_exceeded');
     expect(json.paths['/usage'].get.operationId).to.equal('getUsage');
-    expect(json.paths['/usage'].get.description).to.include('Asking uses up no quota');
+    expect(json.paths['/usage'].get.description).to.include('Requests to this endpoint do not count');
     expect(get.security, 'a key alone').to.equal(undefined);
   });
 
