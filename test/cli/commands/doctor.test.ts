@@ -150,7 +150,7 @@ describe('metro-forecast doctor', () => {
     });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'b']);
     const some = (await examine()).found['keys']!;
-    expect(some).to.include({ state: 'warning', message: 'file: 1 of 2 can be used' });
+    expect(some).to.include({ state: 'warning', message: 'file: 1 of 2 keys can be used' });
     for (const { advice } of [none, some]) {
       expect(advice).to.have.length(1);
       expect(advice![0]).to.contain('auth.peppers has no version 3').and.to.contain('Set it to its previous value');
