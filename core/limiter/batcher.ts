@@ -91,8 +91,9 @@ export class Batcher {
 
   /** Decides by a prefetched permit, or with the next call. */
   take(caller: Caller, now: number): Decision | Promise<Decision> {
-    if (caller.prefetched) {
-      if (now < caller.prefetched.expiresAt) return this.decisions.allow(caller, now);
+    const { prefetched } = caller;
+    if (prefetched) {
+      if (now < prefetched.expiresAt) return this.decisions.allow(caller, prefetched, now);
       returnPrefetched(caller);
     }
     return new Promise((settle) => {

@@ -1,7 +1,7 @@
 /** Turns the grants of Redis into decisions, and stores what a reply says about a caller's next requests. */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import type { Caller, Settle } from './caller.js';
+import type { Caller, PrefetchedPermits, Settle } from './caller.js';
 import { addPrefetched, mayPrefetch, returnPrefetched, usePrefetched } from './prefetch.js';
 import { dayOf, quotaLeft, quotaStates, withQuotas } from './quotas.js';
 import type { Demand, PartitionSync } from './resync.js';
@@ -44,12 +44,13 @@ export class Decisions {
   }
 
   /** Allows a request by a prefetched permit, which must not have expired. */
-  allow(caller: Caller, now: number): Decision {
-    const { limit, remaining, resetAt, usage } = caller;
-    const { bucketEnd, count } = usePrefetched(caller);
+  allow(caller: Caller, prefetched: PrefetchedPermits, now: number): Decision {
+    const { limit, resetAt, usage } = caller;
+    usePrefetched(caller, prefetched);
     caller.window.add(now, 1, limit, this.windowMs);
-    usage?.addGranted(dayOfBucket(bucketEnd), 1);
-    const decision = { allowed: true, limit, remaining: remaining + count, resetMs: Math.max(0, resetAt - now) };
+    usage?.addGranted(dayOfBucket(prefetched.bucketEnd), 1);
+    const remaining = caller.remaining + prefetched.count;
+    const decision = { allowed: true, limit, remaining, resetMs: Math.max(0, resetAt - now) };
     return usage ? withQuotas(decision, this.quotas(caller, this.redisTime(now))) : decision;
   }
 
@@ -115,6 +116,6 @@ export class Decisions {
   #serveWaiting(caller: Caller, now: number): void {
     const { prefetched, waiting } = caller;
     if (!prefetched || !waiting || waiting.length === 0 || now >= prefetched.expiresAt) return;
-    for (const settle of waiting.splice(0, prefetched.count)) settle(this.allow(caller, now));
+    for (const settle of waiting.splice(0, prefetched.count)) settle(this.allow(caller, prefetched, now));
   }
 }

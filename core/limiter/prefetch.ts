@@ -51,11 +51,8 @@ export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): v
   }
 };
 
-/** Uses one permit, which must not have expired. @returns what is left */
-export const usePrefetched = (caller: SyncedCaller): PrefetchedPermits => {
-  const { prefetched } = caller;
-  if (!prefetched) throw new Error('The caller has no prefetched permit.');
+/** Uses one of the caller's permits, which must not have expired. */
+export const usePrefetched = (caller: SyncedCaller, prefetched: PrefetchedPermits): void => {
   prefetched.count--;
   if (prefetched.count === 0) caller.prefetched = undefined;
-  return prefetched;
 };

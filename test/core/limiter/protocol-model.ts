@@ -1,5 +1,5 @@
 /** The protocol between two replicas and Redis as a model: the possible events, and the invariants. */
-import { SyncedCaller } from '../../../core/limiter/caller.js';
+import { type PrefetchedPermits, SyncedCaller } from '../../../core/limiter/caller.js';
 import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/prefetch.js';
 import { type Demand, PartitionSync } from '../../../core/limiter/resync.js';
 import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/script.js';
@@ -145,7 +145,7 @@ class Replica {
     for (let i = 0; i < world.requests; i++) {
       const mayUse = !this.hasExpiredPermits || bug === 'uses prefetched permits after their bucket ended';
       if (this.isLocal) this.#decideLocally();
-      else if (this.caller.prefetched && mayUse) this.#usePermit();
+      else if (this.caller.prefetched && mayUse) this.#usePermit(this.caller.prefetched);
       else {
         returnPrefetched(this.caller);
         this.#waiting++;
@@ -209,7 +209,7 @@ class Replica {
       if (count > 0) addPrefetched(this.caller, { count, bucketEnd, expiresAt: sent.at + bucketMs });
       while (this.#waiting > 0 && this.caller.prefetched && !this.hasExpiredPermits) {
         this.#waiting--;
-        this.#usePermit();
+        this.#usePermit(this.caller.prefetched);
       }
     } else {
       this.#waiting += sent.waiting;
@@ -235,8 +235,9 @@ class Replica {
     this.history.allowed.push({ at: this.#now, by: this.id, granted: false });
   }
 
-  #usePermit(): void {
-    const { bucketEnd } = usePrefetched(this.caller);
+  #usePermit(prefetched: PrefetchedPermits): void {
+    const { bucketEnd } = prefetched;
+    usePrefetched(this.caller, prefetched);
     if (this.history.bug === 'returns permits that were used') {
       this.caller.returned = [...this.caller.returned, { bucketEnd, count: 1 }];
     }
