@@ -19,7 +19,7 @@ interface Options extends ForecastArguments {
 
 const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join('\n');
 
-/** Its choices are for completion: `parseForecastArguments` checks the value, and tells all faults together. */
+/** The choices are for completion. `parseForecastArguments` checks the value, to report all errors together. */
 const modelOption = new Option(
   '--model <name>',
   `what to forecast with (default: ${defaultModel.name}, or ${fallbackModel.name} without its inputs)`,
@@ -30,11 +30,11 @@ const modelOption = new Option(
 export const register = (program: Command): void => {
   program
     .command('forecast')
-    .description("add a model's runs to a dataset directory, at the quarters that have none")
+    .description("add a model's runs to a dataset directory, for quarters without a run")
     .argument('<dir>', 'the dataset directory')
     .addOption(modelOption)
     .option('--runs <n>', `the newest quarters, one run each (default: ${defaultSpan.last}, or all from --from on)`)
-    .option('--from <quarter>', 'the first quarter to make a run at, like 2005Q4')
+    .option('--from <quarter>', 'the first quarter of a run, like 2005Q4')
     .option('--to <quarter>', 'the last one (default: the newest of the index)')
     .option('--min-values <n>', `leave out markets with fewer values (default: ${defaultForecastOptions.minValues})`)
     .option('--expand-point <percent>', `least point forecast of "expand" (default: ${defaultRules.expandPoint})`)
@@ -44,16 +44,16 @@ export const register = (program: Command): void => {
       '--grades <a,b,c,d>',
       `probabilities of a decline below which the grade is A, B, C and D (default: ${defaultRules.grades.join(',')})`,
     )
-    .option('--recompute', 'make the runs anew that are there already, but for those that earlier vintages published')
+    .option('--recompute', 'recompute existing runs, except runs that earlier vintages have published')
     .addOption(createdOption('the forecast'))
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(
       'after',
       `
-Each run uses the data up to its quarter only, as the dataset's vintage has it. The run at the newest quarter is
-"published" and stays as it is when later vintages are imported; those at quarters before are "reconstructed".
-Outcomes published since are stored beside the forecasts and scored in the backtest. All but runs, forecasts,
-backtest and the markets' figures from them stays as it is. A command that fails changes nothing.
+Each run uses only the data up to its quarter, from the dataset's vintage. The run of the newest quarter is
+"published" and is kept when later vintages are imported. Runs of earlier quarters are "reconstructed". Outcomes that
+were published since are stored with the forecasts and scored in the backtest. The command changes runs, forecasts,
+backtests and the markets' figures only. A command that fails changes nothing.
 
 Models:
 ${modelList}

@@ -1,4 +1,4 @@
-/** `metro-forecast import`: brings FHFA's and FRED's files into a dataset directory. */
+/** `metro-forecast import`: imports files of FHFA and FRED into a dataset directory. */
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ImportReport, importInto } from '../../plugins/metro/import/import.js';
@@ -15,7 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** How many names a report lists before it says how many more there are. */
+/** Number of names that a report lists. */
 const NAMED = 10;
 
 const names = (list: readonly string[]): string =>
@@ -33,7 +33,7 @@ const summary = ({ index, series, dropped, ...report }: ImportReport): string =>
     ...section('Not read:', report.ignored),
     ...section(`Left out, ${report.badRows} bad ${report.badRows === 1 ? 'row' : 'rows'}:`, report.faults),
     ...section(
-      'Dropped, since the index that it came from was replaced:',
+      'Dropped, since it was computed from the replaced index:',
       dropped.markets.length === 0
         ? dropRows
         : [...dropRows, `markets that the new index lacks (${dropped.markets.length}): ${names(dropped.markets)}`],
@@ -51,19 +51,19 @@ const parseDay = (text: string): string => {
 export const register = (program: Command): void => {
   program
     .command('import')
-    .description("bring FHFA's metro index and FRED's series into a dataset directory")
-    .argument('<source...>', 'files, directories (all below them is looked at) or http(s) URLs')
-    .requiredOption('--to <dir>', 'the dataset directory; made where there is none')
-    .option('--vintage <date>', "the date up to which the data was known (default: the index's last day)", parseDay)
+    .description("import FHFA's metro index and FRED's series into a dataset directory")
+    .argument('<source...>', 'files, directories (searched recursively) or http(s) URLs')
+    .requiredOption('--to <dir>', 'the dataset directory; created if it does not exist')
+    .option('--vintage <date>', "a day on which the data was available (default: the index's last day)", parseDay)
     .addOption(createdOption('the import'))
-    .option('--skip-bad-rows', 'leave bad rows out and count them, instead of failing')
+    .option('--skip-bad-rows', 'leave bad rows out and report them, instead of failing')
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(
       'after',
       `
-Reads FHFA's all-transactions index by metro (hpi_at_metro.csv) and series as FRED offers them for download,
-told apart by content. The index replaces markets and their history, and drops the runs computed from the
-index before; a series replaces that series alone. An import that fails changes nothing.
+Reads FHFA's all-transactions index by metro (hpi_at_metro.csv) and series downloaded from FRED. The format is
+recognized by content. The index replaces markets and their history, and drops the runs computed from the previous
+index. A series replaces that series only. An import that fails changes nothing.
 
 Examples:
   $ metro-forecast import hpi_at_metro.csv --to data

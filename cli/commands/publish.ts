@@ -15,9 +15,9 @@ import { count, note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
 import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
 
-const MOST_FAULTS = 20;
+const MAX_ERRORS = 20;
 
-/** A signal that Ctrl-C and SIGTERM abort, so that what has been written is removed before the process ends. */
+/** A signal that Ctrl-C and SIGTERM abort, so that the adapter removes what it has written. */
 const interruption = (): { signal: AbortSignal; end(): void } => {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -25,29 +25,29 @@ const interruption = (): { signal: AbortSignal; end(): void } => {
   return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
 };
 
-/** Formats a command line for the operator to copy, with the `--config` of this one. */
+/** Formats a command line with the same `--config`, for messages. */
 type FormatCommand = (...words: readonly string[]) => string;
 
-/** Opens the dataset that is to be published. */
+/** Opens the dataset to publish. */
 const openSource = async (directory: string, command: FormatCommand): Promise<OpenedDirectory> => {
   try {
     return await openDirectory(directory);
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     const hints = [
-      `"${command('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" makes a dataset`,
+      `"${command('import', 'SOURCE...', '--to', isDamagedManifest(error) ? 'NEW-DIR' : directory)}" creates a dataset`,
       'a dataset of your own is described in docs/reference/dataset-format.md',
     ];
     throw new OperatorError(error.message, hints, { cause: error });
   }
 };
 
-/** `differs` names the first collection whose rows differ from the dataset's; undefined: none does. */
+/** `differs` is the first collection with other rows than the dataset, if any. */
 type Comparison = { readonly differs: string | undefined };
 
 /**
- * Compares the dataset with a published version; undefined if that version cannot be read, or `open` returns another
- * one.
+ * Compares the dataset with a published version. Undefined if that version cannot be read, or `open` resolves with
+ * another version.
  */
 const compare = async (
   dataset: Dataset,
@@ -61,7 +61,7 @@ const compare = async (
     if (snapshot?.version !== version) return undefined;
     return { differs: await differingCollection(dataset, snapshot, collections) };
   } catch (error) {
-    // Nothing has been published yet, or what was published is damaged: the publication repairs or reports that.
+    // Nothing was published yet, or the published version is damaged. The publication repairs or reports that.
     if (error instanceof StorageError) return undefined;
     throw error;
   } finally {
@@ -69,7 +69,7 @@ const compare = async (
   }
 };
 
-/** Undefined where nothing can be served. */
+/** Undefined if there is no snapshot. */
 const servedVersion = (adapter: StorageAdapter): string | undefined => {
   try {
     const snapshot = adapter.snapshot();
@@ -81,13 +81,13 @@ const servedVersion = (adapter: StorageAdapter): string | undefined => {
   }
 };
 
-/** The directory of the embedded sample belongs to the package: other datasets are published elsewhere. */
+/** The directory of the sample belongs to the package, so nothing is published into it. */
 const refuseSample = ({ directory }: OpenedStorage): void => {
   if (directory === undefined) return;
   const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
   if (real(directory) !== real(join(packageRoot, 'plugins/metro/dataset'))) return;
   throw new OperatorError(
-    `This configuration serves the sample of the package, ${directory}, which is not to be overwritten.`,
+    `This configuration serves the sample of the package, ${directory}, which must not be overwritten.`,
     [
       '"metro-forecast init api.json --dataset data" writes a configuration for a folder of your own, "data"',
       '"metro-forecast --config api.json publish DIR" then publishes into it',
@@ -99,8 +99,8 @@ const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageE
   error instanceof StorageError && error.code === code;
 
 /**
- * What to do about a conflict of versions. A version that was published before and is not current is left to the
- * operator to activate: perhaps somebody went back from it on purpose.
+ * Explains a conflict of versions. A version that was published before is not activated here: an operator may have gone
+ * back from it on purpose.
  */
 const explainConflict = async (
   error: StorageError,
@@ -113,7 +113,7 @@ const explainConflict = async (
   const current = list.find((each) => each.current)?.version;
   const listed = list.find((each) => each.version === version);
   const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
-  // The store does not know this version: the conflict is with another publisher at work.
+  // The store does not know this version, so another publisher is at work.
   if (!listed && !published && servedVersion(adapter) !== version) return error;
   if (listed && !listed.current) {
     const compared = await compare(
@@ -132,10 +132,7 @@ const explainConflict = async (
   }
   return new OperatorError(
     `Version ${version} was published before with other rows: nothing has changed.`,
-    [
-      error.message,
-      `a version names its rows: give these another "version" in ${join(path, MANIFEST_FILE)}, then "${command('publish', path)}"`,
-    ],
+    [error.message, `choose another "version" in ${join(path, MANIFEST_FILE)}, then run "${command('publish', path)}"`],
     { cause: error },
   );
 };
@@ -162,14 +159,14 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
     refuseSample(storage);
     const { signal, end } = interruption();
     const isPublished = await withProgress(async (progress) => {
-      const faults = await checkDataset(dataset, storage.collections, {
-        maxErrors: MOST_FAULTS,
+      const errors = await checkDataset(dataset, storage.collections, {
+        maxErrors: MAX_ERRORS,
         onProgress: ({ collection, rows: done, total }) => progress.update(`checking ${collection}`, done, total),
       });
       progress.finish();
-      if (faults.total > 0) {
-        throw new OperatorError(`${directory} is not published, since it is not valid:`, [
-          ...faults.lines(),
+      if (errors.total > 0) {
+        throw new OperatorError(`${directory} was not published, since it is not valid:`, [
+          ...errors.lines(),
           `"${command('validate', directory)}" checks it again`,
         ]);
       }
@@ -193,12 +190,12 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
     }).finally(end);
     return isPublished ? whatServicesDo(storage) : undefined;
   });
-  if (repaired !== undefined) note(`What was published before could not be served, and is replaced: ${repaired}`);
+  if (repaired !== undefined) note(`The previous version could not be served and was replaced: ${repaired}`);
   if (options.json) {
     return printJson({ version, rows, changed: services !== undefined, ...(repaired !== undefined && { repaired }) });
   }
   if (services === undefined)
-    return print(`Version ${version} is current already, to the last row: nothing has changed.`);
+    return print(`Version ${version} is already current, with the same rows: nothing has changed.`);
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
   print(`Version ${version} is published: ${count.format(total)} rows. ${services}`);
 };
@@ -212,10 +209,10 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-A version that is current already, to the last row, is a success that changes nothing. One that was published with
-other rows is refused. Readers see nothing of a new one before all of it is written and verified. A publication that
-fails or is interrupted changes nothing. Where what was published before is damaged, it is replaced, and the command
-says what was wrong with it. The folder of a dataset is made where there is none.
+Publishing the current version again, with the same rows, succeeds and changes nothing. A version that was published
+with other rows is rejected. Readers see a new version only when it is completely written. A publication that fails or
+is interrupted changes nothing. A damaged version is replaced, and the command reports the damage. The directory is
+created if it does not exist.
 
 Examples:
   $ metro-forecast --config replicas.json publish data

@@ -1,4 +1,4 @@
-/** `metro-forecast validate`: checks a dataset directory by every rule of the format. */
+/** `metro-forecast validate`: checks a dataset directory. */
 import type { Command } from 'commander';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
@@ -11,12 +11,12 @@ interface Options extends CommonOptions {
   readonly maxFaults: number;
 }
 
-/** Checks the collections that the config's plugins read: another config may need others. */
+/** Checks the collections of the configured plugins, and resolves with whether they are valid. */
 const validate = async (directory: string, options: Options): Promise<boolean> => {
   const { registry } = await loadModules(await loadConfig({ path: options.config }));
   const { dataset, manifest } = await openDirectory(directory);
   const rows: Record<string, number> = {};
-  const faults = await withProgress((progress) =>
+  const errors = await withProgress((progress) =>
     checkDataset(dataset, registry.collections, {
       maxErrors: options.maxFaults,
       onProgress({ collection, rows: done, total }) {
@@ -26,17 +26,17 @@ const validate = async (directory: string, options: Options): Promise<boolean> =
     }),
   );
 
-  const ok = faults.total === 0;
+  const ok = errors.total === 0;
   if (options.json) {
-    printJson({ directory, version: manifest.version, ok, rows, faultCount: faults.total, faults: faults.kept });
+    printJson({ directory, version: manifest.version, ok, rows, faultCount: errors.total, faults: errors.kept });
   } else if (ok) {
     const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
     print(
       `${directory} is valid: version ${manifest.version}, ${registry.collections.size} collections, ${count.format(total)} rows.`,
     );
   } else {
-    const found = faults.total === 1 ? '1 fault' : `${count.format(faults.total)} faults`;
-    print([`${directory} has ${found}:`, ...faults.lines().map((line) => `  - ${line}`)].join('\n'));
+    const found = errors.total === 1 ? '1 error' : `${count.format(errors.total)} errors`;
+    print([`${directory} has ${found}:`, ...errors.lines().map((line) => `  - ${line}`)].join('\n'));
   }
   return ok;
 };
@@ -46,19 +46,18 @@ export const register = (program: Command): void => {
     .command('validate')
     .description('check a dataset directory: files, schemas, keys, order, references, calendar, numbers, bounds')
     .argument('<dir>', 'the dataset directory')
-    .option('--max-faults <n>', 'how many faults to list; all are counted', parseCount, 100)
+    .option('--max-faults <n>', 'number of errors to list; the check stops after 1,000', parseCount, 100)
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(
       'after',
       `
-Each fault is told as file:row: field: rule. Checked are the collections that the configuration's plugins read:
-with --config, those of your own plugins too.
+Errors are printed as file:row: field: rule. The command checks the collections that the configured plugins read.
 
 Examples:
   $ metro-forecast validate data
   $ metro-forecast --config api.json validate data --json
 
-Exit codes: 0 valid, 1 faults or unreadable, 2 wrong usage.`,
+Exit codes: 0 valid, 1 errors or unreadable, 2 wrong usage.`,
     )
     .action(async (directory: string, _: unknown, command: Command) => {
       if (!(await validate(directory, command.optsWithGlobals<Options>()))) process.exitCode = 1;

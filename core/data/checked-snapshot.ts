@@ -1,6 +1,4 @@
-/**
- * Stands between handlers and an adapter's snapshot: every read is checked here, and all reads of a response are timed.
- */
+/** A snapshot as handlers read it: each read is checked, and all reads of a response share a timeout. */
 
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
@@ -10,7 +8,7 @@ import { StorageError } from '../errors.js';
 import type { Pauses } from '../util/event-loop.js';
 import { isScalarOf, scalarType } from './scalars.js';
 
-/** The context of all reads of a snapshot. */
+/** What all reads of a snapshot share. */
 interface Reads {
   readonly snapshot: Snapshot;
   readonly collections: ReadonlyMap<string, Collection>;
@@ -63,11 +61,11 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 
 /**
  * A typed reader of `snapshot`.
- * @param collections the declared ones; a read of another rejects with `unknown_collection`
- * @param signal ends every read with `aborted`
- * @param pauses awaited after each batch of a read, where others are to run meanwhile
- * @returns a reader whose methods reject with a `StorageError` and nothing else: `invalid_query` for a read
- *   that its collection does not declare, `unavailable` for an error that the adapter left unnamed
+ * @param collections the declared collections; reads of others reject with `unknown_collection`
+ * @param signal aborts every read
+ * @param pauses awaited after each batch, so that other requests can run
+ * @returns a reader whose methods reject with `StorageError` only: `invalid_query` for a query that the collection does
+ *   not declare, `unavailable` for any other error of the adapter
  */
 export const checkedSnapshot = (
   snapshot: Snapshot,
@@ -90,14 +88,12 @@ export const checkedSnapshot = (
   };
 };
 
-/** Resolves with what `work` makes of a reader. */
+/** Calls `work` with a reader and resolves with its result. */
 export type TimedRead = <Result>(work: (reader: SnapshotReader) => Promise<Result>) => Promise<Result>;
 
 /**
- * Reads a snapshot for `ms` milliseconds from now on.
- *
- * An adapter limits each of its waits, which is enough for a store that is away. The waits for a slow store add up: a
- * read that has not ended by then rejects with `unavailable`, too.
+ * A reader of a snapshot with one timeout for all its reads: `ms` milliseconds from now. Adapters have a timeout for each
+ * operation, but the operations of one response add up when a store is slow. Late reads reject with `unavailable`.
  * @param pauses as in `checkedSnapshot`
  */
 export const timedReader = (
@@ -109,7 +105,7 @@ export const timedReader = (
 
 const timeoutAfter = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
-  // Any number of listeners is normal here.
+  // Each read adds a listener.
   setMaxListeners(0, signal);
   return signal;
 };
@@ -156,8 +152,8 @@ export const sharedReader = (
 
 const PARTS: ReadonlySet<string> = new Set<keyof Query>(['order', 'equal', 'range', 'descending', 'after', 'limit']);
 
-const invalid = (collection: Collection, fault: string): StorageError =>
-  new StorageError('invalid_query', `Query of "${collection.name}": ${fault}.`);
+const invalid = (collection: Collection, problem: string): StorageError =>
+  new StorageError('invalid_query', `Query of "${collection.name}": ${problem}.`);
 
 const list = (fields: readonly string[]): string => `[${fields.join(', ')}]`;
 
@@ -168,7 +164,7 @@ const checkValue = (collection: Collection, field: string, value: unknown): Scal
   throw invalid(collection, `the value of "${field}" must be of type ${type}, not ${got}`);
 };
 
-/** Throws `invalid_query` unless these are values for each of the key's fields, in its sequence. */
+/** @throws StorageError `invalid_query` unless there is one value of the right type for each field of the key */
 export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
   if (key.length !== collection.key.length) {
     throw invalid(collection, `a key has ${collection.key.length} values, for ${list(collection.key)}`);
@@ -211,18 +207,19 @@ const checkRange = (collection: Collection, free: readonly string[], range: NonN
 
 const checkAfter = (collection: Collection, free: readonly string[], after: unknown): readonly Scalar[] => {
   if (!Array.isArray(after) || free.length === 0 || after.length !== free.length) {
-    const fault =
+    const problem =
       free.length === 0
-        ? '"after" has no field to go on by, since "equal" names every field of the order'
+        ? '"after" needs a field that "equal" does not name'
         : `"after" must be a list of ${free.length} values, for ${list(free)}`;
-    throw invalid(collection, fault);
+    throw invalid(collection, problem);
   }
   return free.map((field, i) => checkValue(collection, field, after[i]));
 };
 
 /**
- * The complete query for an adapter: `order` is the collection's key unless given, `equal` is in the order's
- * sequence, and parts that ask for nothing are left out. Throws `invalid_query` for what is not declared.
+ * Completes a query for an adapter: `order` defaults to the key, the fields of `equal` follow the order, and empty parts
+ * are omitted.
+ * @throws StorageError `invalid_query` for a query that the collection does not declare
  */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
   const unknown = Object.keys(query).filter((part) => !PARTS.has(part));

@@ -7,7 +7,7 @@ async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenera
   for await (const batch of batches) yield* batch;
 }
 
-/** Compares rows as JSON, since stores may return -0 as 0 and fields in another sequence. */
+/** Compares rows as JSON, since stores may return 0 for -0 and fields in another order. */
 const isSameRow = (a: Document, b: Document): boolean => {
   const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
   return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));
@@ -30,8 +30,8 @@ const haveSameRows = async (
 };
 
 /**
- * The name of the first collection of which the dataset has other rows than the snapshot; undefined: all are the same.
- * @throws what reading either of them does
+ * The first collection whose rows differ between a dataset and a snapshot; undefined if all are equal.
+ * @throws errors of reading
  */
 export const differingCollection = async (
   dataset: Pick<Dataset, 'read'>,

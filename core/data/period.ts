@@ -1,9 +1,9 @@
-/** Calendar arithmetic of the periods that sources come in. Days are `YYYY-MM-DD`. */
+/** Calendar arithmetic for periods of a cadence. Days are `YYYY-MM-DD`. */
 import type { Cadence, Source } from '../contracts/dataset.js';
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
 
-/** The first day of the period after the one that begins at `start`. */
+/** The first day of the next period. @param start first day of a period */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
   const next = new Date(`${start}T00:00:00Z`);
   const months = MONTHS[cadence];
@@ -12,7 +12,7 @@ export const nextPeriod = (start: string, cadence: Cadence): string => {
   return next.toISOString().slice(0, 10);
 };
 
-/** Whole seconds since the end of the source's newest period; null: it has none. */
+/** Whole seconds since the end of the source's newest period; null if it has none. */
 export const ageOf = (
   { latest_period, cadence }: Pick<Source, 'latest_period' | 'cadence'>,
   now: Date,

@@ -1,7 +1,4 @@
-/**
- * Scalars: their types in a schema, and the one order of scalars and documents (strings by code point, numbers by
- * value).
- */
+/** Scalars: their types in a schema, and the order of scalars and documents. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Scalar } from '../contracts/storage.js';
@@ -10,7 +7,7 @@ type ScalarType = 'string' | 'integer' | 'number';
 
 const scalarTypes: ReadonlySet<unknown> = new Set<ScalarType>(['string', 'integer', 'number']);
 
-/** The type of a field that may be part of a key or an order: required, of one scalar type; or undefined. */
+/** The scalar type of a required field, which may be part of a key or an order; undefined for other fields. */
 export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string): ScalarType | undefined => {
   const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: readonly string[] };
   if (!Array.isArray(required) || !required.includes(field)) return undefined;
@@ -22,8 +19,8 @@ export const scalarType = ({ schema }: Pick<Collection, 'schema'>, field: string
 export const isScalarOf = (type: ScalarType, value: unknown): value is Scalar =>
   type === 'string' ? typeof value === 'string' : type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
 
-// JavaScript compares UTF-16 code units, in which surrogates (code points from U+10000) come before
-// U+E000..U+FFFF. Moving surrogates to the end of the 16 bits, and what follows them down, repairs that.
+// JavaScript compares UTF-16 code units, so surrogates (code points from U+10000) sort before U+E000..U+FFFF. This moves
+// surrogates to the end of the 16-bit range, and the units above them down.
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
 
 const compareStrings = (a: string, b: string): number => {
@@ -37,8 +34,8 @@ const compareStrings = (a: string, b: string): number => {
 };
 
 /**
- * Negative, 0 or positive as `a` comes before, with or after `b`. The order of strings is that of their
- * code points, which is also that of their UTF-8 bytes. Numbers come before strings.
+ * Compares two values as for `Array.sort`. Strings are ordered by code point, which is also the order of their UTF-8
+ * bytes. Numbers come before strings.
  */
 export const compareScalars = (a: Scalar, b: Scalar): number => {
   if (a === b) return 0;
@@ -46,7 +43,7 @@ export const compareScalars = (a: Scalar, b: Scalar): number => {
   return typeof b === 'string' || a < b ? -1 : 1;
 };
 
-/** A comparison of documents by these fields, the first that differs deciding. The fields must hold scalars. */
+/** Compares documents by these fields, which contain scalars. The first difference decides. */
 export const compareBy =
   (fields: readonly string[]) =>
   (a: Document, b: Document): number => {

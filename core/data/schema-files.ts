@@ -1,4 +1,4 @@
-/** The JSON Schemas of a dataset directory's files, from the declarations that validation goes by. */
+/** JSON Schemas of the files of a dataset directory, from the declarations that validation uses. */
 import type { Collection } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { manifestSchema } from './manifest.js';
@@ -7,11 +7,11 @@ const list = (fields: readonly string[]): string => fields.map((field) => `"${fi
 
 const describe = ({ name, key, references = [] }: Collection): string =>
   [
-    `One line of the file of "${name}". Lines are ordered by ${list(key)}, which no two of them share.`,
+    `One line of the file of "${name}". Lines are ordered by ${list(key)}, which are unique.`,
     ...references.map(({ fields, to }) => `${list(fields)} must be the key of a line in "${to}".`),
   ].join(' ');
 
-/** By file name: a schema of one line for each collection, and one of the manifest. */
+/** Schemas by file name: one for a line of each collection, and one for the manifest. */
 export const schemaFiles = (collections: Iterable<Collection>): Readonly<Record<string, JsonSchema>> => {
   const files: Record<string, JsonSchema> = { 'manifest.schema.json': manifestSchema };
   for (const collection of collections) {

@@ -1,4 +1,4 @@
-/** Writes a dataset directory so that readers, and a crash at any moment, find one whole version. */
+/** Writes a dataset directory. Readers find one complete version at any time, also after a crash. */
 
 import { createHash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
@@ -22,22 +22,22 @@ import {
 
 interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
-  /** Once aborted, nothing is changed any more, unless the manifest has been replaced already. */
+  /** Aborts the write, unless the manifest has been replaced already. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Runs when all rows are written, with the manifest that is to be replaced and the new one. If it throws, nothing has
-   * changed. No other process writes meanwhile.
+   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. No other process
+   * writes at that time.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**
-   * Whether a damaged manifest is replaced like a missing one, and collections that a version lacks are added to it.
-   * Default: these are errors.
+   * Whether to replace a damaged manifest, and to add missing collections to an existing version. Default: both are
+   * errors.
    */
   readonly repair?: boolean;
 }
 
 export interface ManifestChange {
-  /** Undefined: there is none, or it is damaged. */
+  /** Undefined if it is missing or damaged. */
   readonly previous: DirectoryManifest | undefined;
   readonly isDamaged: boolean;
   readonly next: DirectoryManifest;
@@ -47,21 +47,20 @@ export interface ManifestChange {
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
-/** A writer without a sign of life for this long counts as dead. */
+/** The lock of a writer expires after this time without a renewal. */
 const STALE_MS = 60_000;
 
 /**
- * Writes each collection to a file named after its content, then the manifest, which makes them current at once.
+ * Writes each collection to a file named after its content, and then the manifest, which makes them current.
  *
- * Collections that the directory has and the caller does not name are kept. Files of the version that was current
- * until now stay for readers that have just opened it; older ones go. When anything fails, what was there is
- * untouched, and what was written is removed.
- * @param path made where it does not exist
- * @throws OperatorError when a file or the directory cannot be written
- * @throws StorageError `conflict` when somebody else is writing, or this version is there with other content;
- *   `invalid_dataset` for a manifest or a number that cannot be written, or an old manifest that cannot be read, or is
- *   damaged and not to be repaired; `aborted`
- * @throws whatever reading the batches does
+ * Other collections of the directory are kept. Files of the previous version stay, because readers may have just opened
+ * it; older files are removed. If anything fails, the written files are removed and nothing else changes.
+ * @param path created if it does not exist
+ * @throws OperatorError if a file or the directory cannot be written
+ * @throws StorageError `conflict` if another process is writing, or if this version exists with other content;
+ *   `invalid_dataset` if the manifest or a number cannot be written, or if the old manifest cannot be read or repaired;
+ *   `aborted`
+ * @throws errors of the batches
  */
 export const writeDirectory = async (
   path: string,
@@ -88,20 +87,24 @@ export const writeDirectory = async (
   }
 };
 
-/** The first directory that was made; undefined: all are there. */
+/** Resolves with the first directory that was created, if any. */
 const makeDirectory = async (path: string): Promise<string | undefined> => {
   try {
     return await makeFolder(path);
   } catch (cause) {
     const isFile = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    const reason = isFile ? 'a file is in its place' : fileErrorReason(cause);
-    throw new OperatorError(`The dataset ${path} cannot be written, since its folder cannot be made: ${reason}.`, [], {
-      cause,
-    });
+    const reason = isFile ? 'a file with its name exists' : fileErrorReason(cause);
+    throw new OperatorError(
+      `The dataset ${path} cannot be written, since its folder cannot be created: ${reason}.`,
+      [],
+      {
+        cause,
+      },
+    );
   }
 };
 
-/** Removes the directories from `path` up to `made`, as far as they are empty. */
+/** Removes the empty directories from `path` up to `made`. */
 const removeEmpty = async (path: string, made: string): Promise<void> => {
   const last = resolve(made);
   for (let folder = resolve(path); folder.startsWith(last); folder = dirname(folder)) {
@@ -115,12 +118,12 @@ const removeEmpty = async (path: string, made: string): Promise<void> => {
 };
 
 const assertWritable = (manifest: Manifest, names: readonly string[]): void => {
-  const faults = manifestErrors({ ...descriptionOf(manifest), collections: {} }).map(formatDataError);
+  const errors = manifestErrors({ ...descriptionOf(manifest), collections: {} }).map(formatDataError);
   for (const name of names) {
-    if (!COLLECTION.test(name)) faults.push(`the collection name "${name}" must match ${COLLECTION.source}`);
+    if (!COLLECTION.test(name)) errors.push(`the collection name "${name}" must match ${COLLECTION.source}`);
   }
-  if (faults.length === 0) return;
-  throw new StorageError('invalid_dataset', ['The dataset cannot be written:', ...faults].join('\n  - '));
+  if (errors.length === 0) return;
+  throw new StorageError('invalid_dataset', ['The dataset cannot be written:', ...errors].join('\n  - '));
 };
 
 const replace = async (
@@ -131,7 +134,7 @@ const replace = async (
   confirm: () => Promise<void>,
 ): Promise<DirectoryManifest> => {
   const assertWanted = (): void => {
-    if (signal?.aborted) throw new StorageError('aborted', 'The writing was aborted.', { cause: signal.reason });
+    if (signal?.aborted) throw new StorageError('aborted', 'The write was aborted.', { cause: signal.reason });
   };
   const { previous, isDamaged } = await currentManifest(path, repair);
   const written: Record<string, WrittenFile> = {};
@@ -157,7 +160,7 @@ const replace = async (
     }
     throw error;
   }
-  // Which files a damaged manifest named is not known: the next writer removes them.
+  // The files of a damaged manifest are unknown. The next writer removes them.
   if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
@@ -180,7 +183,7 @@ const currentManifest = async (
   }
 };
 
-/** A version names its content, since readers that have a version do not read it again. */
+/** A version identifies its content: readers do not read a version twice. */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,
@@ -198,7 +201,7 @@ const assertOwnVersion = (
   if (changed.length === 0) return;
   throw new StorageError(
     'conflict',
-    `${path} holds version "${next.version}" with other rows in ${changed.join(', ')}: give the new one another version.`,
+    `${path} contains version "${next.version}" with other rows in ${changed.join(', ')}: choose another version.`,
   );
 };
 
@@ -214,13 +217,13 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
 /** Rows in key order, in batches of any size. */
 export type Batches = Iterable<readonly object[]> | AsyncIterable<readonly object[]>;
 
-/** Rows that become one text, and one write. */
+/** Rows of one write. */
 const STEP = 1000;
 
-/** JSON would quietly turn NaN and infinities into null. */
+/** `JSON.stringify` would silently write null for NaN and infinities. */
 const refuseNumber = (collection: string, row: number, field: string): never => {
-  const fault = formatDataError({ file: collection, row, field, rule: 'must be a finite number' });
-  throw new StorageError('invalid_dataset', fault);
+  const message = formatDataError({ file: collection, row, field, rule: 'must be a finite number' });
+  throw new StorageError('invalid_dataset', message);
 };
 
 async function* texts(collection: string, batches: Batches): AsyncGenerator<{ text: string; rows: number }> {
@@ -239,11 +242,11 @@ async function* texts(collection: string, batches: Batches): AsyncGenerator<{ te
 }
 
 interface WrittenFile extends Required<CollectionFile> {
-  /** Whether the directory lacked a file of this content before. */
+  /** Whether no file with this content existed before. */
   readonly isNew: boolean;
 }
 
-/** @param onWritten told the rows so far; what it throws ends the writing */
+/** @param onWritten called with the number of rows so far; its errors end the write */
 const writeRows = async (
   directory: string,
   collection: string,
@@ -268,7 +271,7 @@ const writeRows = async (
     const sha256 = hash.digest('hex');
     const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
     const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // An existing file is replaced too, which repairs a damaged one.
+    // Replacing an existing file repairs it if it is damaged.
     await rename(temporary, join(directory, file));
     return { file, rows, sha256, isNew };
   } catch (error) {

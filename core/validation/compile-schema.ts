@@ -1,4 +1,4 @@
-/** The one way JSON Schemas are compiled: draft 2020-12 with formats, all faults at once. */
+/** Compiles JSON Schemas: draft 2020-12 with formats. Validators collect all errors. */
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 
@@ -9,27 +9,27 @@ const defaults: Options = { allErrors: true, strict: true, strictTypes: false, s
 export const createAjv = (options: Options = {}): Ajv2020 => {
   const ajv = new Ajv2020({ ...defaults, ...options });
   ajvFormats.default(ajv);
-  // Annotations that OpenAPI 3.1 knows and JSON Schema does not.
+  // An annotation of OpenAPI 3.1.
   ajv.addVocabulary(['example']);
-  // Marks a value of a configuration that must never be shown.
+  // Marks a configuration value that must never be shown.
   ajv.addVocabulary(['x-secret']);
-  // Names the environment variable that a value of a configuration may be given by.
+  // Names the environment variable of a configuration value.
   ajv.addVocabulary(['x-variable']);
   return ajv;
 };
 
 const compilers = new Map<string, Ajv2020>();
 
-/** Compilers of the same options are one: each new one would compile the draft's own schema again, some 40 ms. */
+/** Compilers are shared: each new one compiles the schema of the draft again, which takes about 40 ms. */
 const compilerWith = (options: Options): Ajv2020 => {
   const name = JSON.stringify(options);
-  // Optimizing the generated code takes a third of the time, and these validators do not run often.
+  // Optimizing the code takes a third of the time, and these validators run rarely.
   const ajv = compilers.get(name) ?? createAjv({ ...options, code: { optimize: false } });
   compilers.set(name, ajv);
   return ajv;
 };
 
-/** The compiler does not keep the schema: another may have the same id, in another service of this process. */
+/** The compiler does not keep the schema: another service of this process may have a schema with the same id. */
 export const compileWith = <T>(ajv: Ajv2020, schema: AnySchemaObject): ValidateFunction<T> => {
   const validate = ajv.compile<T>(schema);
   ajv.removeSchema(schema);
@@ -37,15 +37,15 @@ export const compileWith = <T>(ajv: Ajv2020, schema: AnySchemaObject): ValidateF
 };
 
 const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {
-  // One compiler validates all schemas, so that the draft's own schema is compiled once.
+  // One compiler validates all schemas, so that the schema of the draft is compiled once.
   compilerWith({}).validateSchema(schema, true);
   return compileWith(compilerWith({ ...options, validateSchema: false }), schema);
 };
 
-/** By what was compiled: most schemas are those of a few parameters and identifiers, which routes have in common. */
+/** By schema and options. Routes share most schemas of parameters. */
 const compiled = new Map<string, ValidateFunction>();
 
-/** @throws for a schema that is not valid */
+/** @throws Error for an invalid schema */
 export const compileSchema = <T = unknown>(schema: AnySchemaObject, options: Options = {}): ValidateFunction<T> => {
   const text = JSON.stringify([schema, options]);
   const validate = compiled.get(text) ?? compile(schema, options);

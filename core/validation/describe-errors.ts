@@ -1,4 +1,4 @@
-/** Turns schema errors into sentences for operators: the path, the value, what is allowed, the nearest right name. */
+/** Turns schema errors into messages: the path, the value, the allowed values, and a suggestion. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { compileSchema, type ErrorObject } from './compile-schema.js';
 import { describeSchema, exampleOf } from './describe-schema.js';
@@ -6,7 +6,7 @@ import { nearest } from './nearest.js';
 import { formatPath, isWithin, type Path, pointerPath } from './path.js';
 import { holdsSecret, maskUrlPasswords } from './secrets.js';
 
-/** A value that did not come from the file. */
+/** A value from the environment. */
 export interface Override {
   readonly path: string;
   readonly variable: string;
@@ -22,7 +22,7 @@ const show = (value: unknown, schema: JsonSchema): string => {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 };
 
-/** What to do about a name that is not among the right ones. */
+/** A suggestion for an unknown name. */
 export const suggest = (name: string, names: readonly string[]): string => {
   const near = nearest(name, names);
   if (near !== undefined) return `did you mean "${near}"?`;
@@ -30,8 +30,8 @@ export const suggest = (name: string, names: readonly string[]): string => {
 };
 
 /**
- * Drops what only says that something inside is wrong. Of `anyOf` and `oneOf`, keeps what went wrong deeper inside, or
- * else the alternatives as a whole.
+ * Removes errors that only report an inner error. Of `anyOf` and `oneOf`, the errors deeper inside are kept; if there are
+ * none, the error of the alternatives is.
  */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
@@ -47,7 +47,7 @@ const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   return errors.filter((error) => !dropped.has(error));
 };
 
-/** Where alternatives differ only in the settings that they require: `exactly one of "a" and "b"`. */
+/** For alternatives that differ only in their required settings: `exactly one of "a" and "b"`. */
 const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined => {
   if (keyword !== 'oneOf' && keyword !== 'anyOf') return undefined;
   const names = (schema as JsonSchema[]).map((each) =>
@@ -81,7 +81,7 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
     const [first, second] = [error.params['i'], error.params['j']].sort((a, b) => a - b);
     return {
       path: [],
-      text: `items ${first} and ${second} are the same; each may be there once`,
+      text: `items ${first} and ${second} are the same; each may occur once`,
     };
   }
   const choice = requiredChoice(error);
@@ -92,16 +92,16 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
   return { path: [], text: `${shown} is not allowed; it must be ${allowed}${exampleOf(schema)}` };
 };
 
-/** How a fault names its place: with the variable that gave the value, where one did. */
+/** The place of an error: the path, and the variable if the value is from one. */
 export const placeOf = (path: string, overrides: readonly Override[]): string => {
   const from = overrides.find((override) => isWithin(path, override.path));
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
 };
 
 /**
- * One line for each fault, in the order of the schema's keywords, several faults of one value as one.
- * @param root the path that the checked value stands at; empty for a whole file
- * @param overrides values that did not come from the file; their faults name the variable
+ * One line for each error, in the order of the schema's keywords, without duplicates.
+ * @param root path of the checked value; empty for a whole file
+ * @param overrides values from the environment, whose errors name the variable
  */
 export const describeErrors = (
   errors: readonly ErrorObject[],
@@ -118,10 +118,9 @@ export const describeErrors = (
 };
 
 /**
- * Checks a module's options, and fills in the defaults that its schema gives, in place.
- * @param path where the options stand: `adapter.options`
- * @param schema the module's own schema
- * @returns one line for each fault; none when all is well
+ * Checks the options of a module, and adds the defaults of its schema in place.
+ * @param path path of the options, such as `adapter.options`
+ * @returns one line for each error; none if the options are valid
  */
 export const checkOptions = (
   path: string,

@@ -52,7 +52,7 @@ const byType: Record<string, (schema: JsonSchema) => string> = {
   object,
 };
 
-/** What is allowed, as the end of a sentence that begins with "it must be". */
+/** Describes the allowed values, to follow "it must be" in a message. */
 export const describeSchema = (schema: JsonSchema): string => {
   const { enum: values, const: only, type, anyOf, oneOf } = schema;
   if (Array.isArray(values)) return list(values.map((value) => JSON.stringify(value)));
@@ -63,7 +63,7 @@ export const describeSchema = (schema: JsonSchema): string => {
   return types.length > 0 ? list(types.map((name) => byType[name]?.(schema) ?? name)) : 'another value';
 };
 
-/** `, for example X`, where the schema gives one. */
+/** `, for example X` if the schema has an example. */
 export const exampleOf = ({ examples, example }: JsonSchema): string => {
   const shown = Array.isArray(examples) ? examples[0] : example;
   return shown === undefined ? '' : `, for example ${JSON.stringify(shown)}`;

@@ -1,12 +1,12 @@
-/** The nearest right name to a mistyped one. */
+/** Suggests a name for a mistyped one. */
 import { closest, distance } from 'fastest-levenshtein';
 
-/** The candidate within a third of its length (two edits at least) of `name`, ignoring case; or undefined. */
+/** The nearest candidate, if its distance is at most a third of its length or two edits. Case is ignored. */
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;
   const byLower = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));
-  // Too long to be near to any: the time for comparing grows with the length.
-  const longest = Math.max(...candidates.map(({ length }) => length));
+  // Comparing long names takes long, and they are not near to any candidate.
+  const longest = candidates.reduce((most, { length }) => Math.max(most, length), 0);
   if (name.length > longest + Math.max(2, longest / 3)) return undefined;
   const found = closest(name.toLowerCase(), [...byLower.keys()]);
   const edits = distance(name.toLowerCase(), found);

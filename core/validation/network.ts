@@ -1,7 +1,7 @@
-/** Addresses and networks of IPv4 and IPv6 as text: reading them, and what is wrong with one. */
+/** Reads IPv4 and IPv6 addresses and networks. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** The eight groups of an IPv6 address that `isIPv6` has accepted. */
+/** The eight groups of a valid IPv6 address. */
 export const groupsOf = (address: string): number[] => {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
   const hex = dotted
@@ -15,7 +15,7 @@ export const groupsOf = (address: string): number[] => {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
 };
 
-/** The address without its zone, an IPv4-mapped one as IPv4; undefined for anything else. */
+/** The address without its zone; IPv4 for an IPv4-mapped address; undefined for other text. */
 export const plainAddress = (text: string): string | undefined => {
   const address = text.trim().replace(/%.*$/, '');
   if (isIPv4(address)) return address;
@@ -25,7 +25,7 @@ export const plainAddress = (text: string): string | undefined => {
   return isMapped ? dottedOf(groups.slice(6)) : address;
 };
 
-/** @param groups two of them: an IPv4 address */
+/** @param groups two groups, which are an IPv4 address */
 const dottedOf = (groups: readonly number[]): string => groups.flatMap((group) => [group >> 8, group & 255]).join('.');
 
 interface Network {
@@ -34,7 +34,7 @@ interface Network {
   readonly prefix: number;
 }
 
-/** The bytes with the bits after the first `prefix` cleared. */
+/** Clears all bits after the first `prefix` bits. */
 const masked = (bytes: readonly number[], prefix: number): number[] =>
   bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, prefix - i * 8))) & 0xff);
 
@@ -51,7 +51,7 @@ const firstOf = ({ address, family, prefix }: Network): string => {
 };
 
 /**
- * An address, or the first address of a network and its length: `10.0.0.0/8`. An IPv4-mapped network is one of IPv4.
+ * Reads an address or a network such as `10.0.0.0/8`. An IPv4-mapped network becomes an IPv4 network.
  */
 const parseNetwork = (text: string): Network | undefined => {
   const [, written = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
@@ -65,11 +65,11 @@ const parseNetwork = (text: string): Network | undefined => {
   return { address, family: isV4 ? 'ipv4' : 'ipv6', prefix };
 };
 
-/** What is wrong with a network, as the end of a sentence that names it; undefined for a right one. */
+/** The error of a network, to follow its name in a message; undefined if it is correct. */
 export const networkError = (text: string): string | undefined => {
   const network = parseNetwork(text);
   if (!network) return 'it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"';
-  if (network.prefix === 0) return 'it has every address, so that callers could choose theirs';
+  if (network.prefix === 0) return 'it contains every address, so callers could choose their address';
   const first = firstOf(network);
   const isFirst = network.family === 'ipv4' ? first === network.address : same(first, network.address);
   return isFirst
@@ -80,8 +80,8 @@ export const networkError = (text: string): string | undefined => {
 const same = (a: string, b: string): boolean => groupsOf(a).join() === groupsOf(b).join();
 
 /**
- * Tells whether an address, as `plainAddress` gives it, is in one of the networks.
- * @param networks without faults
+ * Returns a function that checks whether an address, as `plainAddress` returns it, is in one of the networks.
+ * @param networks valid networks
  */
 export const inNetworks = (networks: readonly string[]): ((address: string) => boolean) => {
   const list = new BlockList();

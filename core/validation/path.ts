@@ -1,8 +1,8 @@
-/** Paths inside a configuration: written `plugins[0].options.path`, kept as segments. */
+/** Paths of values in a document. `plugins[0].options.path` is the text form. */
 
 export type Path = readonly (string | number)[];
 
-/** @param root what the path goes on from, already written */
+/** @param root the text form of the path that this one continues */
 export const formatPath = (path: Path, root = ''): string =>
   path.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;
@@ -10,11 +10,11 @@ export const formatPath = (path: Path, root = ''): string =>
     return text === '' ? segment : `${text}.${segment}`;
   }, root);
 
-/** Whether a written path is that of a value, or of something inside it. */
+/** Whether a path in text form is `outer`, or inside it. */
 export const isWithin = (path: string, outer: string): boolean =>
   path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 
-/** Reads a JSON Pointer (RFC 6901) into the value that it points into. */
+/** Converts a JSON Pointer (RFC 6901). @param root the value that it points into */
 export const pointerPath = (pointer: string, root: unknown): Path => {
   let value = root;
   return pointer
@@ -28,7 +28,7 @@ export const pointerPath = (pointer: string, root: unknown): Path => {
     });
 };
 
-/** The own property at the path, or undefined. */
+/** The value at the path; undefined if there is none. */
 export const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce<unknown>(
     (value, segment) =>

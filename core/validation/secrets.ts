@@ -1,21 +1,21 @@
-/** Keeps secrets out of everything that is shown: values marked `x-secret`, and passwords in URLs. */
+/** Masks secrets in output: values marked `x-secret`, and passwords in URLs. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { isObject } from './json.js';
 
 const MASK = '***';
 
-/** What to do about an address that cannot be read, mostly for what stands in its password. */
+/** Advice for a URL that cannot be parsed, usually because of its password. */
 export const ENCODE_CREDENTIALS =
-  'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F';
+  'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F';
 
-/** Names that give a secret away where no schema says so. */
+/** Names of secrets, for values without a schema. */
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|private|access)_?key$/i;
 
-/** Greedy up to the last `@`: passwords with an unescaped `@` or `/` in them are masked whole. */
+/** Greedy up to the last `@`, so that a password with an unescaped `@` or `/` is masked completely. */
 export const maskUrlPasswords = (text: string): string =>
   text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):\S*@/gi, `$1:${MASK}@`);
 
-/** A secret URL still shows its scheme and hosts, which operators need to see; all else becomes `***`. */
+/** Keeps the scheme and the hosts of a secret URL, which operators need to see. */
 const maskSecret = (value: unknown): unknown => {
   if (value === null || value === undefined || value === '') return value;
   const url = typeof value === 'string' ? /^([a-z][a-z0-9+.-]*:\/\/)(.*@)?([^/?#@]*)(.*)$/is.exec(value) : null;
@@ -30,7 +30,7 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
   return isObject(additionalProperties) ? additionalProperties : undefined;
 };
 
-/** A copy with secrets masked: those that the schema marks, by name where no schema is known, passwords in URLs. */
+/** A copy with masked secrets: values that the schema marks, secret names without a schema, and passwords in URLs. */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
   if (schema === undefined && SECRET_NAME.test(name)) return maskSecret(value);
@@ -43,6 +43,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** Whether anything inside the schema is secret, so that a wrong value in its place may be the secret itself. */
+/** Whether any value of the schema is secret. A wrong value may then be the secret itself. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

@@ -1,12 +1,12 @@
 /** The default thresholds of signals and grades, and what they mean in words. */
-import type { Rules } from './rules.js';
 
-export const defaultRules: Rules = {
+/** Of the type `Rules`, which is derived from the collections; they import this file. */
+export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,
   contractPoint: 0,
   grades: [0.1, 0.2, 0.35, 0.5],
-};
+} as const;
 
 const { expandPoint, expandLower, contractPoint, grades } = defaultRules;
 const [a, b, c, d] = grades.map((limit) => `${Number((100 * limit).toFixed(4))}%`);

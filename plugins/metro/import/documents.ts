@@ -1,4 +1,4 @@
-/** What is imported, as documents of the dataset's collections and sources of its manifest. */
+/** Converts imported data to documents of the collections, and to sources of the manifest. */
 import type { Source } from 'metro-forecast-api/plugin';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
 import { quarterStart } from '../periods.js';
@@ -9,14 +9,14 @@ import { freshness } from './freshness.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
-/** The newest value against that of four quarters before, in percent; null where there is none. */
+/** Change of the newest value from four quarters before, in percent; null if either value is missing. */
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
   return before === undefined ? null : rounded((100 * ((values.at(-1) as number) - before)) / before);
 };
 
-/** A market without what only a forecast can say. */
+/** A market without forecast. */
 export const toMarket = (index: MetroIndex): Market => ({
   id: Number(index.cbsa),
   cbsa: index.cbsa,
@@ -38,7 +38,7 @@ export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
 export const toObservations = ({ id, days, values }: MacroSeries): Observation[] =>
   days.map((day, i) => ({ series_id: id, period_start: day, value: values[i] as number }));
 
-/** The first and the last of all areas' quarters; undefined where no area has a value. */
+/** The first and the last quarter of all areas; undefined if no area has a value. */
 const span = (areas: readonly MetroIndex[]): { first: string; last: string } | undefined => {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
@@ -49,18 +49,18 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
 };
 
-/** A series' entry in the catalog, and its entry among the manifest's sources under the same id. */
+/** The entries of a series in the catalog and in the manifest's sources, with the same id. */
 export interface Entry {
   readonly series: Series;
   readonly source: Source;
 }
 
-/** A series as the manifest's sources have it. */
+/** The entry of a series in the manifest's sources. */
 export const toSource = (series: Series, attribution: string | null): Source => ({
   id: series.series_id,
   title: series.title,
   cadence: series.cadence,
-  // The last period begins where the last observation does.
+  // The last observation is dated with the first day of its period.
   latest_period: series.observation_end,
   last_loaded_at: series.last_updated,
   ...freshness(series.cadence),

@@ -4,16 +4,13 @@ import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
 import type { ImportErrors } from './import-errors.js';
 
-/**
- * The index of one area. `quarters` ascends, one beside each of `values` and `errors`; quarters without value are left
- * out.
- */
+/** The index of one area: ascending quarters, and one value and one error for each. Quarters without a value are left out. */
 export interface MetroIndex {
   readonly cbsa: string;
   readonly name: string;
   readonly quarters: readonly number[];
   readonly values: readonly number[];
-  /** Standard errors of the values, null where none was published. Absent where the publisher has none. */
+  /** Standard errors; null if none was published for a value. Absent if the publisher has none. */
   readonly errors?: readonly (number | null)[];
 }
 
@@ -23,7 +20,7 @@ const MISSING = '-';
 const NUMBER = /^\d+(\.\d+)?$/;
 const STANDARD_ERROR = /^\(\s*(\d+(?:\.\d+)?)\s*\)$/;
 
-/** An area while it is read. A missing value or error is NaN, so that a second row of its quarter is noticed. */
+/** An area that is being read. Missing values and errors are NaN, so that a second row for a quarter is detected. */
 class Area {
   readonly #quarters: number[] = [];
   readonly #values: number[] = [];
@@ -35,9 +32,9 @@ class Area {
     readonly line: number,
   ) {}
 
-  /** Returns false if there is a row of this quarter already. */
+  /** Returns false if there already is a row for this quarter. */
   add(quarter: number, value: number, error: number): boolean {
-    // Published files ascend, so this is nearly always the end.
+    // Published files are sorted, so this is nearly always the end.
     let at = this.#quarters.length;
     while (at > 0 && (this.#quarters[at - 1] as number) > quarter) at--;
     if (this.#quarters[at - 1] === quarter) return false;
@@ -55,7 +52,7 @@ class Area {
   }
 }
 
-/** What is wrong with a row by itself. */
+/** Rules that a row breaks, regardless of other rows. */
 const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[]): string[] => {
   const rules: string[] = [];
   if (!name || name.includes('\ufffd')) rules.push('the name must be text in UTF-8');
@@ -73,11 +70,11 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
 /**
  * Reads the rows of a file: name, 5-digit code, year, quarter, index or `-`, standard error or `-`; no header.
  * Names get single spaces (older vintages write two before `(MSAD)`). The order of rows does not matter.
- * A row that breaks a rule is added to the errors and left out. An area whose rows have no value stays.
+ * Rows that break a rule are added to the errors and left out. An area without any value is kept.
  *
- * Holds 24 bytes a row, no object: seven million rows fit into 200 MB.
+ * Memory: 24 bytes per row, so seven million rows need 200 MB.
  *
- * @returns the areas by ascending code
+ * @returns the areas, sorted by code
  */
 export const readFhfaMetro = async (
   rows: AsyncIterable<readonly Row[]>,

@@ -6,7 +6,7 @@ import { inferCadence, isDay } from '../periods.js';
 import type { Row } from './csv.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** One series. `days` ascends, one beside each of `values`; days without value are left out. */
+/** One series: ascending days, and one value for each. Days without a value are left out. */
 export interface MacroSeries {
   readonly id: string;
   readonly cadence: Cadence;
@@ -26,7 +26,7 @@ const idFromName = (file: string): string => {
     .toUpperCase();
 };
 
-/** What is wrong with a row, or its value: undefined where it is missing. */
+/** The rule that a row breaks, or its value, which is undefined if it is missing. */
 const readRow = ({ cells }: Row, cadence: Cadence | undefined): { rule: string } | { value: number | undefined } => {
   const [day, text] = cells as [string, string];
   if (cells.length !== 2) return { rule: `must have 2 cells (date, value), and has ${cells.length}` };
@@ -41,11 +41,11 @@ const readRow = ({ cells }: Row, cadence: Cadence | undefined): { rule: string }
 
 /**
  * Reads the rows of a file: a header `date,value`, `observation_date,<SERIES>` or `DATE,<SERIES>`, then dates
- * with values, empty or `.` where there is none. The id is the column's name, or the file's where that is
- * `value`. The cadence is the catalog's, or inferred from the dates. The order of rows does not matter. A row
- * that breaks a rule is added to the errors and left out.
+ * with values; a missing value is empty or `.`. The id is the column's name, or the file's if that is `value`. The
+ * cadence is that of the catalog, or inferred from the dates. The order of rows does not matter. Rows that break a
+ * rule are added to the errors and left out.
  *
- * @returns the series, or undefined when a fault of the whole file leaves none
+ * @returns undefined if an error of the whole file leaves no series
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,
@@ -74,7 +74,7 @@ export const readFred = async (
   }
   const cadence = FRED_CATALOG.get(id)?.cadence ?? inferCadence([...observations.keys()]);
   if (cadence === undefined) {
-    errors.addFile(file, `the cadence of ${id} cannot be told from fewer than two dates`);
+    errors.addFile(file, `the cadence of ${id} is unknown: the file has fewer than two dates`);
     return undefined;
   }
   const days = [...observations.keys()].filter((day) => observations.get(day) !== undefined).sort();
@@ -86,7 +86,7 @@ interface FredEntry {
   readonly cadence: Cadence;
   readonly units: string;
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** Who compiles it; FRED hands it on. */
+  /** The agency that compiles the series. */
   readonly publisher: string;
 }
 

@@ -1,12 +1,12 @@
-/** When a source counts as late and as stale, by its cadence. */
+/** When a source is late or stale, by its cadence. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 
 /**
- * Days after the end of the newest period. Late: the next value should be out by now, one period and the usual
- * delay of publication later. Stale: so should the one after it.
+ * Days after the end of the newest period. Late: the next value is due, which is after one period and the usual
+ * publication delay. Stale: the value after the next one is due.
  */
 const DAYS: Readonly<Record<Cadence, { readonly late: number; readonly stale: number }>> = {
-  // Out on the next business day; a holiday weekend and a lost day more are no sign of trouble.
+  // Published on the next business day; allows for a holiday weekend and one missed day.
   daily: { late: 7, stale: 14 },
   // 7 days and a delay of up to 10.
   weekly: { late: 17, stale: 24 },

@@ -1,7 +1,7 @@
-/** The errors of imported files: all are counted, and the first ones are shown. */
+/** Errors of imported files. All are counted, and the first ones are listed. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 
-/** How many errors are listed. More say little that these do not. */
+/** Number of errors that are listed. */
 const LISTED = 50;
 
 export class ImportErrors {
@@ -9,28 +9,28 @@ export class ImportErrors {
   readonly #files: string[] = [];
   #count = 0;
 
-  /** How many rows are bad. */
+  /** Number of bad rows. */
   get rows(): number {
     return this.#count;
   }
 
-  /** A row that cannot be used. */
+  /** Adds a row that cannot be used. */
   addRow(file: string, line: number, rule: string): void {
     if (this.#count++ < LISTED) this.#rows.push(`${file}:${line}: ${rule}`);
   }
 
-  /** A whole file that cannot be used: this is never passed over. */
+  /** Adds a file that cannot be used. Such a file always stops the import. */
   addFile(file: string, rule: string): void {
     this.#files.push(`${file}: ${rule}`);
   }
 
-  /** The bad rows as `file:line: rule`, and a last line that counts those left out. */
+  /** The first bad rows as `file:line: rule`, and the number of the others. */
   listRows(): string[] {
     const left = this.#count - this.#rows.length;
     return left === 0 ? [...this.#rows] : [...this.#rows, `and ${left} more bad rows`];
   }
 
-  /** @throws OperatorError when a file is of no use, or a row is and `skipRows` is not set */
+  /** @throws OperatorError if a file cannot be used, or a row cannot and `skipRows` is not set */
   throwIfAny(skipRows: boolean): void {
     const rows = skipRows ? [] : this.listRows();
     if (this.#files.length + rows.length === 0) return;

@@ -15,13 +15,13 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 export interface ImportOptions {
   /** Files, directories and http(s) URLs. */
   readonly sources: readonly string[];
-  /** The dataset directory; made where there is none. */
+  /** The dataset directory; created if it does not exist. */
   readonly to: string;
-  /** `YYYY-MM-DD`: the date up to which the data was known. */
+  /** `YYYY-MM-DD`: a day on which the data was available. */
   readonly vintage?: string | undefined;
-  /** Whether bad rows are left out; otherwise one of them stops the import. */
+  /** Whether to leave bad rows out. Otherwise a bad row stops the import. */
   readonly skipBadRows?: boolean | undefined;
-  /** When the import takes place; now by default. */
+  /** Time of the import. Default: now. */
   readonly time?: Date | undefined;
   readonly onRead?: OnRead | undefined;
   readonly onWrite?: ((progress: { collection: string; written: number }) => void) | undefined;
@@ -31,23 +31,23 @@ export interface ImportReport {
   readonly directory: string;
   readonly version: string;
   readonly vintage: string;
-  /** What was imported of FHFA's index; null where none was given. */
+  /** The imported index of FHFA; null if the sources have none. */
   readonly index: { readonly markets: number; readonly values: number } | null;
   readonly series: readonly { readonly series_id: string; readonly values: number }[];
-  /** Rows that were left out, and the first of their errors. */
+  /** Number of rows that were left out, and the first errors. */
   readonly badRows: number;
   readonly faults: readonly string[];
-  /** Files of a directory that were not read, each with the reason. */
+  /** Files of a directory that were skipped, each with the reason. */
   readonly ignored: readonly string[];
   readonly dropped: {
-    /** Codes that the new index does not have. */
+    /** Codes that the new index lacks. */
     readonly markets: readonly string[];
-    /** Rows by collection of what was computed from the index before. */
+    /** Number of rows by collection that were computed from the previous index. */
     readonly rows: Readonly<Record<string, number>>;
   };
 }
 
-/** What is in the directory; undefined where there is no dataset yet. */
+/** Opens the dataset of a directory; undefined if there is none. */
 export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
   if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
   try {
@@ -56,19 +56,19 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
     throw new OperatorError(
-      `${directory} holds a dataset that cannot be read. Repair it, or import into another directory.`,
+      `${directory} contains a dataset that cannot be read. Repair it, or import into another directory.`,
       [error.message],
       { cause: error },
     );
   }
   throw new OperatorError(
-    `${directory} holds made-up numbers, which are not mixed with real ones. Import into another directory.`,
+    `${directory} contains made-up numbers, which cannot be mixed with real ones. Import into another directory.`,
   );
 };
 
 /**
- * The index decides where there is one: its newest quarter's last day, and what was said when it was imported.
- * Without one it is the last day of the newest period of any series.
+ * With an index: the last day of its newest quarter, or the vintage that was set when it was imported. Without one: the
+ * last day of the newest period of any series.
  */
 const defaultVintage = ({ sources }: Merged, { index }: Imported, old: OldDataset | undefined, time: Date): string => {
   const ends = new Map(
@@ -81,7 +81,7 @@ const defaultVintage = ({ sources }: Merged, { index }: Imported, old: OldDatase
   return [...ends.values()].sort().at(-1) ?? time.toISOString().slice(0, 10);
 };
 
-/** The version of the content of all collections, the written ones and the unchanged ones. */
+/** The version of all collections, written and unchanged ones. */
 const nameVersion = (
   vintage: string,
   { sources, collections }: Merged,
@@ -91,7 +91,7 @@ const nameVersion = (
   return contentVersion(vintage, sources, new Map([...(kept ?? []), ...collections]));
 };
 
-/** The first period of each series that ends after the import takes place, which it cannot know. */
+/** Rejects periods that end after the time of the import, since their values cannot be known then. */
 const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
   const errors: string[] = [];
   const check = (id: string, days: readonly string[], cadence: Cadence): void => {
@@ -110,7 +110,8 @@ const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, cr
   for (const { id, days, cadence } of macro) check(id, days, cadence);
   const imported = new Set([METRO_HPI, ...macro.map(({ id }) => id)]);
   for (const { id, latest_period, cadence } of sources) {
-    if (!imported.has(id) && latest_period !== null) check(`${id}, which is there already`, [latest_period], cadence);
+    if (!imported.has(id) && latest_period !== null)
+      check(`${id}, which is in the dataset already`, [latest_period], cadence);
   }
   if (errors.length > 0)
     throw new OperatorError(
@@ -132,11 +133,11 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
   lists.reduce((total, { values }) => total + values.length, 0);
 
 /**
- * Imports files into a dataset directory: see `merge` for what they replace there. All are read and checked
- * before the first byte is written, and readers see the old version until the new one is whole.
+ * Imports files into a dataset directory. `merge` describes what they replace. All files are read and checked before
+ * anything is written, and readers see the old version until the new one is complete.
  *
- * @throws OperatorError when a source cannot be read, is of no known format or has the data of another one; when
- *   there are bad rows that are not to be skipped; when the directory has synthetic or unreadable data
+ * @throws OperatorError if a source cannot be read, has an unknown format, or repeats the data of another source; if
+ *   rows are bad and `skipBadRows` is not set; if the directory has synthetic or unreadable data
  */
 export const importInto = async (options: ImportOptions): Promise<ImportReport> => {
   const { to, vintage: given, skipBadRows = false, time = new Date() } = options;

@@ -1,4 +1,4 @@
-/** The files that an import reads: given one by one, found in a directory, or fetched. */
+/** The inputs of an import: files, files of a directory, and URLs. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { files } from 'metro-forecast-api/adapter';
@@ -6,16 +6,16 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 export interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** In bytes, where it is known beforehand. */
+  /** In bytes; undefined if it is not known beforehand. */
   readonly size: number | undefined;
 }
 
 export interface Input {
-  /** Path or URL, as the operator would write it. */
+  /** Path or URL, for messages. */
   readonly name: string;
-  /** Whether it was found in a given directory, and so may be something else altogether. */
+  /** Whether it was found in a directory, so that it may be an unrelated file. */
   readonly found: boolean;
-  /** @throws OperatorError when it cannot be read */
+  /** @throws OperatorError, errors of `node:fs` */
   open(): Promise<Opened>;
 }
 
@@ -24,7 +24,7 @@ const MAX_BYTES = 2 ** 30;
 /** Time that a server may stay silent before its response, and between two chunks of it, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** `fetch` says why in its error's cause. */
+/** The reason of an error of `fetch` is in its cause. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
@@ -77,16 +77,15 @@ const walk = async (directory: string): Promise<string[]> => {
     .map(async (entry) => {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) return walk(path);
-      // A link counts as the file that it leads to. Links to directories might lead back.
+      // Links to files are followed. Links to directories are not, since they may form a circle.
       return (await stat(path).catch(() => undefined))?.isFile() ? [path] : [];
     });
   return (await Promise.all(paths)).flat();
 };
 
 /**
- * Finds the inputs that are meant by paths of files or directories (searched with all below them, hidden ones
- * left out) and http(s) URLs.
- * @throws OperatorError naming every source that does not exist or has no file
+ * Finds the inputs of paths and http(s) URLs. Directories are searched recursively, without hidden files.
+ * @throws OperatorError that names every source that does not exist or has no files
  */
 export const findInputs = async (
   sources: readonly string[],
@@ -109,6 +108,6 @@ export const findInputs = async (
       errors.push(`${source}: ${files.fileErrorReason(error)}`);
     }
   }
-  if (errors.length > 0) throw new OperatorError('Cannot read what is to be imported:', errors);
+  if (errors.length > 0) throw new OperatorError('These sources cannot be read:', errors);
   return inputs;
 };

@@ -1,4 +1,4 @@
-/** A dataset after an import: what is imported, in the place of what it replaces, beside all that was there. */
+/** Merges imported data into the dataset of a directory. */
 import { compareScalars, type Dataset } from 'metro-forecast-api/adapter';
 import type { Source } from 'metro-forecast-api/plugin';
 import {
@@ -24,15 +24,15 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** The collections to be written, in key order; others stay as they are. May be read more than once. */
+  /** The collections to write, in key order. They can be read more than once. Others stay unchanged. */
   readonly collections: ReadonlyMap<string, () => Rows>;
-  /** Codes of markets that the new index does not have. */
+  /** Codes of markets that the new index lacks. */
   readonly droppedMarkets: readonly string[];
-  /** Numbers of dropped rows by collection: they were computed from the index that is replaced. */
+  /** Number of dropped rows by collection. They were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
-/** The dataset that is in the directory before the import. */
+/** The dataset of the directory before the import. */
 export interface OldDataset {
   readonly dataset: Dataset;
   /** The names of all its collections. */
@@ -40,8 +40,8 @@ export interface OldDataset {
 }
 
 /**
- * What was published by completed runs, apart from all else that was computed from the index. Runs later than the new
- * index, or than its import, are no record of the time that the dataset then has.
+ * Completed and published runs with their forecasts, which are kept as a record. Runs that are later than the new index,
+ * or than its import, are dropped: at the time of the dataset they did not exist.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
@@ -66,7 +66,7 @@ const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIn
 
 async function* nothing(): AsyncGenerator<readonly object[]> {}
 
-/** The observations there were, without those of the imported series, and the imported ones in their places. */
+/** The old observations, with the imported series in place of the old ones. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
   const ids = new Set(imported.map(({ id }) => id));
   let next = 0;
@@ -89,13 +89,13 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
 /**
  * Replaces data by imported data.
  *
- * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs stay with their
- *   forecasts, as a record. Everything else that was computed from the replaced index (reconstructed runs, their
- *   forecasts, `backtests`) is dropped, since it would mix two vintages. `forecast` computes it anew.
- * - A macro series replaces that series alone, and nothing is computed anew from it.
+ * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs and their forecasts
+ *   are kept as a record. Everything else that was computed from the replaced index (reconstructed runs, their
+ *   forecasts, `backtests`) is dropped, since it would mix two vintages. The command `forecast` computes it again.
+ * - A macro series replaces the old series only. Nothing is computed from it here.
  * - Everything else stays.
  *
- * @param old undefined when there was none
+ * @param old undefined if there is none
  * @param loadedAt RFC 3339, UTC
  */
 export const merge = async (
@@ -118,7 +118,7 @@ export const merge = async (
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
   const written = new Map<string, () => Rows>();
-  // A dataset has every collection, also a collection without imported rows.
+  // A dataset has every collection, including collections without imported rows.
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing);
   written.set(series.name, () => inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));

@@ -1,4 +1,4 @@
-/** Reads all inputs of an import, each as the kind of file that it turns out to be. */
+/** Reads all inputs of an import. Their format is recognized by content. */
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
@@ -9,15 +9,15 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
-  /** The areas of FHFA's file by ascending code; undefined where no such file was given. */
+  /** The areas of FHFA's file, sorted by code; undefined without such a file. */
   readonly index: readonly MetroIndex[] | undefined;
-  /** Series by ascending id. */
+  /** Sorted by id. */
   readonly macro: readonly MacroSeries[];
-  /** Files of a directory that were not read, each with the reason. */
+  /** Files of a directory that were skipped, each with the reason. */
   readonly ignored: readonly string[];
 }
 
-/** `total` is in bytes, and undefined where it is not known. */
+/** `done` and `total` are in bytes. `total` is undefined if it is not known. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
 /** Why a file is not imported. */
@@ -36,9 +36,9 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 }
 
 /**
- * Reads every input. A file of unknown format is skipped if it was found in a directory, and a fault if it was named.
- * @param errors takes every bad row, every unknown file, and every file that repeats another file's data
- * @throws OperatorError when an input cannot be read
+ * Reads every input. A file of unknown format is skipped if it was found in a directory; if it was named, it is an error.
+ * @param errors receives every bad row, every unknown file, and every file that repeats data of another file
+ * @throws OperatorError if an input cannot be read
  */
 export const readInputs = async (
   inputs: readonly Input[],
@@ -48,13 +48,14 @@ export const readInputs = async (
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** Which file each series came from, and the index. */
+  /** The file of each series and of the index. */
   const holders = new Map<string, string>();
 
+  /** Whether this is the first file with this data. */
   const claim = (what: string, name: string): boolean => {
     const holder = holders.get(what);
     if (holder === undefined) holders.set(what, name);
-    else errors.addFile(name, `holds ${what}, and so does ${holder}; import one of them`);
+    else errors.addFile(name, `contains ${what}, and so does ${holder}; import one of them`);
     return holder === undefined;
   };
 

@@ -1,7 +1,7 @@
 /**
- * Counties of each metropolitan area and, where it is divided, of each division instead: the delineation of July 2023 by
- * the Office of Management and Budget, as the Census Bureau lists it; public facts. Codes are those of FIPS: the state's
- * two digits, and three for each county.
+ * Counties of each metropolitan area, or of its divisions if it has any. Source: the delineation of July 2023 by the
+ * Office of Management and Budget, as published by the Census Bureau. FIPS codes: two digits for the state, three for
+ * each county.
  */
 
 // biome-ignore format: one area a line
@@ -431,7 +431,7 @@ const expand = (counties: string): string[] =>
     return list.split(',').map((county) => `${state}${county}`);
   });
 
-/** Five-digit codes of counties, by the area or division that they are in. */
+/** Five-digit codes of counties by the code of their area or division. */
 export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
   COUNTIES.map(([cbsa, counties]) => [cbsa, expand(counties)]),
 );

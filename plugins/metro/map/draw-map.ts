@@ -1,6 +1,6 @@
 /**
- * Outlines of the metropolitan areas and their divisions as paths of SVG, from the counties of `us-atlas`, which are those
- * of the Census Bureau's cartographic boundary files of 2017 in the projection Albers USA at 975 by 610.
+ * Outlines of metropolitan areas and divisions as SVG paths. They are merged from the counties of `us-atlas`: the Census
+ * Bureau's cartographic boundary files of 2017 in the projection Albers USA, 975 by 610 pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -14,29 +14,29 @@ import { countiesByArea } from './counties.js';
 
 type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;
 
-/** What `map.json` has: coordinates are whole numbers in a picture of `size`. */
+/** The content of `map.json`. Coordinates are whole numbers from 0 to `size`. */
 export interface MetroMap {
   readonly size: readonly [width: number, height: number];
   /** Outline of the nation. */
   readonly land: string;
   /** Borders of the states. */
   readonly states: string;
-  /** By CBSA code: outline, empty where there is none, and a point inside it. */
+  /** By CBSA code: the outline, which may be empty, and a point inside it. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
-/** The size that the atlas is projected to. */
+/** Size of the atlas in pixels. */
 const SIZE = [975, 610] as const;
-/** Fractions of a pixel of the atlas that coordinates are rounded to. */
+/** Coordinates are rounded to this fraction of a pixel of the atlas. */
 const STEPS = 5;
-/** Triangles smaller than this many square pixels of the atlas are left out of borders. */
+/** Borders omit triangles below this size, in square pixels of the atlas. */
 const DETAIL = 0.35;
-/** Rings smaller than this many square pixels of the atlas are left out where an area has larger ones. */
+/** Areas omit rings below this size, in square pixels of the atlas, if they have larger ones. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
 
-/** A ring or line as relative steps; points that rounding makes equal are one. */
+/** A ring or line as relative steps. Points that are equal after rounding are merged. */
 const stepsOf = (points: readonly Position[]): string => {
   let [x, y] = [0, 0];
   const steps: string[] = [];
@@ -65,7 +65,7 @@ const outlineOf = ({ coordinates }: MultiPolygon): string => {
   return kept.map((ring) => `${stepsOf(ring)}Z`).join('');
 };
 
-/** The middle of an area's largest part. */
+/** The centre of the largest part of an area. */
 const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
   const [largest] = coordinates.toSorted((a, b) => areaOf(b[0]!) - areaOf(a[0]!));
   const part: Feature = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: largest! } };
@@ -93,7 +93,7 @@ export const drawMap = async (): Promise<MetroMap> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // The planning regions of Connecticut are younger than the atlas: their metros are points. Puerto Rico is outside.
+    // Areas of Connecticut are points, since its planning regions are newer than the atlas. Puerto Rico is not on it.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

@@ -1,4 +1,4 @@
-/** The sample's house price indexes: made up, with gaps and short series where a reader of the API meets them. */
+/** Made-up house price indexes of the sample, including gaps and short series. */
 
 import { type MetroArea, metroAreas } from '../areas.js';
 import { stateOf } from '../forecast/panel.js';
@@ -20,9 +20,9 @@ export const FIRST_QUARTER = quarterIndex(1996, 3);
 export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
-/** What is special about some of the series. */
+/** Deviations of a series from the others. */
 interface Shape {
-  /** Quarters of history at the end; all by default. */
+  /** Number of quarters with values, counted from the end. Default: all. */
   readonly last?: number;
   /** The last quarter with a value. */
   readonly end?: number;
@@ -31,13 +31,13 @@ interface Shape {
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // No history: every figure of the market is null.
+  // No history, so every figure of the market is null.
   '41980': { last: 0 },
-  // Three quarters: no 12-month change either.
+  // Three quarters: too few for a 12-month change.
   '46520': { last: 3 },
   // Three years: a 12-month change, but too few values for a forecast.
   '14260': { last: 12 },
-  // Ended: past forecasts, but none in the newest run.
+  // The series has ended: it has past forecasts, but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
   // The year before the newest quarter is missing: a forecast, but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
@@ -57,8 +57,8 @@ const momentum = (seed: string, persistence: number, volatility: number): number
 };
 
 /**
- * Index levels with 1996Q3 = 100. Growth is the sum of a long-run rate, a national, a state's and a market's
- * momentum; the published level has some noise.
+ * Index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and the momentum of the nation, the state and the
+ * market. Noise is added to each level.
  */
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = momentum('nation 3', 0.9, 0.35);

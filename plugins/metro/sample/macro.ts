@@ -1,4 +1,4 @@
-/** The sample's macro series: well-known ids of each cadence, with numbers that are made up. */
+/** Macro series of the sample: well-known ids of each cadence with made-up values. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
@@ -10,21 +10,21 @@ interface Definition {
   readonly cadence: Cadence;
   readonly units: string;
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** First and last day on which a period may begin. */
+  /** First and last day on which a period may start. */
   readonly from: string;
   readonly to: string;
-  /** Where it begins, and the level that it returns to; or its growth per period where it has none. */
+  /** First value, and the level that it reverts to or its growth per period. */
   readonly start: number;
   readonly around?: number;
   readonly growth?: number;
-  /** Standard deviation of a period's shock, in units or, for a growing series, as a share. */
+  /** Standard deviation of the shock per period: in units, or as a share for a growing series. */
   readonly shock: number;
   readonly decimals: number;
   /** Periods without a value. */
   readonly missing?: readonly string[];
 }
 
-/** Where nothing else is said, series reach the sample's vintage. */
+/** The vintage of the sample. */
 const TO = '2026-09-30';
 const DAILY = {
   cadence: 'daily',
@@ -82,7 +82,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 6_000,
     decimals: 0,
   },
-  // A month that was never surveyed, inside the series.
+  // One month is missing.
   {
     id: 'UNRATE',
     title: 'Unemployment Rate',
@@ -118,7 +118,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 0.12,
     decimals: 2,
   },
-  // Stopped: a source that is stale.
+  // The series has stopped: its source is stale.
   {
     id: 'HOUST',
     title: 'Housing Starts',

@@ -3,7 +3,7 @@
 export interface Random {
   /** Uniform on [0, 1), in steps of 2^-32. */
   uniform(): number;
-  /** About standard normal: the sum of 12 uniforms less 6 (Irwin-Hall), which needs no rounding-prone function. */
+  /** Approximately standard normal: the sum of 12 uniforms minus 6 (Irwin-Hall), which is exact on every machine. */
   normal(): number;
 }
 
@@ -15,8 +15,8 @@ const hash = (text: string): number => {
 };
 
 /**
- * A stream of its own for each seed: a Weyl sequence, each step mixed by the finaliser of MurmurHash3 (Austin
- * Appleby), as in SplitMix (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+ * An independent stream for each seed: a Weyl sequence, mixed by the finaliser of MurmurHash3 (Austin Appleby), as in
+ * SplitMix (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
  */
 export const randomFrom = (seed: string): Random => {
   let state = hash(seed);

@@ -1,4 +1,4 @@
-/** The embedded sample, whole: made-up numbers, and forecasts of them by the real model. */
+/** The embedded sample: made-up data, and forecasts of it by the real model. */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
@@ -11,7 +11,7 @@ import { quarterStart } from '../periods.js';
 import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
 
-/** Writes the sample as a dataset directory, of the same bytes each time. */
+/** Writes the sample as a dataset directory. The files are always the same. */
 export const writeSample = async (directory: string): Promise<void> => {
   const { manifest, collections } = makeSample();
   const batches = Object.entries(collections).map(([name, rows]) => [name, [rows]] as const);
@@ -22,7 +22,7 @@ const VERSION = 'sample-2';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-30';
 const LOADED = '2026-09-30T12:00:00Z';
-/** How many runs there are: one for each of the newest quarters. */
+/** Number of runs: one for each of the newest quarters. */
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
 
@@ -62,7 +62,7 @@ const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: Samp
   notes: NOTES,
 });
 
-/** Runs that did not complete, and rows that one of them left: what no endpoint may show. */
+/** Runs that are not completed. No endpoint may show them. */
 const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   {
     ...newest,
@@ -74,6 +74,7 @@ const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   { ...newest, id: 20263, status: 'running', run_at: '2026-10-15T00:00:00Z', notes: 'Waits for the index of 2026Q3.' },
 ];
 
+/** Rows that the failed run has left. No endpoint may show them. */
 const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
   newest.slice(0, 5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
 
@@ -82,7 +83,7 @@ const byText =
   (a: T, b: T) =>
     of(a) < of(b) ? -1 : 1;
 
-/** Always the same rows. Change `VERSION` with anything that changes them. */
+/** The rows are always the same. Change `VERSION` whenever they change. */
 export const makeSample = (): Sample => {
   const index = sampleHousePrices();
   const macro = sampleMacro().sort(byText(({ id }) => id));

@@ -70,10 +70,10 @@ describe('metro-forecast publish into a directory', () => {
     expect(await readdir(folder)).not.to.include('a');
   });
 
-  it('says why the folder cannot be made', async () => {
+  it('explains why the folder cannot be created', async () => {
     await writeFile(served, 'a file');
     expect(await refused('publish', data)).to.contain(
-      `The dataset ${served} cannot be written, since its folder cannot be made: a file is in its place.`,
+      `The dataset ${served} cannot be written, since its folder cannot be created: a file with its name exists.`,
     );
     served = join(served, 'below');
     await writeConfig(served);
@@ -105,9 +105,7 @@ describe('metro-forecast publish into a directory', () => {
         const { stdout, stderr } = await done('publish', next);
         const { version } = await manifestOf(next);
         expect(stdout).to.match(new RegExp(`^Version ${version} is published: \\d+ rows\\.`));
-        expect(stderr)
-          .to.contain('What was published before could not be served, and is replaced: ')
-          .and.to.contain(file);
+        expect(stderr).to.contain('The previous version could not be served and was replaced: ').and.to.contain(file);
         expect(await json('publish', next)).to.deep.equal({ version, rows: {}, changed: false });
         expect((await done('snapshots', 'audit', '--verify')).stdout).to.contain('is complete: 2 entries');
       });

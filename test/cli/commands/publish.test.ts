@@ -75,7 +75,7 @@ describe('metro-forecast publish and snapshots', () => {
     const { file } = manifest.collections.markets;
     await writeFile(join(data, file), (await readFile(join(data, file), 'utf8')).replace('"10000"', '"1000"'));
     const message = await refused('publish', data);
-    expect(message).to.include(`${data} is not published, since it is not valid:\n  - `);
+    expect(message).to.include(`${data} was not published, since it is not valid:\n  - `);
     expect(message).to.include(`  - ${file}:1: cbsa: `).and.include('refers to 10000, which is not in "markets"');
     expect((await done('snapshots')).stderr).to.include(
       'No version is published. To publish one: metro-forecast publish DIR',
@@ -85,7 +85,7 @@ describe('metro-forecast publish and snapshots', () => {
   it('publish DIR a second time succeeds, and says that nothing has changed', async () => {
     const { version } = await json('publish', data);
     expect((await done('publish', data)).stdout).to.equal(
-      `Version ${version} is current already, to the last row: nothing has changed.\n`,
+      `Version ${version} is already current, with the same rows: nothing has changed.\n`,
     );
     expect(await json('publish', data)).to.deep.equal({ version, rows: {}, changed: false });
     expect(await json('snapshots')).to.have.length(1);
@@ -103,7 +103,7 @@ describe('metro-forecast publish and snapshots', () => {
       `Version ${first.version} was published before with other rows: nothing has changed.`,
     );
     expect(conflict.cause).to.be.instanceOf(StorageError).and.to.have.property('code', 'conflict');
-    expect(conflict.message).to.contain(`give these another "version" in ${other}/manifest.json`);
+    expect(conflict.message).to.contain(`choose another "version" in ${other}/manifest.json`);
     const second = await another('second', '2124-01-01T00:00:00Z');
     await done('publish', second);
     await done('snapshots', 'activate', first.version);

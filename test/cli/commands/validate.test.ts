@@ -55,10 +55,10 @@ describe('metro-forecast validate', () => {
     expect(exitCode).to.equal(0);
   });
 
-  it('lists each fault with file, row, field and rule, and fails', async () => {
+  it('lists each error with file, row, field and rule, and fails', async () => {
     const file = await breakRow();
     const { stdout, exitCode } = await run();
-    expect(stdout).to.include('has 2 faults:');
+    expect(stdout).to.include('has 2 errors:');
     expect(stdout).to.include(`- ${file}:1: cbsa: refers to 99999, which is not in "markets"`);
     expect(stdout).to.include(`- ${file}:2: value: must be a number, not "much"`);
     expect(exitCode).to.equal(1);

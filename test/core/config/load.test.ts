@@ -155,7 +155,7 @@ describe('loadConfig', () => {
       [
         'the same tier twice',
         { auth: { tiers: ['a', 'a'] } },
-        'auth.tiers: items 0 and 1 are the same; each may be there once',
+        'auth.tiers: items 0 and 1 are the same; each may occur once',
       ],
       [
         'a pepper that is too short, without showing it',
@@ -201,10 +201,10 @@ describe('loadConfig', () => {
         },
         'server.trustProxy[1]: "proxy" is not allowed; it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"',
         'server.trustProxy[2]: "10.0.0.0/33" is not allowed; it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"',
-        'server.trustProxy[3]: "0.0.0.0/0" is not allowed; it has every address, so that callers could choose theirs',
+        'server.trustProxy[3]: "0.0.0.0/0" is not allowed; it contains every address, so callers could choose their address',
         'server.trustProxy[4]: "10.1.2.3/8" is not allowed; its address has bits after the first 8; did you mean "10.0.0.0/8"?',
         'server.trustProxy[5]: "fd00:1::1/32" is not allowed; its address has bits after the first 32; did you mean "fd00:1::/32"?',
-        'server.trustProxy[6]: "::ffff:0:0/96" is not allowed; it has every address, so that callers could choose theirs',
+        'server.trustProxy[6]: "::ffff:0:0/96" is not allowed; it contains every address, so callers could choose their address',
       ],
       [
         'a trust in proxies that is neither a number nor a list',

@@ -26,7 +26,7 @@ const NOT_SCALAR = 'must be a required property of the schema, of type string, i
 describe('checkCollection(collection)', () => {
   const wrong: [what: string, change: Partial<Collection>, fault: string][] = [
     ['a name in capitals', { name: 'Rows' }, 'the name must match ^[a-z][a-z0-9_]*$'],
-    ['an empty key', { key: [], orders: [] }, 'the key names no field'],
+    ['an empty key', { key: [], orders: [] }, 'the key has no fields'],
     ['a key field that the schema lacks', { key: ['no'], orders: [] }, `the key: "no" ${NOT_SCALAR}`],
     ['a key field that may be absent', { key: ['maybe'], orders: [] }, `the key: "maybe" ${NOT_SCALAR}`],
     ['a key field that may be null', { key: ['either'], orders: [] }, `the key: "either" ${NOT_SCALAR}`],
@@ -40,7 +40,7 @@ describe('checkCollection(collection)', () => {
     ['a key field given twice', { key: ['id', 'id'] }, 'the key names a field twice'],
     ['an order that leaves ties', { orders: [['rank']] }, 'order [rank] leaves ties: add the key\'s "id" at its end'],
     ['an order that is the key', { orders: [['id']] }, 'order [id] is declared already'],
-    ['an empty order', { key: ['id'], orders: [[]] }, 'order [] names no field'],
+    ['an empty order', { key: ['id'], orders: [[]] }, 'order [] has no fields'],
     [
       'a reference by an absent field',
       { references: [{ fields: ['x'], to: 'y' }] },
@@ -77,9 +77,9 @@ describe('referenceErrors(collection, byName)', () => {
     for (const each of collections) expect(referenceErrors(each, all), each.name).to.deep.equal([]);
   });
 
-  it('finds references to what nobody declares, or with another key', () => {
+  it('finds references to undeclared collections, and to another key', () => {
     expect(referenceErrors(to('nothing'), byName)).to.deep.equal([
-      'refers to the collection "nothing", which nobody declares',
+      'refers to the collection "nothing", which no plugin declares',
     ]);
     expect(referenceErrors(to('rows'), byName)).to.deep.equal([
       'has a reference [rank] without the number and types of the key of "rows"',

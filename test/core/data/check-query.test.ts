@@ -66,7 +66,7 @@ describe('checkQuery(collection, query)', () => {
     [
       'a place where no field is left',
       { equal: { area: 'a', year: 1 }, after: [] },
-      /"after" has no field to go on by/,
+      /"after" needs a field that "equal" does not name/,
     ],
     ['a fraction for an integer', { equal: { area: 'a', year: 0.5 } }, /"year" must be of type integer, not 0.5/],
     [

@@ -182,7 +182,7 @@ describe('registerPlugins', () => {
       schema: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
     });
     expect(faultsOf(plugin('a', { collections: [things] }))).to.deep.equal([
-      'plugin "a" 1.0.0: collection "things" refers to the collection "others", which nobody declares',
+      'plugin "a" 1.0.0: collection "things" refers to the collection "others", which no plugin declares',
     ]);
   });
 

@@ -56,7 +56,7 @@ describe('checkOptions(path, schema, value)', () => {
     [
       object({ a: { type: 'array', uniqueItems: true } }),
       { a: [[1], [2], [1]] },
-      'at.a: items 0 and 2 are the same; each may be there once',
+      'at.a: items 0 and 2 are the same; each may occur once',
     ],
     [
       object({ a: { type: 'array', uniqueItems: true } }),

@@ -75,12 +75,12 @@ describe('plugins/metro/import/fred', () => {
     });
   }
 
-  it('refuses a file whose series has no name, or whose cadence cannot be told', async () => {
+  it('refuses a file whose series has no name or no known cadence', async () => {
     const unnamed = await read('DATE,\n2025-01-01,1\n');
     expect(unnamed.series).to.equal(undefined);
     expect(unnamed.message).to.match(/must be named by the second column or the file/);
     const single = await read('DATE,EXOTIC1\n2025-01-01,1\n');
     expect(single.series).to.equal(undefined);
-    expect(single.message).to.match(/cadence of EXOTIC1 cannot be told/);
+    expect(single.message).to.match(/cadence of EXOTIC1 is unknown/);
   });
 });

@@ -228,7 +228,7 @@ describe('plugins/metro/import', () => {
     await run([hpi, unrate]);
     const over = await put('old.csv', METRO.replaceAll(/^.*,2024,4,.*\r\n|^.*,2025,1,.*\r\n/gm, ''));
     expect(await operatorFailure(run([over], { time: new Date('2024-11-26T14:00:00Z') }))).to.include(
-      'UNRATE, which is there already: the period from 2025-11-01 ends on 2025-11-30',
+      'UNRATE, which is in the dataset already: the period from 2025-11-01 ends on 2025-11-30',
     );
   });
 
@@ -253,7 +253,7 @@ describe('plugins/metro/import', () => {
     const path = join(to, 'manifest.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace(/"synthetic":\s*false/, '"synthetic":true'));
     const before = await contents(to);
-    expect(await operatorFailure(run([await put('unrate.csv', UNRATE)]))).to.match(/holds made-up numbers/);
+    expect(await operatorFailure(run([await put('unrate.csv', UNRATE)]))).to.match(/contains made-up numbers/);
     expect(await contents(to)).to.deep.equal(before);
   });
 
@@ -261,7 +261,7 @@ describe('plugins/metro/import', () => {
     await run([await put('hpi.csv', METRO)]);
     await writeFile(join(to, 'manifest.json'), '{');
     expect(await operatorFailure(run([await put('unrate.csv', UNRATE)]))).to.match(
-      /holds a dataset that cannot be read/,
+      /contains a dataset that cannot be read/,
     );
     expect(await readFile(join(to, 'manifest.json'), 'utf8')).to.equal('{');
   });

@@ -143,8 +143,8 @@ describe('plugins/metro/import inputs', () => {
         await put('four.csv', UNRATE),
       ]),
     );
-    expect(message).to.match(/two\.csv: holds FHFA's index, and so does .*one\.csv/);
-    expect(message).to.match(/four\.csv: holds the series UNRATE, and so does .*three\.csv/);
+    expect(message).to.match(/two\.csv: contains FHFA's index, and so does .*one\.csv/);
+    expect(message).to.match(/four\.csv: contains the series UNRATE, and so does .*three\.csv/);
   });
 
   it('reads nothing from a file without a usable row', async () => {
