@@ -1,4 +1,4 @@
-/** A JSON adapter over a directory of its own, with all that it says. */
+/** A JSON adapter with its own directory, log and reported problems. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,17 +13,17 @@ import { writeDirectory } from '../../core/data/write-directory.js';
 import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
 
 export interface JsonInstance {
-  /** Contains the dataset's directory, `data`, which the adapter is told of. */
+  /** Contains the dataset directory of the adapter, `data`. */
   readonly folder: string;
   readonly path: string;
   readonly adapter: StorageAdapter;
   readonly changes: string[];
-  /** What `problem` was called with, the last being what holds. */
+  /** Arguments of `problem`. The last one is current. */
   readonly problems: (string | undefined)[];
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
 
-/** The context of an adapter that nothing observes. */
+/** The context of an adapter, without log and listeners. */
 export const contextOf = (folder: string, declared: ReadonlyMap<string, Collection>): AdapterContext => ({
   collections: declared,
   logger: pino({ level: 'silent' }),
@@ -33,7 +33,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** Gives each test of the enclosing `describe` an instance that is not open. */
+/** Creates an instance for each test of the enclosing `describe`. It is not open. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {
@@ -91,7 +91,7 @@ const versionOf = ({ adapter }: Pick<JsonInstance, 'adapter'>): string => {
   return snapshot.version;
 };
 
-/** Asserts that version `v<n>` is served, whole. */
+/** Asserts that version `v<n>` is served completely. */
 export const expectServed = (instance: JsonInstance, n: number): Promise<void> =>
   withSnapshot(instance, async (snapshot) => {
     expect(snapshot.version).to.equal(`v${n}`);
@@ -100,7 +100,7 @@ export const expectServed = (instance: JsonInstance, n: number): Promise<void> =
     }
   });
 
-/** Resolves once the condition holds; fails where it does not within 5 seconds. */
+/** Resolves once the condition is true; fails after 5 seconds. */
 export const eventually = async (what: string, condition: () => boolean): Promise<void> => {
   for (const end = performance.now() + 5000; !condition(); await delay(5)) {
     if (performance.now() > end) expect.fail(`expected within 5 seconds: ${what}`);
@@ -112,7 +112,7 @@ export const eventuallyServed = async (instance: JsonInstance, n: number): Promi
   await expectServed(instance, n);
 };
 
-/** Resolves once a change has been refused. */
+/** Resolves with the reason once a change has been rejected. */
 export const eventuallyRefused = async (instance: JsonInstance): Promise<string> => {
   const errors = () => instance.log.filter(({ level }) => level === 50);
   const before = errors().length;

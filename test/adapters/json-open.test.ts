@@ -1,4 +1,4 @@
-/** What the JSON adapter needs in order to open, and what it says where it does not. */
+/** Opening the JSON adapter. */
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -23,7 +23,7 @@ describe('json.open()', () => {
     return error.message;
   };
 
-  it('rejects with invalid_dataset and every fault of one that is not valid', async () => {
+  it('rejects with invalid_dataset and all errors of an invalid dataset', async () => {
     await writeByHand(instance.path, {
       'stations.ndjson': lines([{ id: 'north' }]),
       'readings.ndjson': lines([
@@ -39,7 +39,7 @@ describe('json.open()', () => {
     ]);
   });
 
-  it('lists no more than a hundred faults, and counts the others', async () => {
+  it('lists a hundred errors, and counts the others', async () => {
     const stations = Array.from({ length: 1000 }, (_, i) => ({ id: String(i + 1000), name: 5 }));
     await writeByHand(instance.path, { 'stations.ndjson': lines(stations), 'readings.ndjson': '' });
     const found = (await refusal()).split('\n');
@@ -47,17 +47,17 @@ describe('json.open()', () => {
     expect(found.at(-1)).to.equal('  - and 900 more');
   });
 
-  it('rejects with invalid_dataset where there is no such directory, or one of other things', async () => {
+  it('rejects with invalid_dataset for a missing directory', async () => {
     expect(await refusal()).to.match(/data\/manifest\.json cannot be read: it does not exist, or its folder does not/);
   });
 
-  it('rejects with invalid_dataset for a directory of other things', async () => {
+  it('rejects with invalid_dataset for a directory of other files', async () => {
     await mkdir(instance.path);
     await writeFile(join(instance.path, 'readme.txt'), 'nothing of that kind');
     expect(await refusal()).to.match(/manifest\.json cannot be read: it does not exist/);
   });
 
-  it('rejects before it reads what does not fit into memory, saying how much it needs and what to do', async () => {
+  it('rejects a dataset that does not fit into memory before reading it, with the memory that it needs', async () => {
     await writeByHand(instance.path);
     // A hole of a terabyte: reading it would take many minutes.
     const file = await open(join(instance.path, 'readings.ndjson'), 'r+');
@@ -68,7 +68,7 @@ describe('json.open()', () => {
       .and.match(/this machine or container has [\d,]+ MiB\. Give it 1,258,420 MiB, or serve the dataset from MongoDB/);
   });
 
-  it('waits in a directory without any file, but for hidden ones, for a dataset', async () => {
+  it('waits for a dataset in a directory that has hidden files only', async () => {
     await mkdir(instance.path);
     await writeFile(join(instance.path, '.keep'), '');
     await instance.adapter.open();
@@ -84,7 +84,7 @@ describe('json.open()', () => {
     expect(instance.problems.at(-1)).to.equal(undefined);
   });
 
-  it('loads collections that the service declares, and passes over others', async () => {
+  it('loads the declared collections only', async () => {
     const collections = Object.fromEntries(
       ['stations', 'readings', 'others'].map((name) => [name, { file: `${name}.ndjson` }]),
     );
@@ -99,7 +99,7 @@ describe('json.open()', () => {
     expect(others).to.have.property('code', 'unknown_collection');
   });
 
-  it('lets others run while it loads', async () => {
+  it('lets other work run while it loads', async () => {
     const readings = Array.from({ length: 60_000 }, (_, i) => ({
       station: i < 30_000 ? 'north' : 'south',
       day: new Date(Date.UTC(1950, 0, 1 + (i % 30_000))).toISOString().slice(0, 10),
@@ -116,7 +116,7 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // A turn at least for each read of the file's 3.7 MB.
+    // At least one turn for each read of the file, which has 3.7 MB.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });
@@ -133,7 +133,7 @@ describe('json.open()', () => {
     expect(ended).to.equal(true);
   });
 
-  it('rejects with closed when the adapter is closed meanwhile', async () => {
+  it('rejects with closed when the adapter is closed during the load', async () => {
     await writeVersion(instance.path, 1);
     const opening = instance.adapter.open().catch((reason) => reason);
     await instance.adapter.close();
@@ -144,7 +144,7 @@ describe('json.open()', () => {
 describe('assertFits(fileBytes, heldBytes, limit)', () => {
   const MIB = 2 ** 20;
 
-  it('passes what fits, and counts what is held meanwhile', () => {
+  it('accepts a dataset that fits, and counts the served dataset', () => {
     expect(() => assertFits(500 * MIB, 0, 1000 * MIB)).to.not.throw();
     expect(() => assertFits(500 * MIB, 500 * MIB, 1000 * MIB)).to.throw(
       StorageError,

@@ -1,4 +1,4 @@
-/** Publishing into the JSON adapter's directory: what is refused leaves it as it is. */
+/** Publishing with the JSON adapter. A rejected dataset changes nothing. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,7 +13,7 @@ import { contextOf, eachInstance, expectServed, writeVersion } from './json-inst
 
 const datasetOf = (version: string, content: Readonly<Record<string, readonly Document[]>>): Dataset => ({
   manifest: manifestOf(version, '2026-01-09T00:00:00Z'),
-  // A batch a row.
+  // One row per batch.
   async *read(collection) {
     for (const row of content[collection]!) yield [row];
   },
@@ -35,7 +35,7 @@ describe('json.publish()', () => {
     return error as StorageError;
   };
 
-  it('rejects with invalid_dataset and every fault of one that is not valid, and writes nothing', async () => {
+  it('rejects with invalid_dataset and all errors of an invalid dataset, and writes nothing', async () => {
     const files = await readdir(instance.path);
     const readings = [
       { ...rows.readings[0], low: 1e6 },
@@ -52,7 +52,7 @@ describe('json.publish()', () => {
     await expectServed(instance, 1);
   });
 
-  it('rejects with unavailable where the directory cannot be written, says which, and goes on serving', async () => {
+  it('rejects with unavailable and the path if the directory cannot be written, and continues to serve', async () => {
     await rm(instance.path, { recursive: true });
     await writeFile(instance.path, 'a file in its place');
     const { code, message, cause } = await refusal(datasetOf('v2', rows));
@@ -62,7 +62,7 @@ describe('json.publish()', () => {
     expect(instance.adapter.snapshot().version).to.equal('v1');
   });
 
-  it('checks each row once, before or during the publication, and again in no later step', async () => {
+  it('checks each row once, before or during the publication', async () => {
     const source = join(instance.folder, 'source');
     await writeVersion(source, 2);
     let checks = 0;

@@ -1,4 +1,4 @@
-/** How the JSON adapter takes over new versions, however they arrive, and what it refuses. */
+/** How the JSON adapter loads new versions, and which ones it rejects. */
 import { readFileSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const byHand = (path: string, n: number) => {
   return writeByHand(path, files, { version: `v${n}`, created: `2026-01-0${n}T00:00:00Z` });
 };
 
-describe('the json adapter takes over a version', () => {
+describe('the json adapter loads a version', () => {
   const instance = eachInstance();
 
   /** In one step, as `ln -sfn` and `mv -T` do. */
@@ -43,7 +43,7 @@ describe('the json adapter takes over a version', () => {
     expect(instance.problems.every((problem) => problem === undefined)).to.equal(true);
   });
 
-  it('in short steps, between which others run', async () => {
+  it('in short steps, so that other work can run', async () => {
     await byHand(instance.path, 1);
     await instance.adapter.open();
     const readings = Array.from({ length: 10_000 }, (_, i) => ({
@@ -61,12 +61,12 @@ describe('the json adapter takes over a version', () => {
     setImmediate(count);
     await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
     await eventually('version v2 is served', () => instance.changes.length === 2);
-    // A turn at least for each 16 KiB.
+    // At least one turn for each 16 KiB.
     expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
     expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
   });
 
-  it('that a symbolic link to the directory was swapped for', async () => {
+  it('when a symbolic link to the directory is swapped', async () => {
     await writeVersion(join(instance.folder, 'a'), 1);
     await writeVersion(join(instance.folder, 'b'), 2);
     await pointTo('a', instance.path);
@@ -76,7 +76,7 @@ describe('the json adapter takes over a version', () => {
     await eventuallyServed(instance, 2);
   });
 
-  it('whose files are links through a directory that is swapped, as those of a Kubernetes volume', async () => {
+  it('when links to a directory are swapped, as in a Kubernetes volume', async () => {
     await byHand(join(instance.path, '..2026_1'), 1);
     await byHand(join(instance.path, '..2026_2'), 2);
     await symlink('..2026_1', join(instance.path, '..data'));
@@ -89,7 +89,7 @@ describe('the json adapter takes over a version', () => {
     await eventuallyServed(instance, 2);
   });
 
-  it('that is in another directory, which was moved to the place of the first', async () => {
+  it('when another directory replaces the directory', async () => {
     await byHand(instance.path, 1);
     await byHand(join(instance.folder, 'next'), 2);
     await instance.adapter.open();
@@ -105,7 +105,7 @@ describe('the json adapter takes over a version', () => {
     await eventuallyServed(instance, 2);
   });
 
-  it('that was copied over it', async () => {
+  it('that was copied over the old one', async () => {
     await byHand(instance.path, 1);
     await instance.adapter.open();
     await byHand(join(instance.folder, 'next'), 2);
@@ -113,7 +113,7 @@ describe('the json adapter takes over a version', () => {
     await eventuallyServed(instance, 2);
   });
 
-  it('back and forth, never taking the publication time back', async () => {
+  it('back and forth, with increasing publication times', async () => {
     await writeVersion(instance.path, 3);
     await instance.adapter.open();
     const times = [instance.adapter.snapshot().publishedAt.getTime()];
@@ -126,7 +126,7 @@ describe('the json adapter takes over a version', () => {
     expect(times).to.deep.equal([...new Set(times)].sort((a, b) => a - b));
   });
 
-  it('and reads no row while there is none', async function () {
+  it('and reads no rows while nothing changes', async function () {
     const bytesRead = (): number => Number(/^rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))![1]);
     if (process.platform !== 'linux') skip(this, 'only Linux counts the bytes that a process has read');
     const notes = 'x'.repeat(4_000_000);
@@ -136,12 +136,12 @@ describe('the json adapter takes over a version', () => {
     });
     await instance.adapter.open();
     const before = bytesRead();
-    // Ten looks and more.
+    // At least ten polls.
     await delay(200);
     expect(bytesRead() - before).to.be.below(notes.length);
   });
 
-  it('while readers go on: none fails, and none sees two versions', async () => {
+  it('while others read: no read fails, or sees two versions', async () => {
     await writeVersion(instance.path, 1);
     await instance.adapter.open();
     let writing = true;
@@ -167,7 +167,7 @@ describe('the json adapter takes over a version', () => {
     await readers;
   });
 
-  it('and leaves a snapshot that is held readable and unchanged', async () => {
+  it('and keeps a snapshot that is in use readable and unchanged', async () => {
     await writeVersion(instance.path, 1);
     await instance.adapter.open();
     await withSnapshot(instance, async (held) => {
@@ -182,7 +182,7 @@ describe('the json adapter takes over a version', () => {
   });
 });
 
-describe('the json adapter refuses, and goes on with what it has,', () => {
+describe('the json adapter rejects, and continues to serve the old version after,', () => {
   const instance = eachInstance();
   const manifestPath = () => join(instance.path, 'manifest.json');
 
@@ -198,7 +198,7 @@ describe('the json adapter refuses, and goes on with what it has,', () => {
     expect(instance.changes).to.deep.equal(['v1']);
     const sentence = instance.problems.at(-1);
     expect(sentence).to.match(/version v1 is still served/);
-    // Fit for /status: no paths, no texts of others.
+    // The message is for /status: it has no paths and no texts of other errors.
     expect(sentence).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {
@@ -207,14 +207,14 @@ describe('the json adapter refuses, and goes on with what it has,', () => {
     expect(instance.problems.at(-1)).to.equal(undefined);
   };
 
-  it('a version that is not valid, telling every fault to the log', async () => {
+  it('an invalid version, with all errors in the log', async () => {
     await byHand(instance.path, 2);
     await writeFile(join(instance.path, 'readings.ndjson'), lines([{ station: 'west' }, 5]));
     await refusedWith(/readings\.ndjson:2: must be a JSON object\n(.*\n)*.*readings\.ndjson:1: day: is missing/);
     await recovers(3);
   });
 
-  it('a version that is half written, until it is whole', async () => {
+  it('an incomplete version, until it is complete', async () => {
     const other = join(instance.folder, 'other');
     await writeVersion(other, 2);
     const { collections } = await readManifestFile(other);
@@ -229,7 +229,7 @@ describe('the json adapter refuses, and goes on with what it has,', () => {
     expect(instance.problems.at(-1)).to.equal(undefined);
   });
 
-  it('a manifest that was removed, and says that all is well when it is back', async () => {
+  it('a manifest that was removed, and recovers when it is back', async () => {
     const text = await readFile(manifestPath());
     await unlink(manifestPath());
     await refusedWith(/manifest\.json cannot be read: it does not exist/);
@@ -246,7 +246,7 @@ describe('the json adapter refuses, and goes on with what it has,', () => {
     await recovers(2);
   });
 
-  it('other rows under the version that it has served', async () => {
+  it('other rows with the version that it has served', async () => {
     const { collections } = await readManifestFile(instance.path);
     await byHand(instance.path, 2);
     await writeFile(manifestPath(), JSON.stringify({ ...(await readManifestFile(instance.path)), version: 'v1' }));

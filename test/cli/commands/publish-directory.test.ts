@@ -54,7 +54,7 @@ describe('metro-forecast publish into a directory', () => {
   const state = async () =>
     Promise.all((await readdir(served)).sort().map(async (name) => [name, await readFile(join(served, name), 'utf8')]));
 
-  it('makes the folder, and those that it is in', async () => {
+  it('creates the folder and its parents', async () => {
     served = join(folder, 'a', 'b', 'served');
     await writeConfig(served);
     const { version, changed } = await json('publish', data);
@@ -145,7 +145,7 @@ describe('metro-forecast publish into a directory', () => {
     expect((await json('publish', await named('first'))).changed).to.equal(true);
   });
 
-  it('refuses other rows where the manifest is damaged, since the audit knows those that were published', async () => {
+  it('refuses other rows where the manifest is damaged, since the audit contains the published rows', async () => {
     await done('publish', await named('first'));
     await truncate(join(served, 'manifest.json'), 40);
     expect(await refused('publish', await named('first', await otherRows()))).to.contain('with other rows');

@@ -70,7 +70,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(others).to.deep.equal([]);
   });
 
-  it('publish DIR refuses a dataset with faults, listing them, and publishes nothing', async () => {
+  it('publish DIR rejects an invalid dataset with its errors, and publishes nothing', async () => {
     const manifest = JSON.parse(await readFile(join(data, 'manifest.json'), 'utf8'));
     const { file } = manifest.collections.markets;
     await writeFile(join(data, file), (await readFile(join(data, file), 'utf8')).replace('"10000"', '"1000"'));
@@ -91,7 +91,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await json('snapshots')).to.have.length(1);
   });
 
-  it('publish DIR refuses other content of a version, and one that somebody has gone back from', async () => {
+  it('publish DIR rejects a version with other content, and a version that is no longer current', async () => {
     const first = await json('publish', data);
     const other = join(folder, 'other');
     await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,102.00,-\n');

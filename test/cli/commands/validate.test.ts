@@ -37,7 +37,7 @@ describe('metro-forecast validate', () => {
     }
   };
 
-  /** Breaks a row of the index, and takes back the checksum that would tell. */
+  /** Damages a row of the index, and removes its checksum from the manifest. */
   const breakRow = async (): Promise<string> => {
     const path = join(to, 'manifest.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));
@@ -49,7 +49,7 @@ describe('metro-forecast validate', () => {
     return file;
   };
 
-  it('says that a sound dataset is valid', async () => {
+  it('reports a valid dataset', async () => {
     const { stdout, exitCode } = await run();
     expect(stdout).to.match(/data is valid: version 2024-06-30-[0-9a-f]{12}, 7 collections, 4 rows\.\n$/);
     expect(exitCode).to.equal(0);
@@ -64,7 +64,7 @@ describe('metro-forecast validate', () => {
     expect(exitCode).to.equal(1);
   });
 
-  it('prints the same as JSON with --json, and counts what --max-faults leaves out', async () => {
+  it('prints JSON with --json, and counts the errors beyond --max-faults', async () => {
     const file = await breakRow();
     const { stdout, exitCode } = await run('--json', '--max-faults', '1');
     const { faults, ...report } = JSON.parse(stdout);
@@ -74,7 +74,7 @@ describe('metro-forecast validate', () => {
     expect(JSON.parse((await run('--json')).stdout).faults).to.have.length(2);
   });
 
-  it('lists values that end after the dataset was made, of the index and of series', async () => {
+  it('lists values whose period ends after the dataset was made', async () => {
     await writeFile(join(folder, 'UNRATE.csv'), 'date,value\n2024-04-01,4\n2024-05-01,4\n');
     await importInto({ sources: [join(folder, 'UNRATE.csv')], to });
     const path = join(to, 'manifest.json');
@@ -87,7 +87,7 @@ describe('metro-forecast validate', () => {
     expect(exitCode).to.equal(1);
   });
 
-  it('notices a file that was changed after it was written', async () => {
+  it('detects a file that was changed after it was written', async () => {
     const { collections } = JSON.parse(await readFile(join(to, 'manifest.json'), 'utf8'));
     const path = join(to, collections.hpi.file);
     await writeFile(path, (await readFile(path, 'utf8')).replace('101', '102'));
@@ -96,7 +96,7 @@ describe('metro-forecast validate', () => {
     expect(exitCode).to.equal(1);
   });
 
-  it('refuses a directory without manifest', async () => {
+  it('rejects a directory without manifest', async () => {
     await rm(join(to, 'manifest.json'));
     const error = await run().then(
       () => undefined,

@@ -1,4 +1,4 @@
-/** Proves that a wrong declaration of a collection is found, with every fault at once. */
+/** All errors of a collection's declaration are reported together. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import { checkCollection, referenceErrors } from '../../../core/data/check-collection.js';
@@ -24,7 +24,7 @@ const rows: Collection = {
 const NOT_SCALAR = 'must be a required property of the schema, of type string, integer or number';
 
 describe('checkCollection(collection)', () => {
-  const wrong: [what: string, change: Partial<Collection>, fault: string][] = [
+  const wrong: [what: string, change: Partial<Collection>, error: string][] = [
     ['a name in capitals', { name: 'Rows' }, 'the name must match ^[a-z][a-z0-9_]*$'],
     ['an empty key', { key: [], orders: [] }, 'the key has no fields'],
     ['a key field that the schema lacks', { key: ['no'], orders: [] }, `the key: "no" ${NOT_SCALAR}`],
@@ -52,27 +52,27 @@ describe('checkCollection(collection)', () => {
       'the schema must have "type": "object"',
     ],
   ];
-  for (const [what, change, fault] of wrong) {
-    it(`finds ${what}`, () => expect(checkCollection({ ...rows, ...change })).to.include(fault));
+  for (const [what, change, error] of wrong) {
+    it(`finds ${what}`, () => expect(checkCollection({ ...rows, ...change })).to.include(error));
   }
 
   it('finds a schema that does not compile', () => {
-    const [fault] = checkCollection({ ...rows, schema: { ...rows.schema, minProperties: 'two' } });
-    expect(fault).to.match(/^the schema does not compile: .*minProperties/);
+    const [error] = checkCollection({ ...rows, schema: { ...rows.schema, minProperties: 'two' } });
+    expect(error).to.match(/^the schema does not compile: .*minProperties/);
   });
 
-  it('finds several faults at once', () => {
+  it('reports several errors together', () => {
     expect(checkCollection({ ...rows, name: '', key: [], orders: [['tags'], ['x']] })).to.have.length(4);
   });
 
-  it('finds none in a right declaration', () => expect(checkCollection(rows)).to.deep.equal([]));
+  it('accepts a correct declaration', () => expect(checkCollection(rows)).to.deep.equal([]));
 });
 
 describe('referenceErrors(collection, byName)', () => {
   const to = (target: string): Collection => ({ ...rows, references: [{ fields: ['rank'], to: target }] });
   const byName = new Map([[rows.name, rows]]);
 
-  it('finds none in those of the product', () => {
+  it('accepts the collections of the product', () => {
     const all = new Map(collections.map((each) => [each.name, each]));
     for (const each of collections) expect(referenceErrors(each, all), each.name).to.deep.equal([]);
   });

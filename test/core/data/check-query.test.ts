@@ -1,4 +1,4 @@
-/** Proves that reads which their collection does not declare are refused, and that the rest arrive complete. */
+/** Queries that a collection does not declare are rejected; others are completed. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import type { Query } from '../../../core/contracts/storage.js';
@@ -47,7 +47,7 @@ describe('checkQuery(collection, query)', () => {
     it(what, () => expect(checkQuery(rows, query)).to.deep.equal(complete));
   }
 
-  it('puts equality into the sequence of the order', () => {
+  it('sorts the fields of `equal` by the order', () => {
     const { equal } = checkQuery(rows, { equal: { year: 2000, area: 'a' } });
     expect(Object.keys(equal!)).to.deep.equal(['area', 'year']);
   });
@@ -84,7 +84,7 @@ describe('checkQuery(collection, query)', () => {
     ['a part that queries do not have', { where: {} }, /there is no \[where\]; a query has \[order, equal/],
   ];
   for (const [what, query, sentence] of wrong) {
-    it(`refuses ${what}`, () => {
+    it(`rejects ${what}`, () => {
       expect(() => checkQuery(rows, query))
         .to.throw(StorageError, sentence)
         .with.property('code', 'invalid_query');
@@ -93,10 +93,10 @@ describe('checkQuery(collection, query)', () => {
 });
 
 describe('checkKey(collection, key)', () => {
-  it('takes a value for each field of the key', () => checkKey(rows, ['a', 2000]));
+  it('accepts one value for each field of the key', () => checkKey(rows, ['a', 2000]));
 
   for (const key of [[], ['a'], ['a', 1, 2], [1, 'a'], ['a', NaN], ['a', '1']]) {
-    it(`refuses ${JSON.stringify(key)}`, () => {
+    it(`rejects ${JSON.stringify(key)}`, () => {
       expect(() => checkKey(rows, key))
         .to.throw(StorageError)
         .with.property('code', 'invalid_query');

@@ -1,4 +1,4 @@
-/** Proves what handlers may rely on when they read a snapshot. */
+/** What handlers can rely on when they read a snapshot. */
 import { expect } from 'chai';
 import { collection } from '../../../core/contracts/plugin.js';
 import type { Snapshot } from '../../../core/contracts/storage.js';
@@ -51,7 +51,7 @@ const failure = async (promise: Promise<unknown>): Promise<StorageError> => {
 };
 
 describe('checkedSnapshot(snapshot, collections, signal)', () => {
-  it('says what it is a snapshot of', () => {
+  it('has the version, publication time and manifest', () => {
     const { version, publishedAt, manifest: described } = read();
     expect({ version, publishedAt, described }).to.deep.equal({
       version: 'v1',
@@ -60,7 +60,7 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     });
   });
 
-  it('pauses after each batch, where others are to run meanwhile', async () => {
+  it('pauses after each batch, so that other requests can run', async () => {
     let pauses = 0;
     const pause = async () => {
       pauses++;
@@ -72,7 +72,7 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     expect(pauses).to.equal(4);
   });
 
-  it('streams batches of the same shape from every reader, so that V8 compiles whoever reads them once', () => {
+  it('streams batches of the same shape from every reader, so that V8 compiles their readers once', () => {
     const [one, other] = [read().stream(rows), read().stream(rows)];
     expect(Object.getPrototypeOf(one)).to.equal(Object.getPrototypeOf(other));
   });
@@ -85,7 +85,7 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     expect(batches).to.deep.equal([[{ id: 'a' }], [{ id: 'c' }]]);
   });
 
-  it('hands the adapter a complete query and the signal', async () => {
+  it('passes a complete query and the signal to the adapter', async () => {
     const { signal } = new AbortController();
     const seen: unknown[] = [];
     const parts: Partial<Snapshot> = {
@@ -111,11 +111,11 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     },
   });
   for (const [name, call] of reads) {
-    it(`${name}: rejects with unknown_collection for one that nobody declared`, async () => {
+    it(`${name}: rejects with unknown_collection for an undeclared collection`, async () => {
       expect(await failure(call(read(), others))).to.have.property('code', 'unknown_collection');
     });
 
-    it(`${name}: passes on the adapter's StorageError`, async () => {
+    it(`${name}: rethrows the adapter's StorageError`, async () => {
       const error = new StorageError('closed', 'The store is closed.');
       expect(await failure(call(read(failing(error))))).to.equal(error);
     });
@@ -133,7 +133,7 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
       expect(await failure(pending)).to.have.property('code', 'aborted');
     });
 
-    it(`${name}: does not ask the adapter once the signal is aborted`, async () => {
+    it(`${name}: does not call the adapter after the signal is aborted`, async () => {
       const asked = failing(new Error('asked'));
       const error = await failure(call(read(asked, AbortSignal.abort())));
       expect(error).to.have.property('code', 'aborted');

@@ -1,4 +1,4 @@
-/** Proves the one order of scalars and documents. */
+/** The order of scalars and documents. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -14,13 +14,13 @@ describe('compareScalars(a, b)', () => {
     );
   });
 
-  it('puts characters beyond the BMP after all of it, where UTF-16 would not', () => {
+  it('puts characters outside the BMP last, unlike UTF-16', () => {
     const sorted = ['', '\0', 'a', 'a\0', 'aa', 'é', '\ud7ff', '\ue000', '\uffff', '😀', '\u{10ffff}'];
     expect([...sorted].reverse().sort(compareScalars)).to.deep.equal(sorted);
     expect([...sorted].sort()).to.not.deep.equal(sorted);
   });
 
-  it('tells the same letter in two normal forms apart', () => {
+  it('distinguishes two normal forms of a letter', () => {
     expect(compareScalars('e\u0301', '\u00e9')).to.be.lessThan(0);
   });
 
@@ -37,7 +37,7 @@ describe('compareScalars(a, b)', () => {
 });
 
 describe('compareBy(fields)', () => {
-  it('lets the first field that differs decide', () => {
+  it('compares by the first field that differs', () => {
     const compare = compareBy(['b', 'a']);
     expect(compare({ a: 2, b: 1 }, { a: 1, b: 2 })).to.be.lessThan(0);
     expect(compare({ a: 2, b: 1 }, { a: 1, b: 1 })).to.be.greaterThan(0);

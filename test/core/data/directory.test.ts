@@ -1,4 +1,4 @@
-/** Reading a dataset directory: what is let pass, and what comes out. */
+/** Reading a dataset directory. */
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ describe('openDirectory(path)', () => {
     return all;
   };
 
-  it('reads what somebody made by hand, without checksums', async () => {
+  it('reads a directory that was made by hand, without checksums', async () => {
     await writeByHand(folder.path);
     expect(await read('stations')).to.deep.equal(rows.stations);
     expect(await read('readings')).to.deep.equal(rows.readings);
@@ -27,17 +27,17 @@ describe('openDirectory(path)', () => {
     expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
   });
 
-  it('takes a last line without an end for a whole one, if it is', async () => {
+  it('accepts a last line without a line end', async () => {
     await writeByHand(folder.path, { 'readings.ndjson': lines(rows.readings).trimEnd() });
     expect(await read('readings')).to.deep.equal(rows.readings);
   });
 
-  it('lets a byte order mark and CRLF pass', async () => {
+  it('accepts a byte order mark and CRLF', async () => {
     await writeByHand(folder.path, { 'readings.ndjson': `\uFEFF${lines(rows.readings).replaceAll('\n', '\r\n')}` });
     expect(await read('readings')).to.deep.equal(rows.readings);
   });
 
-  it('reads an empty file as no rows, and a collection that the manifest lacks as well', async () => {
+  it('has no rows for an empty file, and for a collection that the manifest lacks', async () => {
     await writeByHand(folder.path, { 'readings.ndjson': '' });
     expect(await read('readings')).to.deep.equal([]);
     for (const name of ['others', 'constructor', '__proto__']) expect(await read(name)).to.deep.equal([]);
@@ -47,7 +47,7 @@ describe('openDirectory(path)', () => {
     const long = fc.string({ unit: 'grapheme', minLength: 0, maxLength: 2000 });
     await fc.assert(
       fc.asyncProperty(fc.array(long, { minLength: 1, maxLength: 20 }), fc.nat(5000), async (texts, pad) => {
-        // Some 600 KB: at least two chunks, cut at a place that differs from run to run.
+        // About 600 KB: several chunks with random boundaries.
         const documents = Array.from({ length: 300 }, (_, i) => ({
           id: String(i),
           name: `${texts[i % texts.length]}👩‍💻ø${'x'.repeat(1900)}`,
@@ -66,7 +66,7 @@ describe('openDirectory(path)', () => {
     expect(await read('stations')).to.deep.equal(documents);
   });
 
-  it('keeps fields named as those of Object.prototype as fields', async () => {
+  it('keeps fields with the names of members of Object.prototype', async () => {
     const text = '{"id":"a","__proto__":{"x":1},"toString":2}\n';
     await writeByHand(folder.path, { 'stations.ndjson': text });
     const [document] = await read('stations');
@@ -74,7 +74,7 @@ describe('openDirectory(path)', () => {
     expect(Object.getPrototypeOf(document)).to.equal(Object.prototype);
   });
 
-  it('tells the line of a fault also behind the first chunk', async () => {
+  it('reports the line of an error after the first chunk', async () => {
     const many = Array.from({ length: 20_000 }, (_, i) => ({ id: String(i).padStart(6, '0'), name: 'x'.repeat(20) }));
     const text = lines(many).split('\n');
     text[15_000] = 'nonsense';
@@ -93,7 +93,7 @@ describe('openDirectory(path)', () => {
     expect(error).to.have.property('code', 'invalid_dataset');
   });
 
-  it('dataset.digests tells the SHA-256 of what has been read', async () => {
+  it('dataset.digests contains the SHA-256 of each file that was read', async () => {
     await writeByHand(folder.path);
     const { dataset } = await openDirectory(folder.path);
     for await (const _ of dataset.read('stations'));

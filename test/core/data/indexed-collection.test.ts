@@ -1,4 +1,4 @@
-/** Proves that an indexed collection answers as filtering, sorting and slicing all documents would. */
+/** An indexed collection returns the same as filtering, sorting and slicing all documents. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -60,7 +60,7 @@ const queries = fc.constantFrom(...orders).chain((order) =>
 );
 
 describe('IndexedCollection', () => {
-  it('find(query) answers as filter, sort and slice would, for any documents and query', () => {
+  it('find(query) returns the same as filter, sort and slice, for random documents and queries', () => {
     fc.assert(
       fc.property(rows, queries, (documents, query) => {
         const found = new IndexedCollection(collection, documents).find(query as Query);
@@ -70,7 +70,7 @@ describe('IndexedCollection', () => {
     );
   });
 
-  it('batches(query) answers the same, 100 documents at a time at most', () => {
+  it('batches(query) returns the same in batches of at most 100', () => {
     const documents = Array.from({ length: 2500 }, (_, i) => ({ a: 'x', b: i, c: 'y', v: i % 7 }));
     const indexed = new IndexedCollection(collection, documents);
     for (const order of orders) {
@@ -89,7 +89,7 @@ describe('IndexedCollection', () => {
     }
   });
 
-  it('get(key) finds every document by its key, and nothing by another', () => {
+  it('get(key) finds every document by its key, and nothing for other keys', () => {
     fc.assert(
       fc.property(rows, fc.tuple(letters, digits, letters), (documents, other) => {
         const indexed = new IndexedCollection(collection, documents);
@@ -102,7 +102,7 @@ describe('IndexedCollection', () => {
     );
   });
 
-  it('prepare(pause) builds the same orders, with pauses while there are many documents', async () => {
+  it('prepare(pause) builds the same orders, and pauses for many documents', async () => {
     const documents = Array.from({ length: 120_000 }, (_, i) => ({ a: 'x', b: i, c: 'y', v: (i * 7919) % 1000 }));
     const prepared = new IndexedCollection(collection, documents);
     let pauses = 0;
@@ -116,7 +116,7 @@ describe('IndexedCollection', () => {
     }
   });
 
-  it('takes order fields of numbers that JSON can tell apart and comparison cannot, as -0 and 0', () => {
+  it('accepts -0 and 0 in an order, which JSON distinguishes and comparison does not', () => {
     const documents = [
       { a: 'a', b: 0, c: '', v: 0 },
       { a: 'b', b: 0, c: '', v: -0 },

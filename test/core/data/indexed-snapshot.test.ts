@@ -1,4 +1,4 @@
-/** Snapshots in memory: what the conformance suite cannot see. */
+/** Snapshots in memory, beyond the conformance suite. */
 import { expect } from 'chai';
 import { IndexedCollection } from '../../../core/data/indexed-collection.js';
 import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';
@@ -6,7 +6,7 @@ import { markets } from '../../../plugins/metro/collections.js';
 import { documents, manifest } from '../../support/fixture.js';
 
 describe('indexedSnapshot(dataset, assertOpen)', () => {
-  it('finds batches of the same shape in every version, so that V8 compiles whoever reads them once', () => {
+  it('finds batches of the same shape in every version, so that V8 compiles their readers once', () => {
     const found = ['1', '2'].map((version) => {
       const collections = new Map([[markets.name, new IndexedCollection(markets, documents['markets'] ?? [])]]);
       const dataset = { manifest: { ...manifest, version }, publishedAt: new Date(), collections };

@@ -1,4 +1,4 @@
-/** Proves that packed documents are read as the array of them would be. */
+/** Packed documents read like an array of documents. */
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -6,7 +6,7 @@ import type { Document } from '../../../core/contracts/dataset.js';
 import { PackedDocuments } from '../../../core/data/packed-documents.js';
 import { collectGarbage } from '../../support/collect-garbage.js';
 
-/** As the reader of NDJSON hands them over. */
+/** The format of the NDJSON reader. */
 const linesOf = (documents: readonly Document[]) => {
   const ends: number[] = [];
   let text = '[';
@@ -23,7 +23,7 @@ const packed = (batches: readonly (readonly Document[])[]): PackedDocuments => {
   for (const batch of batches) {
     const lines = linesOf(batch);
     list.add(lines);
-    // The reader uses its buffer again.
+    // The reader reuses its buffer.
     lines.bytes.fill(0);
   }
   return list;
@@ -33,7 +33,7 @@ const document = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { max
 const batches = fc.array(fc.array(document, { minLength: 1, maxLength: 8 }), { maxLength: 6 });
 
 describe('PackedDocuments', () => {
-  it('at(position) and slice(start, end) answer as an array would, however the documents came in', () => {
+  it('at(position) and slice(start, end) return the same as an array, for random batches', () => {
     fc.assert(
       fc.property(batches, fc.nat(50), fc.nat(50), (all, start, end) => {
         const list = packed(all);
@@ -45,19 +45,19 @@ describe('PackedDocuments', () => {
     );
   });
 
-  it('keeps documents of many pages, and one that is larger than a page', () => {
+  it('keeps documents on many pages, and a document that is larger than a page', () => {
     const small = Array.from({ length: 20_000 }, (_, i) => ({ i, text: `number ${i} ü` }));
     const large = { i: 20_000, text: 'x'.repeat(500_000) };
     const list = packed([small.slice(0, 700), small.slice(700), [large], [{ i: 20_001 }]]);
     expect(list.length).to.equal(20_002);
     for (const position of [0, 699, 700, 1_999, 19_999]) expect(list.at(position)).to.deep.equal(small[position]);
-    // As text, since chai compares so many documents slowly.
+    // Compared as text, because chai compares 18,500 documents slowly.
     expect(JSON.stringify(list.slice(500, 19_000)) === JSON.stringify(small.slice(500, 19_000))).to.equal(true);
     expect(list.slice(19_999, 20_002)).to.deep.equal([small[19_999], large, { i: 20_001 }]);
     expect(list.at(20_002)).to.equal(undefined);
   });
 
-  it('keeps the document that was read last alive, so that V8 does not forget its shape', async () => {
+  it('keeps the last document alive, so that V8 keeps its hidden class', async () => {
     const list = packed([[{ value: 1 }, { value: 2 }, { value: 3 }]]);
     for (const read of [() => list.at(1), () => list.slice(0, 3).at(-1)]) {
       const document = new WeakRef(read()!);
@@ -69,7 +69,7 @@ describe('PackedDocuments', () => {
     }
   });
 
-  it('answers each time with documents of its own, which a reader may change', () => {
+  it('returns new documents each time, which a reader may change', () => {
     const list = packed([[{ value: 1 }]]);
     (list.at(0) as { value: number }).value = 2;
     expect(list.at(0)).to.deep.equal({ value: 1 });

@@ -24,11 +24,11 @@ describe('timedReader(snapshot, collections, ms)', () => {
       (error: unknown) => error,
     );
 
-  it('resolves with what was read', async () => {
+  it('resolves with the result of the read', async () => {
     assert.lengthOf(await read(60_000, (reader) => reader.find(markets)), documents['markets']?.length ?? 0);
   });
 
-  it('rejects with unavailable when reads that are quick, each for itself, take too long together', async () => {
+  it('rejects with unavailable when several quick reads take too long together', async () => {
     let reads = 0;
     const error = await failure(
       read(200, async (reader) => {
@@ -44,7 +44,7 @@ describe('timedReader(snapshot, collections, ms)', () => {
     assert.isAbove(reads, 1);
   });
 
-  it('lets any number of reads wait for its signal at once', async () => {
+  it('allows any number of reads at once', async () => {
     const warnings: Error[] = [];
     const warn = (warning: Error) => void warnings.push(warning);
     process.on('warning', warn);
@@ -63,7 +63,7 @@ describe('timedReader(snapshot, collections, ms)', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('rejects with what went wrong otherwise', async () => {
+  it('rejects with any other error', async () => {
     const failing = new Error('a fault of the handler');
     assert.equal(await failure(read(60_000, () => Promise.reject(failing))), failing);
     const other = { ...markets, name: 'others' };
@@ -92,7 +92,7 @@ describe('sharedReader(snapshot, collections, ms)', () => {
       ms,
     );
 
-  it('starts one timer for readers of about the same time', async () => {
+  it('starts one timer for readers that start at about the same time', async () => {
     const next = readers(60_000);
     next();
     await delay(5);

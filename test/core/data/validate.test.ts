@@ -1,4 +1,4 @@
-/** Validation beyond single faults: their number, references in every direction, and what is told on the way. */
+/** Checks of whole datasets: references, key order, number of errors, progress. */
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
 import { formatDataError } from '../../../core/data/data-errors.js';
@@ -18,17 +18,17 @@ const open = (properties: Record<string, object>) => ({
 const declare = (...list: Collection[]) => new Map(list.map((collection) => [collection.name, collection]));
 
 describe('checkDataset(dataset, collections)', () => {
-  it('finds nothing in a sound dataset, whichever collection is declared first', async () => {
+  it('finds no errors in a valid dataset, in any order of collections', async () => {
     expect(await errorsOf({ ...rows })).to.deep.equal([]);
     expect(await errorsOf({ ...rows }, new Map([...collections].reverse()))).to.deep.equal([]);
   });
 
-  it('names collections where there are no files', async () => {
+  it('names collections if there are no files', async () => {
     const readings = [{ ...rows.readings[0], low: 5 }];
     expect(await errorsOf({ ...rows, readings })).to.deep.equal(['readings:1: low: must not be above high']);
   });
 
-  it('finds NaN and infinities also where the schema says nothing', async () => {
+  it('finds NaN and infinities in fields that the schema does not mention', async () => {
     const anything = declare({ name: 'anything', key: ['id'], schema: open({ id: { type: 'string' } }) });
     const documents = [
       { id: 'a', deep: { list: [1, { x: Number.NaN }] } },
@@ -41,7 +41,7 @@ describe('checkDataset(dataset, collections)', () => {
     ]);
   });
 
-  it('takes references to later rows of the same collection, and between two that refer to each other', async () => {
+  it('accepts references to later rows of the same collection, and between two collections', async () => {
     const schema = open({ id: { type: 'integer' }, other: { type: 'integer' } });
     const selves = declare({ name: 'selves', key: ['id'], schema, references: [{ fields: ['other'], to: 'selves' }] });
     const content = [
@@ -88,7 +88,7 @@ describe('checkDataset(dataset, collections)', () => {
     expect(await errorsOf({ stations: stations.toReversed(), readings: [] })).to.have.length(1);
   });
 
-  it('knows the calendar, leap years of centuries included', async () => {
+  it('rejects days that are not in the calendar', async () => {
     const faulty = async (day: string) =>
       (await errorsOf({ ...rows, readings: [{ ...rows.readings[0], day }] })).length > 0;
     for (const day of ['2024-02-29', '2000-02-29', '2025-12-31']) expect(await faulty(day), day).to.equal(false);
@@ -98,7 +98,7 @@ describe('checkDataset(dataset, collections)', () => {
 });
 
 describe('checkDataset(dataset, collections, options)', () => {
-  it('keeps the first faults and counts all', async () => {
+  it('keeps the first errors and counts the others', async () => {
     const stations = Array.from({ length: 500 }, (_, i) => ({ id: String(1000 + i), name: '' }));
     const errors = await checkDataset(memoryDataset(manifest, { stations }), collections, { maxErrors: 3 });
     expect(errors.total).to.equal(500);
@@ -141,7 +141,7 @@ describe('checkDataset(dataset, collections, options)', () => {
     ).to.deep.equal(['wide:1: c4999: must be a whole number, not "x"', 'wide:2: c5000: is not a known field']);
   });
 
-  it('hands over the rows of each collection in order, and tells its progress', async () => {
+  it('passes on the rows of each collection in order, and reports progress', async () => {
     const given: Record<string, Document[]> = {};
     const progress: unknown[] = [];
     await checkDataset(memoryDataset(manifest, { ...rows }), collections, {

@@ -1,4 +1,4 @@
-/** A small dataset, its declaration, and directories of it that tests may break. */
+/** A small dataset with its declaration, and directories that tests can damage. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ export const rows: WeatherRows = {
   ],
 };
 
-/** Rows in which every value tells the version. */
+/** Rows whose values show the version. */
 export const rowsOf = (version: number): WeatherRows => ({
   stations: rows.stations.map((row) => ({ ...row, name: `v${version}` })),
   readings: rows.readings.map((row) => ({ ...row, low: version, high: version })),
@@ -68,7 +68,7 @@ export const rowsOf = (version: number): WeatherRows => ({
 export const lines = (documents: readonly unknown[]): string =>
   documents.map((document) => `${JSON.stringify(document)}\n`).join('');
 
-/** As a person would make one: plain names, no checksums. */
+/** Writes a directory as a person would: plain file names, no checksums. */
 export const writeByHand = async (
   path: string,
   files: Readonly<Record<string, string | Buffer>> = {},
@@ -87,7 +87,7 @@ export const writeByHand = async (
 
 export const readManifestFile = async (path: string) => JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8'));
 
-/** Gives each test of the enclosing `describe` a folder of its own. */
+/** Creates a folder for each test of the enclosing `describe`. */
 export const eachInFolder = (): { readonly path: string } => {
   const folder = { path: '' };
   beforeEach(async () => {

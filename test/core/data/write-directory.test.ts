@@ -1,4 +1,4 @@
-/** Writing a dataset directory: all of it, or nothing. */
+/** Writing a dataset directory completely, or not at all. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     return Promise.all(names.map(async (name) => [name, await readFile(join(path(), name), 'utf8')]));
   };
 
-  it('makes a directory that is valid, and answers with its manifest', async () => {
+  it('writes a valid directory, and resolves with its manifest', async () => {
     const written = await writeDirectory(path(), manifestOf(), batches(rows));
     expect(written).to.deep.equal(await readManifestFile(path()));
     const { dataset, manifest } = await openDirectory(path());
@@ -59,7 +59,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(await readdir(path())).to.have.length(4);
   });
 
-  it('takes batches of any size, from generators that wait, and tells its progress', async () => {
+  it('accepts batches of any size from asynchronous generators, and reports progress', async () => {
     async function* generate() {
       yield [];
       for (const row of rows.readings) yield [row];
@@ -79,7 +79,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(await readdir(path())).to.include.members(['stations.ndjson', 'readings.ndjson']);
   });
 
-  it('keeps the files of the version before, removes older ones and leftovers, and nothing of anybody else', async () => {
+  it('keeps the files of the previous version, removes older ones and leftovers, and no other files', async () => {
     const first = await write(1);
     await writeFile(join(path(), 'notes.txt'), 'mine');
     await writeFile(join(path(), 'stations.5b3a1f0e-9d7c-4a55-8f6e-2c1b0a998877.tmp'), 'left by a crash');
@@ -96,7 +96,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(await readdir(path())).to.not.include(file);
   });
 
-  it('always shows readers one whole version, while another is written', async () => {
+  it('shows readers one complete version while another is written', async () => {
     await write(0);
     let writing = true;
     const reader = async () => {
@@ -125,7 +125,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       return error;
     };
 
-    it('when a generator throws, whose error is passed on', async () => {
+    it('when a generator throws, and rethrows its error', async () => {
       const cause = new Error('the source broke off');
       async function* broken() {
         yield rows.readings.slice(0, 1);
@@ -136,14 +136,14 @@ describe('writeDirectory(path, manifest, collections)', () => {
       expect(await unchangedBy(attempt)).to.equal(cause);
     });
 
-    it('when a number is none that JSON knows', async () => {
+    it('when a number cannot be written as JSON', async () => {
       const readings = [[rows.readings[0]!], [{ ...rows.readings[1], high: Number.NaN }]];
       const error = await unchangedBy(() => writeDirectory(path(), manifestOf('v2'), { readings }));
       expect(error).to.be.instanceOf(StorageError);
       expect(error.message).to.equal('readings:2: high: must be a finite number');
     });
 
-    it('when the manifest has faults, or a collection a name that is none', async () => {
+    it('when the manifest or the name of a collection is invalid', async () => {
       const manifest = { ...manifestOf('a b'), vintage: '2025-02-29' };
       const error = await unchangedBy(() => writeDirectory(path(), manifest, { '../stations': [] }));
       expect(error).to.have.property('code', 'invalid_dataset');
@@ -153,7 +153,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
         .and.include('the collection name "../stations" must match');
     });
 
-    it('when the version is there with other rows', async () => {
+    it('when the version exists with other rows', async () => {
       const error = await unchangedBy(() => writeDirectory(path(), manifestOf('v1'), batches(rowsOf(2))));
       expect(error).to.have.property('code', 'conflict');
       expect(error.message).to.include('contains version "v1" with other rows in "stations", "readings"');
@@ -181,7 +181,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       expect(await readFile(join(path(), 'manifest.json'), 'utf8')).to.equal('{');
     });
 
-    it('when the disk takes no more, for which the largest size of a file stands in', async () => {
+    it('when the disk is full (tested with a limit of the file size)', async () => {
       await write(1);
       const before = await state();
       const script = `
@@ -206,8 +206,8 @@ describe('writeDirectory(path, manifest, collections)', () => {
     });
   });
 
-  describe('while somebody else is writing', () => {
-    it('is a conflict, and works when they have finished', async () => {
+  describe('while another process is writing', () => {
+    it('is a conflict, and works afterwards', async () => {
       let release = (): void => {};
       const held = new Promise<void>((resolve) => {
         release = resolve;
@@ -243,7 +243,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     });
   });
 
-  it('mends a file that was damaged, when its content is written again', async () => {
+  it('repairs a damaged file when its content is written again', async () => {
     const { collections: files } = await write(1);
     const damaged = join(path(), files['stations']!.file);
     await unlink(damaged);

@@ -1,4 +1,4 @@
-/** Wrong datasets of every kind, and what is said of each. */
+/** Invalid datasets and their errors. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from 
 
 const [north, second, south] = rows.readings as [object, object, object];
 
-/** What is in the place of the readings' file. */
+/** Contents of the file of readings. */
 const wrongReadings: Record<string, { content: string | Buffer; errors: string[] }> = {
   'a value of another type': {
     content: lines([{ ...north, low: '-3' }, second]),
@@ -106,7 +106,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
       'readings.ndjson:4: is empty: each line is one JSON document',
     ],
   },
-  'lines that are no objects': {
+  'lines that are not objects': {
     content: '[1]\n5\nnull\n"text"\n',
     errors: [1, 2, 3, 4].map((line) => `readings.ndjson:${line}: must be a JSON object`),
   },
@@ -143,7 +143,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   },
 };
 
-/** What the manifest says instead. */
+/** Wrong entries of the manifest. */
 const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   'another number of rows than there are': {
     manifest: {
@@ -180,7 +180,7 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   },
 };
 
-/** Manifests that are none. */
+/** Files that are not a manifest. */
 const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
   'a manifest that is not JSON': {
     text: '{\n  "format": 1,\n  "version": one\n}',
@@ -216,7 +216,7 @@ const noManifests: Record<string, { text: string | Buffer; errors: string[] }> =
         `manifest.json: collections.${['stations', 'readings'][i]}.file: must be a string, matching ^[A-Za-z0-9][A-Za-z0-9._-]*$, not ${value}`,
     ),
   },
-  'several faults of the manifest': {
+  'several errors of the manifest': {
     text: JSON.stringify({ ...manifestOf(), version: 'a b', vintage: '2025-02-29', synthetics: true, collections: {} }),
     errors: [
       'manifest.json: synthetics: is not a known field; did you mean "synthetic"?',
@@ -230,7 +230,7 @@ const noManifests: Record<string, { text: string | Buffer; errors: string[] }> =
   },
 };
 
-describe('a wrong dataset', () => {
+describe('an invalid dataset', () => {
   const folder = eachInFolder();
 
   const errorsOf = async (): Promise<string[]> => {
@@ -271,7 +271,7 @@ describe('a wrong dataset', () => {
     expect(error.message).to.match(/manifest\.json cannot be read: it does not exist/);
   });
 
-  it('is told every fault of every file at once, each where it is', async () => {
+  it('has all errors of all files reported together, each with its place', async () => {
     await writeByHand(folder.path, {
       'stations.ndjson':
         '{"id":"north","name":""}\nnonsense\n{"id":"south","name":"South"}\n{"id":"east","name":"E"}\n',
@@ -287,7 +287,7 @@ describe('a wrong dataset', () => {
     ]);
   });
 
-  it('leaves the prototypes of objects as they are', async () => {
+  it('does not change the prototypes of objects', async () => {
     await writeByHand(folder.path, {
       'stations.ndjson':
         '{"id":"north","name":"N","__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}\n',

@@ -1,14 +1,14 @@
-/** Schemas are compiled once, by what they say. */
+/** Schemas are compiled once. */
 import { assert } from 'chai';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 
 describe('compileSchema(schema, options)', () => {
-  it('compiles a schema once, however often it is written', () => {
+  it('compiles equal schemas once', () => {
     const schema = () => ({ type: 'object', properties: { market: { type: 'string', example: '26420' } } });
     assert.strictEqual(compileSchema(schema()), compileSchema(schema()));
   });
 
-  it('tells options and schemas of the same id apart', () => {
+  it('distinguishes options, and schemas with the same id', () => {
     const $id = 'https://schemas.example/limit';
     const schema = { $id, type: 'object', properties: { limit: { type: 'integer', default: 50 } } };
     const kept: { limit?: number } = {};
@@ -20,7 +20,7 @@ describe('compileSchema(schema, options)', () => {
     assert.isTrue(compileSchema(schema)({ limit: 1 }));
   });
 
-  it('throws each time for what is no schema', () => {
+  it('throws each time for an invalid schema', () => {
     for (const _ of [1, 2]) assert.throws(() => compileSchema({ type: 'market' }), /type/);
   });
 });

@@ -1,4 +1,4 @@
-/** What a module's options are told. */
+/** Messages about a module's options. */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import { checkOptions } from '../../../core/validation/describe-errors.js';
@@ -11,7 +11,7 @@ const object = (properties: object, more: object = {}): JsonSchema => ({
 });
 
 describe('checkOptions(path, schema, value)', () => {
-  const cases: [schema: JsonSchema, value: unknown, ...faults: string[]][] = [
+  const cases: [schema: JsonSchema, value: unknown, ...errors: string[]][] = [
     [object({ path: { type: 'string' } }), { path: 'x' }],
     [object({ path: { type: 'string' } }), { path: 1 }, 'at.path: 1 is not allowed; it must be a string'],
     [object({ path: {} }), { pth: 1 }, 'at.pth: there is no such setting; did you mean "path"?'],
@@ -86,13 +86,13 @@ describe('checkOptions(path, schema, value)', () => {
       'at.a.x1: null is not allowed; it must be a whole number',
     ],
   ];
-  for (const [schema, value, ...faults] of cases) {
-    it(`${JSON.stringify(value)}: ${faults[0] ?? 'no fault'}`, () => {
-      expect(checkOptions('at', schema, value)).to.deep.equal(faults);
+  for (const [schema, value, ...errors] of cases) {
+    it(`${JSON.stringify(value)}: ${errors[0] ?? 'no error'}`, () => {
+      expect(checkOptions('at', schema, value)).to.deep.equal(errors);
     });
   }
 
-  it('fills in defaults', () => {
+  it('adds defaults', () => {
     const value = {};
     expect(checkOptions('at', object({ pollMs: { type: 'integer', default: 1000 } }), value)).to.deep.equal([]);
     expect(value).to.deep.equal({ pollMs: 1000 });
@@ -107,14 +107,14 @@ describe('checkOptions(path, schema, value)', () => {
 
   it('shows neither a secret nor the password of a URL', () => {
     const schema = object({ token: { type: 'string', minLength: 9, 'x-secret': true }, port: { type: 'integer' } });
-    const faults = checkOptions('at', schema, { token: 'hunter2', port: 'db://u:hunter2@h' });
-    expect(faults).to.deep.equal([
+    const errors = checkOptions('at', schema, { token: 'hunter2', port: 'db://u:hunter2@h' });
+    expect(errors).to.deep.equal([
       'at.token: the value (not shown, it may be a secret) is not allowed; it must be a string, of at least 9 characters',
       'at.port: "db://u:***@h" is not allowed; it must be a whole number',
     ]);
   });
 
-  it('says so when the module declares a schema that is none', () => {
+  it('reports an invalid schema of the module', () => {
     const [fault] = checkOptions('adapter.options', { type: 'objekt' }, {});
     expect(fault).to.match(/^adapter\.options: cannot be checked, the module's own schema of its options is wrong: /);
   });

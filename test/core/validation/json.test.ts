@@ -1,4 +1,4 @@
-/** Where a JSON text goes wrong. */
+/** Syntax errors of JSON texts. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { findJsonError } from '../../../core/validation/json.js';
@@ -13,7 +13,7 @@ const parses = (text: string): boolean => {
 };
 
 describe('findJsonError(text)', () => {
-  it('finds none in any JSON text', () => {
+  it('finds no error in valid JSON', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.nat(4), (text, indent) => {
         expect(findJsonError(text)).to.equal(undefined);
@@ -22,7 +22,7 @@ describe('findJsonError(text)', () => {
     );
   });
 
-  it('finds one exactly where JSON.parse refuses, in damaged texts', () => {
+  it('finds an error in a damaged text exactly if JSON.parse throws', () => {
     const damaged = fc
       .tuple(
         fc.json({ maxDepth: 4 }),
@@ -36,9 +36,9 @@ describe('findJsonError(text)', () => {
       });
     fc.assert(
       fc.property(damaged, (text) => {
-        const fault = findJsonError(text);
-        if (fault?.problem.includes('repeated')) return;
-        expect(fault === undefined, JSON.stringify(fault)).to.equal(parses(text));
+        const error = findJsonError(text);
+        if (error?.problem.includes('repeated')) return;
+        expect(error === undefined, JSON.stringify(error)).to.equal(parses(text));
       }),
       { numRuns: 2000 },
     );

@@ -44,7 +44,7 @@ describe('plugins/metro/import/fhfa', () => {
     expect(areas).to.deep.equal([{ cbsa: '00042', name: 'Nowhere, XX', quarters: [], values: [], errors: [] }]);
   });
 
-  it('brings rows in any order into order', async () => {
+  it('sorts rows', async () => {
     const { areas, faults } = await read([
       '"B, TX",20000,2024,2,2,-',
       '"A, TX",10000,2024,4,4,-',
@@ -95,7 +95,7 @@ describe('plugins/metro/import/fhfa', () => {
     });
   }
 
-  it('notices a second row of a quarter also where the first had no value', async () => {
+  it('reports a second row for a quarter, also if the first has no value', async () => {
     const { faults } = await read(['"A, TX",10000,2024,1,-,-', '"A, TX",10000,2024,1,101.00,-']);
     expect(faults).to.have.length(1);
   });

@@ -30,7 +30,7 @@ describe('plugins/metro/import/fred', () => {
     ['DATE,UNRATE', 'fredgraph (1).csv'],
     ['\ufeff"DATE","UNRATE"\r', 'http://127.0.0.1:8000/fredgraph.csv?id=UNRATE'],
   ] as const) {
-    it(`takes the series from ${JSON.stringify(header)} in ${file}`, async () => {
+    it(`reads the series from ${JSON.stringify(header)} in ${file}`, async () => {
       const { series, message } = await read(`${header}\n2025-09-01,4.4\n2025-10-01,\n2025-11-01,4.6\n`, file);
       expect(message).to.equal('');
       expect(series).to.deep.equal(unrate);
@@ -52,7 +52,7 @@ describe('plugins/metro/import/fred', () => {
     });
   });
 
-  it('keeps a series that has no value at all', async () => {
+  it('keeps a series without any value', async () => {
     const { series } = await read('DATE,UNRATE\n2025-01-01,.\n');
     expect(series).to.deep.equal({ id: 'UNRATE', cadence: 'monthly', days: [], values: [] });
   });
@@ -75,7 +75,7 @@ describe('plugins/metro/import/fred', () => {
     });
   }
 
-  it('refuses a file whose series has no name or no known cadence', async () => {
+  it('rejects a file whose series has no name or no known cadence', async () => {
     const unnamed = await read('DATE,\n2025-01-01,1\n');
     expect(unnamed.series).to.equal(undefined);
     expect(unnamed.message).to.match(/must be named by the second column or the file/);

@@ -1,4 +1,4 @@
-/** Whole imports into dataset directories. */
+/** Imports into dataset directories. */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -69,7 +69,7 @@ describe('plugins/metro/import', () => {
   const run = (sources: string[], options: Partial<ImportOptions> = {}) =>
     importInto({ sources, to, time: TIME, ...options });
 
-  it('makes a valid dataset of an index and a series', async () => {
+  it('writes a valid dataset from an index and a series', async () => {
     const report = await run([await put('hpi.csv', METRO), await put('unrate.csv', UNRATE)]);
     const { manifest, rows } = await load(to);
     expect(rows['markets']).to.deep.equal([
@@ -128,19 +128,19 @@ describe('plugins/metro/import', () => {
     expect((await run([other], { to: join(folder, 'other') })).version).to.not.equal(first.version);
   });
 
-  it('takes the vintage that it is given, and keeps it when series are imported alone', async () => {
+  it('uses the given vintage, and keeps it when only series are imported', async () => {
     await run([await put('hpi.csv', METRO)], { vintage: '2025-05-27' });
     expect((await run([await put('unrate.csv', UNRATE)])).vintage).to.equal('2025-05-27');
     expect((await run([await put('hpi.csv', METRO)])).vintage).to.equal('2025-03-31');
     expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a day of the calendar/);
   });
 
-  it('takes the newest period of any series for the vintage where there is no index', async () => {
+  it('uses the newest period of any series as the vintage without an index', async () => {
     const gdp = await put('gdp.csv', 'DATE,GDP\n2025-04-01,1\n');
     expect((await run([gdp, await put('unrate.csv', UNRATE)])).vintage).to.equal('2025-11-30');
   });
 
-  it('lists every bad row of every file, and leaves the directory as it was', async () => {
+  it('lists every bad row of every file, and changes nothing', async () => {
     await run([await put('hpi.csv', METRO)]);
     const before = await contents(to);
     const hpi = await put('bad.csv', `${METRO}"Nowhere, TX",1,2025,1,1.00,-\r\n"X, TX",10180,2025,2,1.00,-\r\n`);
@@ -153,12 +153,12 @@ describe('plugins/metro/import', () => {
     expect(await contents(to)).to.deep.equal(before);
   });
 
-  it('makes no directory when an import into a new one fails', async () => {
+  it('creates no directory when an import fails', async () => {
     await operatorFailure(run([await put('bad.csv', `${METRO}"Nowhere, TX",1,2025,1,1.00,-\r\n`)]));
     expect(await readdir(folder)).to.deep.equal(['bad.csv']);
   });
 
-  it('leaves bad rows out and counts them when told to', async () => {
+  it('leaves bad rows out and counts them with skipBadRows', async () => {
     const rows = Array.from({ length: 70 }, (_, i) => `"Nowhere, TX",1,2025,1,${i + 1}.00,-\r\n`).join('');
     const report = await run([await put('bad.csv', rows + METRO)], { skipBadRows: true });
     expect(report.badRows).to.equal(70);
@@ -168,14 +168,14 @@ describe('plugins/metro/import', () => {
     await load(to);
   });
 
-  it('never passes over a whole file', async () => {
+  it('never skips a whole file', async () => {
     const page = await put('page.csv', '<!doctype html>');
     expect(await operatorFailure(run([await put('hpi.csv', METRO), page], { skipBadRows: true }))).to.match(
       /page\.csv: is of no/,
     );
   });
 
-  it('drops markets and runs with the index that they came from, and says so', async () => {
+  it('drops and reports the markets and runs of a replaced index', async () => {
     await run([await put('hpi.csv', METRO), await put('unrate.csv', UNRATE)]);
     await addRun(to);
     const next = METRO.replaceAll('11244', '11245');
@@ -187,7 +187,7 @@ describe('plugins/metro/import', () => {
     expect(rows['observations']).to.have.length(2);
   });
 
-  it('keeps published runs with their forecasts, of markets too that the new index lacks, and drops reconstructed ones', async () => {
+  it('keeps published runs with all their forecasts, and drops reconstructed runs', async () => {
     await run([await put('hpi.csv', METRO)]);
     await addRun(to, { basis: 'published', vintage: '2025-03-31', published_at: TIME.toISOString() });
     const before = await load(to);
@@ -199,7 +199,7 @@ describe('plugins/metro/import', () => {
     expect(rows['markets']?.map(({ forecast_12m }) => forecast_12m)).to.deep.equal([1, null]);
   });
 
-  it('drops published runs that are later than the index, or than the time, that is gone back to', async () => {
+  it('drops published runs that are later than the index, or than the time of the import', async () => {
     const origin = { basis: 'published', vintage: '2025-03-31', published_at: TIME.toISOString() } as const;
     const older = await put('older.csv', METRO.replaceAll(/^.*,2025,1,.*\r\n/gm, ''));
     await run([await put('hpi.csv', METRO)]);
@@ -210,7 +210,7 @@ describe('plugins/metro/import', () => {
     expect((await run([older], before)).dropped.rows).to.deep.equal({ forecast_runs: 1, forecasts: 2 });
   });
 
-  it('refuses what ends after --created, naming the first period of each series, and changes nothing', async () => {
+  it('rejects periods that end after --created, with the first of each series, and changes nothing', async () => {
     const hpi = await put('hpi.csv', METRO);
     const unrate = await put('unrate.csv', UNRATE);
     const daily = await put('DGS10.csv', 'date,value\n2024-11-26,4\n2024-11-27,4\n');
@@ -232,12 +232,12 @@ describe('plugins/metro/import', () => {
     );
   });
 
-  it('takes a week by the day that it ends on', async () => {
+  it('dates a week by its last day', async () => {
     const weekly = await put('ICSA.csv', 'date,value\n2026-02-14,1\n2026-02-21,2\n2026-02-28,3\n');
     expect((await run([weekly])).series).to.deep.equal([{ series_id: 'ICSA', values: 3 }]);
   });
 
-  it('keeps runs and markets when series are imported alone', async () => {
+  it('keeps runs and markets when only series are imported', async () => {
     await run([await put('hpi.csv', METRO)]);
     await addRun(to);
     const before = await load(to);
@@ -248,7 +248,7 @@ describe('plugins/metro/import', () => {
       expect(rows[name], name).to.deep.equal(before.rows[name]);
   });
 
-  it('mixes no real numbers with made-up ones', async () => {
+  it('does not mix real numbers with made-up ones', async () => {
     await run([await put('hpi.csv', METRO)]);
     const path = join(to, 'manifest.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace(/"synthetic":\s*false/, '"synthetic":true'));
@@ -257,7 +257,7 @@ describe('plugins/metro/import', () => {
     expect(await contents(to)).to.deep.equal(before);
   });
 
-  it('says that what is there cannot be read, and leaves it', async () => {
+  it('rejects a directory whose dataset cannot be read, and changes nothing', async () => {
     await run([await put('hpi.csv', METRO)]);
     await writeFile(join(to, 'manifest.json'), '{');
     expect(await operatorFailure(run([await put('unrate.csv', UNRATE)]))).to.match(
@@ -301,7 +301,7 @@ describe('plugins/metro/import of published files', () => {
   });
   afterEach(() => rm(join(to, '..'), { recursive: true }));
 
-  it('imports FHFA 2025Q4 and 14 macro series without a fault, then FHFA 2024Q3 over them', async function () {
+  it('imports FHFA 2025Q4 and 14 macro series without errors, then FHFA 2024Q3 over them', async function () {
     const data = needSharedData(this);
     const vintage = (name: string) => join(data, 'fhfa', `hpi_at_metro_${name}.csv`);
 

@@ -1,4 +1,4 @@
-/** Where imports come from: files, directories, URLs. */
+/** Inputs of imports: files, directories, URLs. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -63,7 +63,7 @@ describe('plugins/metro/import inputs', () => {
     return path;
   };
 
-  it('reads a directory with all below it by content, and names what it does not read', async () => {
+  it('reads a directory recursively, and names skipped files', async () => {
     await put('all/macro/data.txt', UNRATE);
     await put('all/macro/deep/er/g.csv', GDP);
     await put('all/index', METRO);
@@ -82,7 +82,7 @@ describe('plugins/metro/import inputs', () => {
     ]);
   });
 
-  it('passes over a pipe in a directory, also behind a link, which would be waited for', async () => {
+  it('skips a pipe in a directory, also behind a link', async () => {
     const folder = await mkdtemp(join(directory, 'pipes-'));
     await writeFile(join(folder, 'unrate.csv'), UNRATE);
     execFileSync('mkfifo', [join(folder, 'pipe.csv')]);
@@ -100,7 +100,7 @@ describe('plugins/metro/import inputs', () => {
     await rm(pipe);
   });
 
-  it('refuses a directory in which there is nothing to import', async () => {
+  it('rejects a directory without a known file', async () => {
     await put('none/readme.md', '# Notes\n');
     expect(await operatorFailure(read([join(directory, 'none')]))).to.match(
       /nothing to import.*hpi_at_metro\.csv.*readme\.md/s,
@@ -109,7 +109,7 @@ describe('plugins/metro/import inputs', () => {
     expect(await operatorFailure(read([join(directory, 'bare')]))).to.include('there is no file in this directory');
   });
 
-  it('refuses a file that was named and is of no known format, and says what is', async () => {
+  it('rejects a named file of unknown format, and lists the known formats', async () => {
     const message = await operatorFailure(
       read([await put('purchase-only.csv', PURCHASE_ONLY), await put('x.csv', 'a,b,c\n1,2,3\n')]),
     );
@@ -124,7 +124,7 @@ describe('plugins/metro/import inputs', () => {
     expect(message).to.include('bad-first.csv:1: the code must be 5 digits');
   });
 
-  it('names every source that is not there', async () => {
+  it('names every missing source', async () => {
     const message = await operatorFailure(
       read([join(directory, 'no-such'), join(directory, 'nor-this.csv'), 'http://[']),
     );
@@ -134,7 +134,7 @@ describe('plugins/metro/import inputs', () => {
       .and.match(/http:\/\/\[: is not a valid URL/);
   });
 
-  it('refuses two files that hold the same', async () => {
+  it('rejects two files with the same data', async () => {
     const message = await operatorFailure(
       read([
         await put('one.csv', METRO),
@@ -147,7 +147,7 @@ describe('plugins/metro/import inputs', () => {
     expect(message).to.match(/four\.csv: contains the series UNRATE, and so does .*three\.csv/);
   });
 
-  it('reads nothing from a file without a usable row', async () => {
+  it('rejects a file without a usable row', async () => {
     expect(await operatorFailure(read([await put('unusable.csv', '"A, TX",1,2024,1,-,-\r\n')]))).to.include(
       'has no usable row',
     );
@@ -159,7 +159,7 @@ describe('plugins/metro/import inputs', () => {
     });
   }
 
-  it('says what came of it when a URL cannot be fetched', async () => {
+  it('explains why a URL cannot be fetched', async () => {
     expect(await operatorFailure(read([`${base}/absent`]))).to.equal(
       `Cannot fetch ${base}/absent: the server responded with 404 Not Found`,
     );
@@ -167,7 +167,7 @@ describe('plugins/metro/import inputs', () => {
     expect(await operatorFailure(read([`${base}/cut`]))).to.match(/^Cannot fetch .*\/cut: /);
   });
 
-  it('says why when there is no server', async () => {
+  it('explains that there is no server', async () => {
     const gone = createServer().listen(0, '127.0.0.1');
     await once(gone, 'listening');
     const { port } = gone.address() as AddressInfo;

@@ -1,4 +1,4 @@
-/** What an import replaces, and what it leaves. */
+/** What an import replaces and what it keeps. */
 import { expect } from 'chai';
 import type { Dataset } from '../../../../core/contracts/storage.js';
 import type { MetroIndex } from '../../../../plugins/metro/import/fhfa.js';
@@ -34,7 +34,7 @@ const source = (id: string) => ({
 
 const observation = (series_id: string, value: number) => ({ series_id, period_start: '2020-01-01', value });
 
-/** A dataset of Metro Forecast with runs, three macro series, and a collection of somebody else's. */
+/** A dataset with runs, three macro series, and a collection of another plugin. */
 const rows: Record<string, object[]> = {
   markets: [{ cbsa: '10000' }, { cbsa: '20000' }],
   hpi: [{ cbsa: '10000', period_start: '2020-01-01', value: 1 }],
@@ -56,7 +56,7 @@ const old = {
       synthetic: false,
       sources: ['B', 'D', 'F', 'metro_hpi', 'permits'].map(source),
     },
-    // One row a batch, so that every seam between batches is passed.
+    // One row per batch, so that every boundary of batches occurs.
     async *read(name: string) {
       for (const row of rows[name] ?? []) yield [row];
     },
@@ -76,7 +76,7 @@ const merged = async (...args: Parameters<typeof merge>) => {
 };
 
 describe('plugins/metro/import/merge', () => {
-  it('puts a new index in the place of markets, history and all that was computed from it', async () => {
+  it('replaces markets, history and everything computed from the old index', async () => {
     const index = [area('10000', 100, 101, 102, 103, 110), area('30000', 100, 101)];
     const { read, sources, droppedMarkets } = await merged(old, { index, macro: [], ignored: [] }, NOW);
     expect(read['markets']).to.deep.equal([
@@ -107,7 +107,7 @@ describe('plugins/metro/import/merge', () => {
     expect(sources).to.deep.equal(['B', 'D', 'F', 'metro_hpi', 'permits']);
   });
 
-  it('replaces macro series one by one, and writes nothing but them', async () => {
+  it('replaces macro series one by one, and nothing else', async () => {
     const imported = { index: undefined, macro: ['A', 'C', 'D', 'E', 'G'].map((id) => macro(id, 8, 9)), ignored: [] };
     const { read, sources } = await merged(old, imported, NOW);
     const values = (read['observations'] as { series_id: string; value: number }[]).map((o) => o.series_id + o.value);
@@ -118,13 +118,13 @@ describe('plugins/metro/import/merge', () => {
     expect(Object.keys(read).sort()).to.deep.equal(['observations', 'series']);
   });
 
-  it('takes out the observations of a series that has no value any more', async () => {
+  it('removes the observations of a series that has no values any more', async () => {
     const { read } = await merged(old, { index: undefined, macro: [macro('D')], ignored: [] }, NOW);
     expect(read['observations']).to.deep.equal([observation('B', 1), observation('F', 3)]);
     expect(read['series']?.[1]).to.include({ series_id: 'D', observation_start: null, observation_end: null });
   });
 
-  it('makes every collection of Metro Forecast where there was nothing', async () => {
+  it('writes every collection of Metro Forecast into a new dataset', async () => {
     const { read, sources } = await merged(undefined, { index: undefined, macro: [macro('A', 1)], ignored: [] }, NOW);
     expect(Object.keys(read).sort()).to.deep.equal(
       Object.keys(rows)
@@ -135,7 +135,7 @@ describe('plugins/metro/import/merge', () => {
     expect(sources).to.deep.equal(['A']);
   });
 
-  it('says in the series and its source whose data the index is, how new it is, and when that is late', async () => {
+  it('names publisher, newest period and lateness in the series and its source', async () => {
     const { collections, sources } = await merge(
       undefined,
       { index: [area('10000', 1, 2)], macro: [], ignored: [] },
@@ -167,7 +167,7 @@ describe('plugins/metro/import/merge', () => {
     ]);
   });
 
-  it('leaves yoy_price null where the value of a year before is missing', async () => {
+  it('sets yoy_price to null if the value one year before is missing', async () => {
     const gap: MetroIndex = { cbsa: '10000', name: 'Gap', quarters: [8000, 8001, 8005, 8006], values: [1, 2, 3, 4] };
     const none: MetroIndex = { cbsa: '20000', name: 'None', quarters: [], values: [] };
     const { read } = await merged(undefined, { index: [gap, none], macro: [], ignored: [] }, NOW);
