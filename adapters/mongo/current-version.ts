@@ -1,10 +1,9 @@
 /** Follows the catalog's pointer: the version that this replica serves, and what is wrong where it cannot follow. */
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
-import { type ChangeWatch, watchChanges } from './change-watch.js';
 import type { Connection } from './connection.js';
 import type { MongoOptions } from './options.js';
-import { Poller } from './poller.js';
+import { type ChangeWatch, Poller, watchChanges } from './polling.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
 const AWAY = 'The database cannot be reached.';

@@ -20,13 +20,11 @@ import {
 } from 'metro-forecast-api/adapter';
 import type { Filter } from 'mongodb';
 import { MongoAudit } from './audit.js';
-import { type ChangeWatch, watchChanges } from './change-watch.js';
 import { Connection, checkConnection } from './connection.js';
-import { type KeyDocument, setting, toRecord } from './key-records.js';
-import { readUse, writeUse } from './key-use.js';
+import { type KeyDocument, readUse, setting, toRecord, writeUse } from './key-documents.js';
 import { isDuplicate } from './layout.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
-import { Poller } from './poller.js';
+import { type ChangeWatch, Poller, watchChanges } from './polling.js';
 
 const { keyAuditEntry: auditEntry, withComparison, endOf, madeOnly } = audit;
 

@@ -141,6 +141,37 @@ const hasSameRows = async (
   return content === undefined || content === contentOf(written);
 };
 
+interface WriteOptions {
+  /** The id of the new version. */
+  readonly id: number;
+  /** Called before each batch. Throws to stop. */
+  readonly assertGoingOn: () => void;
+  readonly onProgress: PublishOptions['onProgress'];
+}
+
+/** Writes, verifies and describes a version. @returns the SHA-256 of each collection's rows, by its name */
+const writeVersion = async (
+  { connection, collections, batchSize }: PublishContext,
+  dataset: Dataset,
+  { id, assertGoingOn, onProgress }: WriteOptions,
+): Promise<ReadonlyMap<string, string>> => {
+  const written = new Map<ContentTarget, Content>();
+  for (const collection of collections.values()) {
+    const target = { connection, id, collection, batchSize, assertGoingOn };
+    const progress = (rows: number) => onProgress?.({ collection: collection.name, written: rows, total: undefined });
+    progress(0);
+    written.set(target, await writeContent(target, dataset.read(collection.name), progress));
+  }
+  for (const [target, content] of written) await verifyContent(target, content);
+  const described = [...written].map(([{ collection }, content]) => [
+    collection.name,
+    { ...content, orders: ordersOf(collection) },
+  ]);
+  const version = { _id: id, manifest: dataset.manifest, collections: Object.fromEntries(described) };
+  await connection.run('describe the version', (db) => db.collection<VersionDocument>('versions').insertOne(version));
+  return new Map([...written].map(([{ collection }, { sha256 }]) => [collection.name, sha256]));
+};
+
 /**
  * A version that is damaged, or was published for another configuration, is replaced by the same rows.
  *
@@ -169,26 +200,7 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
     await expireReplicas(connection);
     await sweep(connection, catalog);
 
-    const id = locked.sequence;
-    const written = new Map<ContentTarget, Content>();
-    for (const collection of collections.values()) {
-      const target = { connection, id, collection, batchSize, assertGoingOn };
-      const progress = (rows: number) => onProgress?.({ collection: collection.name, written: rows, total: undefined });
-      progress(0);
-      written.set(target, await writeContent(target, dataset.read(collection.name), progress));
-    }
-    for (const [target, content] of written) await verifyContent(target, content);
-    const described = [...written].map(([{ collection }, content]) => [
-      collection.name,
-      { ...content, orders: ordersOf(collection) },
-    ]);
-    await connection.run('describe the version', (db) =>
-      db
-        .collection<VersionDocument>('versions')
-        .insertOne({ _id: id, manifest, collections: Object.fromEntries(described) }),
-    );
-
-    const sums = new Map([...written].map(([{ collection }, { sha256 }]) => [collection.name, sha256]));
+    const sums = await writeVersion(context, dataset, { id: locked.sequence, assertGoingOn, onProgress });
     if (same && stored && !(await hasSameRows(context, stored, sums, same.version, locked))) throw takenBy(same);
 
     assertGoingOn();
@@ -197,7 +209,7 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
     const replaces = locked.current?.version ?? null;
     const content = contentOf(sums);
     const isPublished = await audited(connection, clock, { action: 'publish', version, replaces, content }, () =>
-      commit(catalog, owner, { id, version, publishedAt }, locked, same),
+      commit(catalog, owner, { id: locked.sequence, version, publishedAt }, locked, same),
     );
     if (isPublished) {
       if (faults.length > 0) options.onRepair?.(`version ${version}: ${faults.join('; ')}`);

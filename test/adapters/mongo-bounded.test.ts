@@ -2,10 +2,10 @@
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';
 import { MongoAudit } from '../../adapters/mongo/audit.js';
-import { bounded, toStorageError } from '../../adapters/mongo/bounded.js';
 import { Catalog } from '../../adapters/mongo/catalog.js';
 import type { Connection } from '../../adapters/mongo/connection.js';
-import { readUse, writeUse } from '../../adapters/mongo/key-use.js';
+import { bounded, toStorageError } from '../../adapters/mongo/connection.js';
+import { readUse, writeUse } from '../../adapters/mongo/key-documents.js';
 import { sweep } from '../../adapters/mongo/sweep.js';
 import { expireReplicas, lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
 import { systemClock } from '../../core/contracts/runtime.js';

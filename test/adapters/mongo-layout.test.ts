@@ -1,7 +1,7 @@
 /** How rows lie in MongoDB, what is asked for them, and what MongoDB cannot give back as it was. */
 import { expect } from 'chai';
+import { unstorable } from '../../adapters/mongo/content.js';
 import { dataCollection, indexOf, ordersOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
-import { unstorable } from '../../adapters/mongo/storable.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { connectionTo } from './mongo-database.js';
 

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually } from '../../adapters/conformance/expect.js';
-import { Poller } from '../../adapters/mongo/poller.js';
+import { Poller } from '../../adapters/mongo/polling.js';
 import { gate } from './mongo-replica.js';
 
 const NEVER = 3_600_000;

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
   const program = `import { createLogger } from ${at('core/app/logger.js')};
-    import { bounded } from ${at('adapters/mongo/bounded.js')};
+    import { bounded } from ${at('adapters/mongo/connection.js')};
     import { MongoClient } from ${JSON.stringify(import.meta.resolve('mongodb'))};
     const logger = createLogger({ level: 'info', format: '${format}', addresses: 'none' });
     ${code}`;

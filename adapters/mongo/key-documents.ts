@@ -1,7 +1,7 @@
-/** API keys as MongoDB documents. */
-
+/** API keys and their last use as MongoDB documents. */
 import type { KeyRecord } from 'metro-forecast-api/adapter';
 import type { Document as MongoDocument } from 'mongodb';
+import type { Connection } from './connection.js';
 
 export interface KeyDocument {
   readonly _id: string;
@@ -44,3 +44,36 @@ export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
     },
   },
 ];
+
+/**
+ * The last use of keys has its own collection, which no replica watches. In the documents of keys, each time would make
+ * every replica read the key again.
+ */
+const USE_COLLECTION = 'api_key_use';
+const BATCH = 1000;
+
+interface UseDocument {
+  readonly _id: string;
+  readonly last_used_at: Date;
+}
+
+/** Keeps of each key the later time. */
+export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
+  const updates = [...times].map(([id, time]) => ({
+    updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },
+  }));
+  for (let from = 0; from < updates.length; from += BATCH) {
+    await connection.run('note the use of keys', (db) =>
+      db.collection<UseDocument>(USE_COLLECTION).bulkWrite(updates.slice(from, from + BATCH), { ordered: false }),
+    );
+  }
+};
+
+/** By id, in milliseconds since 1970. */
+export const readUse = async (connection: Connection): Promise<ReadonlyMap<string, number>> => {
+  const cursor = connection.db.collection<UseDocument>(USE_COLLECTION).find({});
+  const times = new Map<string, number>();
+  for await (const batch of connection.batches('read the use of keys', cursor))
+    for (const { _id, last_used_at } of batch) times.set(_id, +last_used_at);
+  return times;
+};
