@@ -1,6 +1,6 @@
 /**
- * Settings of V8 and of the system that keep a serving process fast. With V8's own, 12,000 requests a second on one
- * core bring a collection of the whole heap every six seconds, and tens of milliseconds with hardly any response.
+ * Settings of V8 and the system for a serving process. With the defaults of V8, 12,000 requests per second on one core
+ * cause a full garbage collection every six seconds, which delays responses by tens of milliseconds.
  */
 import { executionAsyncResource } from 'node:async_hooks';
 import { readdirSync } from 'node:fs';
@@ -11,14 +11,13 @@ import { nodeEventLoop } from '../core/util/event-loop.js';
 /**
  * Changes how V8 collects garbage. To be called before the first request.
  *
- * - No pretenuring: V8 allocates objects of a line of code in the old generation once a few of them have outlived a
- *   collection. A few dozen requests that wait while the service warms up suffice, and part of every later response
- *   would fill the old generation.
- * - The whole heap is collected when it has grown to four times its size instead of by half: once in three publications
- *   instead of twice in each. A collection delays requests by 5 to 10 ms, and two of those in a second are felt by more
- *   than one request in a hundred. Meanwhile the process takes a sixth to a third more memory.
- * - One thread collects the young generation: a few dozen kilobytes are alive there, which takes less time than waking
- *   another thread, and a woken thread may take the only core for milliseconds.
+ * - No pretenuring. V8 allocates the objects of a line of code in the old generation if some of them survived a
+ *   collection. Requests that wait while the service warms up cause this, and later responses then fill the old
+ *   generation.
+ * - A full collection when the heap has grown to four times its size, instead of by half: once in three publications
+ *   instead of twice in each. A collection delays requests by 5 to 10 ms. The process uses 17 to 33% more memory.
+ * - One thread for the young generation. Only a few dozen kilobytes are alive there, so waking a second thread takes
+ *   longer than the work.
  */
 export const collectGently = (): void => {
   setFlagsFromString('--no-parallel-scavenge');
@@ -26,33 +25,33 @@ export const collectGently = (): void => {
   setFlagsFromString('--heap-growing-percent=300');
 };
 
-/** Objects that stay alive as long as the process. */
+/** Objects that stay alive until the process ends. */
 const alive: object[] = [];
 
 /**
- * Keeps the compiled code of `process.nextTick` valid. To be called before the heap has been collected a few times.
+ * Keeps the compiled code of `process.nextTick` valid. To be called at the start.
  *
- * Node makes an object for each tick, of which a request has a dozen, and V8 compiles fast code for their hidden class.
- * A collection of the whole heap drops a hidden class without live objects; from then on a tick takes five times as
- * long, and a request a quarter longer, until the process ends. One object that stays alive prevents that.
+ * Node creates an object for each tick, a dozen per request, and V8 compiles fast code for their hidden class. A full
+ * garbage collection drops a hidden class without live objects. From then on a tick takes five times as long, and a
+ * request 25% longer. One object that stays alive prevents it.
  */
 export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
 /**
- * Until the process has worked this long, the compiler is as important as the event loop: code that is not compiled yet
- * is slow. Counted in processor time, since requests warm a service up and may come late.
+ * Processor time until a service is warm. Before, compiling is as important as the event loop, since code that is not
+ * compiled is slow.
  */
 export const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
 
 /**
- * Gives the process's other threads a low priority once it has worked for `workedMs`. To be called when it serves.
+ * Gives the other threads of the process a low priority after `workedMs` of processor time. To be called when it
+ * serves.
  *
- * V8 marks the heap and compiles on up to four threads; Node reads files and compresses on four more. With one core,
- * each of them would get as much of it as the event loop. Their work can wait for spare time, and where the loop waits
- * for them, at the end of a collection, the core is theirs.
+ * V8 marks the heap and compiles on up to four threads; Node reads files and compresses on four more. On one core, each
+ * would get as much time as the event loop. Their work can wait, and when the loop waits for them, the core is free.
  */
 export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-/** The command line: one file a command, and one place where faults become messages and exit codes. */
+/** The command line: one file per command, and one place that turns errors into messages and exit codes. */
 import { Command } from 'commander';
 import { fileErrorReason } from '../core/util/error-reason.js';
 import { packageVersion } from '../core/util/package.js';
@@ -6,7 +6,7 @@ import { write, writeError } from './output.js';
 import { EXIT_CODES, errorText, report } from './report.js';
 import { handleSignals } from './signals.js';
 
-/** A command is loaded when it is run, so that `start` does not have the others in memory. */
+/** Only the command that is run is loaded. */
 const COMMANDS = {
   start: () => {
     // As process 1 of a container it ignores signals that it does not handle.
@@ -43,7 +43,7 @@ export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   return named.length === 0 || named.includes('completion') ? NAMES : named;
 };
 
-/** @param json whether wrong usage is told as JSON */
+/** @param json whether wrong usage is reported as JSON */
 export const createProgram = async (names: readonly CommandName[] = NAMES, json = false): Promise<Command> => {
   const program = new Command('metro-forecast')
     .description('Publish a dataset as a fast, read-only HTTP API.')

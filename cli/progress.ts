@@ -1,4 +1,4 @@
-/** Progress of long work: a bar on a terminal, plain lines elsewhere. */
+/** Shows the progress of long work: a bar on a terminal, lines elsewhere. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
 import { loadPackage } from '../core/util/package.js';
@@ -14,7 +14,7 @@ interface Progress {
   finish(): void;
 }
 
-/** Milliseconds between two plain lines of one task. */
+/** Milliseconds between two lines of one task. */
 const LINE_EVERY_MS = 5_000;
 
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });

@@ -1,4 +1,4 @@
-/** `metro-forecast config`: shows the configuration in force. */
+/** `metro-forecast config`: shows the configuration in effect. */
 import type { Command } from 'commander';
 import { configSchema } from '../../core/config/schema.js';
 import { maskSecrets } from '../../core/config/secrets.js';
@@ -15,14 +15,14 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   }
   const loaded = await loadConfig({ path: options.config });
   const { config, path, embedded, overrides } = loaded;
-  // Loading the modules tells which options are secret, and fills the options' defaults into `config`.
+  // The modules know which of their options are secret, and fill the defaults of options into `config`.
   const { adapter, keyStore, registry } = await loadModules(loaded);
   const masked = maskSecrets(config, {
     adapter: adapter.options,
     keys: keyStore.options,
     plugins: registry.plugins.map((plugin) => plugin.options),
   });
-  // `service` completed by the defaults of plugins and framework; not by the history of the interface, which is long.
+  // `service` with the defaults of plugins, but without the list of interface changes, which is long.
   const { changes: _changes, ...service } = registry.service;
   const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {
@@ -57,7 +57,7 @@ const variables = (): string => {
 export const register = (program: Command): void => {
   program
     .command('config')
-    .description('show the configuration in force, with secrets masked')
+    .description('show the configuration in effect, with secrets masked')
     .option('--json', 'print JSON for machines, with the source of each value from the environment')
     .option('--schema', 'print the JSON Schema of configuration files instead')
     .addHelpText(

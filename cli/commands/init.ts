@@ -1,4 +1,4 @@
-/** `metro-forecast init`: writes a configuration to begin with. */
+/** `metro-forecast init`: writes a first configuration. */
 import { existsSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -16,7 +16,7 @@ import { commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** Each plugin after the plugins that it needs. Plugins that need an optional package, or options, are not proposed. */
+/** In an order in which each plugin follows those it needs. Plugins with required options or packages are left out. */
 const CANDIDATES = [
   'markets',
   'forecasts',
@@ -30,7 +30,7 @@ const CANDIDATES = [
 
 interface FittingPlugins {
   readonly plugins: readonly string[];
-  /** The dataset's collections that none of them serves. */
+  /** The collections of the dataset that none of the plugins serves. */
   readonly unserved: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** `metro-forecast ready`: asks the running service of a configuration whether it may get requests. */
+/** `metro-forecast ready`: asks the running service of a configuration whether it is ready. */
 import type { Command } from 'commander';
 import { originOf } from '../../core/edge/listen.js';
 import { OperatorError } from '../../core/errors.js';
@@ -13,21 +13,22 @@ const ask = async (path: string | undefined): Promise<void> => {
   const { host, port, basePath } = config.server;
   const url = `${originOf(host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port)}${basePath}/ready`;
   const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: Error) => {
-    throw new OperatorError(`${url} does not answer.`, [], { cause });
+    throw new OperatorError(`${url} does not respond. Is the service running?`, [], { cause });
   });
   // A 404 means ready too: the service responds, and has no /ready since the plugin "status" is not configured.
-  if (response.status >= 500) throw new OperatorError(`${url} answers ${response.status}: ${await response.text()}`);
-  print(`${url} answers ${response.status}.`);
+  if (response.status >= 500)
+    throw new OperatorError(`${url} responds with ${response.status}: ${await response.text()}`);
+  print(`${url} responds with ${response.status}.`);
 };
 
 export const register = (program: Command): void => {
   program
     .command('ready')
-    .description('ask the service that runs on this machine whether it may get requests')
+    .description('ask the service on this machine whether it is ready for requests')
     .addHelpText(
       'after',
       `
-For the health check of a container and for scripts: address, port and path are those of the configuration.
+For health checks of containers and for scripts. Address, port and path come from the configuration.
 
 Example:
   $ metro-forecast --config api.json ready

@@ -1,4 +1,4 @@
-/** Makes the authenticator from the configuration. */
+/** Creates the authenticator, and warns of keys that cannot be used. */
 import type { AuthConfig } from '../config/schema.js';
 import { tierNames } from '../config/tiers.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -15,9 +15,9 @@ interface AuthenticatorDependencies {
 
 export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
-  /** Warns where no key is in force or a pepper is missing. It reads the keys, so the store must be open. */
+  /** Warns if no key is active or a pepper is missing. Reads the keys, so the store must be open. */
   open(): Promise<void>;
-  /** Await it before the store is closed. */
+  /** To be called before the store is closed: it writes when keys were last used. */
   close(): Promise<void>;
 }
 
@@ -41,8 +41,8 @@ export const createAuthenticator = ({
 };
 
 /**
- * Warns once, after the keys were first read, of mistakes that make requests fail with 401: no key is in force, and
- * callers without one have no tier; or a key needs a pepper that is not configured.
+ * Warns once, when the keys can first be read, of mistakes that make requests fail with 401: no key is active, although
+ * callers need one; or a key needs a pepper that is not configured.
  */
 const keyReporter = (
   { auth, keyStore, clock, logger }: AuthenticatorDependencies,
@@ -55,11 +55,11 @@ const keyReporter = (
     try {
       const records = await keyStore.list();
       if (auth.anonymous === null && !records.some((record) => isActive(record, clock.now()))) {
-        logger.warn('no key is in force: endpoints that need one respond with 401; "keys create" makes one');
+        logger.warn('no key is active: endpoints that need one respond with 401; create one with "keys create"');
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
     } catch {
-      // The keys could not be read: this function runs again at the store's next change.
+      // The keys could not be read. The next change of the store calls this function again.
       isDue = true;
     }
   };

@@ -1,4 +1,4 @@
-/** The settings that a running service takes over from a configuration that was read again, and which it does not. */
+/** The settings that can change while the service runs. All others need a restart. */
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/load.js';
 import type { AuthConfig, Config, TierConfig } from '../config/schema.js';
@@ -6,7 +6,7 @@ import { Tiers } from '../config/tiers.js';
 import type { Logger } from '../contracts/runtime.js';
 import { isObject } from '../validation/json.js';
 
-/** Settings that a reload changes; TIER stands for any name. Keys need no reload, since services follow their store. */
+/** TIER is any name of a tier. Keys are not listed: services follow the key store without a reload. */
 export const RELOADED = [
   'log.level',
   'limits.requestsPerMinute',
@@ -15,12 +15,12 @@ export const RELOADED = [
   'auth.tiers.TIER.requestsPerMonth',
 ] as const;
 
-const TAKEN_OVER = new RegExp(
+const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** The tiers as at the start, with the numbers that another configuration has for them. */
-const withNumbersOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
+/** The tiers as they were at the start, with the limits of the new configuration. */
+const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
   return Object.fromEntries(
@@ -31,7 +31,7 @@ const withNumbersOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): 
   );
 };
 
-/** The paths of all settings that differ; lists and modules count as one setting. */
+/** The paths of all settings that differ. A list or a module is one setting. */
 const differences = (before: unknown, after: unknown, path = ''): string[] => {
   const inside = isObject(before) && isObject(after) && !('use' in after);
   if (!inside) return isDeepStrictEqual(before, after) ? [] : [path];
@@ -43,7 +43,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** How much callers may send. Each reload puts a new object here. */
+  /** The limits of callers. Each reload replaces this object. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {
@@ -53,17 +53,16 @@ export class RunningSettings {
     this.#logger = logger;
   }
 
-  /** Takes over what can change, and logs both that and what waits for a restart. */
+  /** Applies the settings that can change. Logs them, and those that need a restart. */
   apply({ config }: LoadedConfig): void {
-    const changed = differences(this.#config, config).filter((path) => TAKEN_OVER.test(path));
-    const afterRestart = differences(this.#started, config).filter((path) => !TAKEN_OVER.test(path));
+    const changed = differences(this.#config, config).filter((path) => RELOADABLE.test(path));
+    const afterRestart = differences(this.#started, config).filter((path) => !RELOADABLE.test(path));
     this.#config = config;
-    const tiers = withNumbersOf(this.#started.auth.tiers, config.auth.tiers);
+    const tiers = withLimitsOf(this.#started.auth.tiers, config.auth.tiers);
     this.tiers = new Tiers({ ...this.#started.auth, tiers }, config.limits.requestsPerMinute);
     this.#logger.setLevel?.(config.log.level);
     const details = { changed, ...(afterRestart.length > 0 && { afterRestart }) };
-    if (afterRestart.length > 0)
-      this.#logger.warn(details, 'configuration read again; some changes wait for a restart');
+    if (afterRestart.length > 0) this.#logger.warn(details, 'configuration read again; some changes need a restart');
     else this.#logger.info(details, 'configuration read again');
   }
 }

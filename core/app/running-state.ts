@@ -12,7 +12,7 @@ type Dependencies = Pick<
   'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 
-/** Requests to `/health` ping the store at most once in this time, since they are not limited. */
+/** `/health` is not rate limited, so its requests ping the store at most once in this time. */
 const PING_EVERY_MS = 100;
 
 export class RunningState {
@@ -30,7 +30,7 @@ export class RunningState {
     });
   }
 
-  /** Marks the service as draining, so that `/health` fails from now on. */
+  /** From now on `/health` fails. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -49,7 +49,7 @@ export class RunningState {
     };
   };
 
-  /** All callers share one ping while it is under way, and its outcome for a moment after it. */
+  /** Concurrent requests share one ping, and its result for PING_EVERY_MS. */
   #pingAdapter(adapter: StorageAdapter): Promise<void> {
     const ping = adapter.ping();
     const forget = (): void => {
@@ -76,7 +76,7 @@ export class RunningState {
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
   }
 
-  /** @param open returns a locked snapshot, perhaps of a newer version that has become the current one meanwhile */
+  /** @param open returns a locked snapshot. It may be of a newer version, published in the meantime */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
     open: () => Promise<Snapshot | undefined>,

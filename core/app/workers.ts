@@ -1,5 +1,4 @@
 /** The primary process of several workers on one port: starts, replaces and ends them, and decides their limits. */
-
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
@@ -11,11 +10,11 @@ import { mergePages } from '../observe/metric.js';
 import { WORKER_VARIABLE } from './is-worker.js';
 import type { Assignment, Listening, ToPrimary, ToWorker } from './worker-link.js';
 
-/** A worker that ends sooner lengthens the pause before the next one, which may fail in the same way. */
+/** A worker that ends sooner doubles the pause before the next one, which may fail for the same reason. */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** A scrape omits a worker that has not replied in this time. */
+/** A scrape omits workers that have not replied after this time. */
 const SCRAPE_MS = 2000;
 
 /** How a worker ended. */
@@ -26,7 +25,7 @@ interface Ending {
 
 const isClean = ({ code, signal }: Ending): boolean => code === 0 || signal === 'SIGTERM' || signal === 'SIGINT';
 
-/** Workers are replicas too: while Redis is away each applies its share of the limits. */
+/** Workers are replicas too: while Redis is unreachable, each admits its share of the limits. */
 const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
   const { config } = loaded;
   const limits = { ...config.limits, replicas: config.limits.replicas * workers };
@@ -43,7 +42,7 @@ export class Workers {
   readonly #count: number;
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
-  /** Each worker with its number: the least free one, from 1. */
+  /** Each worker with its number. A replacement gets the lowest free one, from 1. */
   readonly #running = new Map<Worker, number>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
@@ -57,20 +56,20 @@ export class Workers {
 
   constructor(count: number, assignment: Assignment, logger: Logger) {
     if (!cluster.isPrimary) {
-      throw new OperatorError('This process is itself a worker of a process manager: set server.workers to 1.');
+      throw new OperatorError('This process is a worker of a process manager already: set server.workers to 1.');
     }
     this.#count = count;
     this.#assignment = { ...assignment, loaded: asShare(assignment.loaded, count) };
     this.#logger = logger;
-    // Workers accept connections themselves. If this process handed them out in turn, a connection that every worker
-    // refuses by `server.maxConnections` would be passed around for as long as it is open.
+    // Workers accept connections themselves. If this process distributed them, a connection that every worker refuses
+    // because of `server.maxConnections` would be passed around for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
   }
 
   /**
-   * Starts one, and the others when it listens: so a fault of the configuration is told once, by the first.
-   * @returns where they listen; undefined when the first one has told why it does not
-   * @throws OperatorError if the first ended without telling why
+   * Starts the first worker, and the others when it listens: so the reason of a failed start is logged once.
+   * @returns where they listen; undefined if the first worker has logged why it cannot
+   * @throws OperatorError if a signal ended the first worker
    */
   async start(): Promise<Listening | undefined> {
     const first = await this.#fork();
@@ -84,14 +83,14 @@ export class Workers {
     return first;
   }
 
-  /** Sends all workers a configuration that was read again; later workers start with it. */
+  /** Sends a new configuration to all workers. Later workers start with it. */
   reload(loaded: LoadedConfig): void {
     const shared = asShare(loaded, this.#count);
     this.#assignment = { ...this.#assignment, loaded: shared };
-    for (const worker of this.#running.keys()) this.#tell(worker, { kind: 'reload', loaded: shared });
+    for (const worker of this.#running.keys()) this.#send(worker, { kind: 'reload', loaded: shared });
   }
 
-  /** The metrics of all workers that reply in time, as one page. */
+  /** One page with the metrics of all workers that reply in time. */
   async metrics(): Promise<string> {
     const scrape = ++this.#scrape;
     const pages = new Map<number, string>();
@@ -108,7 +107,7 @@ export class Workers {
       };
       const deadline = setTimeout(done, SCRAPE_MS);
       this.#pages.on('page', onPage);
-      for (const worker of asked) this.#tell(worker, { kind: 'measure', scrape });
+      for (const worker of asked) this.#send(worker, { kind: 'measure', scrape });
     });
     return mergePages(new Map([...pages].sort(([a], [b]) => a - b)));
   }
@@ -122,14 +121,14 @@ export class Workers {
   async stop(delayMs: number): Promise<void> {
     this.#stopping = true;
     const ends = [...this.#running.keys()].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
-    for (const worker of this.#running.keys()) this.#tell(worker, { kind: 'stop', delayMs });
+    for (const worker of this.#running.keys()) this.#send(worker, { kind: 'stop', delayMs });
     await Promise.all(ends);
     if (this.#failed) throw new Error('A worker did not end cleanly.');
   }
 
   /** Resolves when the worker listens, or has ended. */
   #fork(): Promise<Listening | Ending> {
-    // A port that the system chose is requested by its number only once no process uses it any more.
+    // Port 0 in the configuration means a new port for each worker, unless another one listens already.
     if (this.#running.size === 0 && this.#port > 0) this.#assignment = onPort(this.#assignment, this.#port);
     const since = performance.now();
     const worker = cluster.fork({ [WORKER_VARIABLE]: '1' });
@@ -139,15 +138,15 @@ export class Workers {
     return new Promise((resolve) => {
       worker.on('message', (message: ToPrimary) => {
         if (message.kind === 'ask') {
-          this.#tell(worker, { kind: 'granted', grants: grantAll(this.#limiter, message.asks) });
+          this.#send(worker, { kind: 'granted', grants: grantAll(this.#limiter, message.asks) });
         } else if (message.kind === 'usage') {
           const { call, caller } = message;
-          void this.#limiter.usage(caller).then((days) => this.#tell(worker, { kind: 'used', call, days }));
+          void this.#limiter.usage(caller).then((days) => this.#send(worker, { kind: 'used', call, days }));
         } else if (message.kind === 'metrics') this.#pages.emit('page', message.scrape, number, message.page);
         else if (message.kind === 'listening') resolve(message.listening);
         else {
-          this.#tell(worker, { kind: 'start', assignment });
-          if (this.#stopping) this.#tell(worker, { kind: 'stop', delayMs: 0 });
+          this.#send(worker, { kind: 'start', assignment });
+          if (this.#stopping) this.#send(worker, { kind: 'stop', delayMs: 0 });
         }
       });
       const ended = (ending: Ending, error?: Error) => {
@@ -156,7 +155,7 @@ export class Workers {
         this.#onEnd(ending, performance.now() - since, { workerPid: worker.process.pid, ...ending, err: error });
       };
       worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
-      // A worker that the system could not start has no pid, and emits `error` but no `exit`.
+      // A worker that could not be spawned has no pid, and emits `error` but no `exit`.
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended({ code: null, signal: null }, error);
       });
@@ -168,15 +167,15 @@ export class Workers {
     else if (this.#started) {
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#shortLived, LONGEST_PAUSE_MS);
       this.#shortLived = livedMs < STEADY_MS ? this.#shortLived + 1 : 0;
-      this.#logger.error({ ...details, pauseMs }, 'a worker ended, and another one takes its place');
+      this.#logger.error({ ...details, pauseMs }, 'a worker ended; another one replaces it');
       setTimeout(() => {
         if (!this.#stopping) void this.#fork();
       }, pauseMs);
     }
   }
 
-  /** Sending fails only for a worker that has ended, whose `exit` is handled. */
-  #tell(worker: Worker, message: ToWorker): void {
+  /** Sending fails only for a worker that has ended, which `exit` handles. */
+  #send(worker: Worker, message: ToWorker): void {
     worker.send(message, () => undefined);
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Counters, gauges and histograms in the Prometheus text format (version 0.0.4), cheap enough for every request; and
- * the merging of several processes' pages.
- */
+/** Counters, gauges and histograms in the Prometheus text format (version 0.0.4), and the merging of pages of workers. */
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -10,7 +7,7 @@ export interface Metric {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
-  /** One line a series, without the headings. */
+  /** One line per series, without the headings. */
   lines(): Iterable<string>;
 }
 
@@ -56,7 +53,7 @@ export class Distribution {
   }
 }
 
-/** The series of a metric by their labels. Callers keep what `of` gives them: it is not for the hot path. */
+/** The series of a metric by their labels. `of` is slow: callers keep the series that it returns. */
 class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 
@@ -97,7 +94,7 @@ export class Histogram extends Family<Distribution> implements Metric {
   readonly type = 'histogram';
   readonly #bounds: readonly number[];
 
-  /** @param bounds upper bounds of the buckets, ascending, without the last, which is infinite */
+  /** @param bounds upper bounds of the buckets, ascending; the last bucket has none */
   constructor(name: string, help: string, bounds: readonly number[]) {
     super(name, help, () => new Distribution(bounds));
     this.#bounds = bounds;
@@ -118,7 +115,7 @@ export class Histogram extends Family<Distribution> implements Metric {
 
 type Reading = readonly [labels: Labels, value: number | undefined];
 
-/** Read when it is scraped. Readings without a value are left out. */
+/** A metric that is read at each scrape. Readings without a value are omitted. */
 export class Reader implements Metric {
   constructor(
     readonly type: 'counter' | 'gauge' | 'summary',
@@ -152,7 +149,7 @@ interface MergedFamily {
   readonly series: string[];
 }
 
-/** `name{a="b"} 1` is `name{worker="2",a="b"} 1`. */
+/** Changes `name{a="b"} 1` to `name{worker="2",a="b"} 1`. */
 const numbered = (line: string, worker: number): string => {
   const [, name = '', rest = ''] = /^([\w:]+)(.*)$/s.exec(line) ?? [];
   const label = `worker="${worker}"`;
@@ -160,9 +157,9 @@ const numbered = (line: string, worker: number): string => {
 };
 
 /**
- * The metrics of several workers as one page: each of their series with the worker's number. A worker that takes the
- * place of another gets its number, so that its counters begin anew for Prometheus, as after a restart.
- * @param pages what each worker would serve by itself, by its number
+ * Merges the pages of several workers, with the number of the worker as a label. A worker that replaces another has its
+ * number, so that Prometheus sees a restart of the counters.
+ * @param pages the page of each worker, by its number
  */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {
   const families = new Map<string, MergedFamily>();

@@ -1,4 +1,4 @@
-/** All metrics of a service, put together and served; those of its parts are read at each scrape. */
+/** All metrics of a service, and the server for them. Most are read at each scrape. */
 import type { Config } from '../config/schema.js';
 import type { Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
@@ -23,7 +23,7 @@ export interface Metrics {
   close(): Promise<void>;
 }
 
-/** Null if the configuration has no metrics; then nothing is counted either. */
+/** Null if the configuration switches metrics off. Then nothing is counted. */
 export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
   if (!config) return null;
   const requests = new RequestMetrics();

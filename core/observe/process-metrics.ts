@@ -1,4 +1,4 @@
-/** What is known of the process: time, memory, handles, and how long its event loop makes callbacks wait. */
+/** Metrics of the process: processor time, memory, open files, log lines and the delay of its event loop. */
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { droppedLogLines } from './log-output.js';
@@ -6,19 +6,19 @@ import { type Metric, Reader } from './metric.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
-/** Resolution of the monitor: it measures how late a timer of this many milliseconds is. */
+/** The monitor measures how late a timer of this many milliseconds fires. */
 const RESOLUTION_MS = 10;
 
 const openFiles = (): number | undefined => {
   try {
     return readdirSync('/proc/self/fd').length;
   } catch {
-    // Only Linux has this folder.
+    // Only Linux has /proc.
     return undefined;
   }
 };
 
-/** @returns the metrics, and what ends the measuring */
+/** @returns the metrics, and a function that ends the measurement of the event loop */
 export const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();

@@ -1,11 +1,11 @@
-/** Metrics of every request: a few additions, and look-ups by reference instead of by name. */
+/** Metrics of requests. Series are found by reference, since this runs for every request. */
 import type { ServiceContext } from '../pipeline/state.js';
 import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
 
-/** In seconds. Cached representations take well under a millisecond, a store's timeout some seconds. */
+/** In seconds: from cached responses, far below a millisecond, to timeouts of stores. */
 const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
-/** The label of requests without an endpoint, whose URLs an attacker could make any number of. */
+/** The label of requests without an endpoint. A label per URL would let a client create any number of series. */
 const NO_ROUTE = 'none';
 
 export class RequestMetrics {
@@ -38,7 +38,7 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
   constructor() {
-    // A sum of requests is there from the start: an alert compares nothing with a series that is not there yet.
+    // An alert cannot compare with a series that does not exist yet.
     this.#distribution(undefined, 404);
   }
 

@@ -1,4 +1,4 @@
-/** Calls plugins' observers for finished requests; an observer that throws affects no request. */
+/** Calls the observers of plugins after each request. An observer that throws affects no request. */
 import type { FinishedRequest, RequestObserver } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
@@ -14,7 +14,7 @@ export interface RequestObservers {
   close(): Promise<void>;
 }
 
-/** Null where no plugin observes, so that no `FinishedRequest` is made. */
+/** Null if no plugin observes requests. */
 export const openObservers = (
   registered: readonly RegisteredObserver[],
   {
@@ -53,7 +53,7 @@ export const openObservers = (
   };
 };
 
-/** @throws OperatorError that names the plugin, where its observer cannot be used */
+/** @throws OperatorError that names the plugin, if its observer cannot be used */
 const opened = (plugin: string, open: () => RequestObserver): RequestObserver => {
   const failure = (text: string, cause?: unknown) =>
     new OperatorError(`The observer of plugin "${plugin}" cannot be used: ${text}`, [], { cause });

@@ -1,24 +1,24 @@
 /**
- * Measures Node's event loop, and spreads long work over its turns so that short work gets between: in a queue if a
- * request waits for it, otherwise with pauses while the loop is busy.
+ * Measures the event loop, and splits long work into pieces so that short requests run between them. Work of requests
+ * takes turns; background work pauses while the loop is busy.
  */
 import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
-  /** Calls back when the running turn ends. */
+  /** Calls back at the end of this turn of the loop. */
   atEndOfTurn(callback: () => void): void;
   /** CPU time in milliseconds: of this thread if Node measures it, otherwise of the process. */
   worked(): number;
-  /** Milliseconds for which the loop has been idle. */
+  /** Total idle time of the loop in milliseconds. */
   idle(): number;
 }
 
-/** What long work awaits between its pieces. */
+/** Long work awaits `pause` between its pieces. */
 export interface Pauses {
   pause(): Promise<void>;
 }
 
-/** A `pause` that waits only if pieces have run for `piecesMs` since the last wait. */
+/** Waits only if pieces have run for `piecesMs` since the last wait. */
 const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
   let until = Number.NEGATIVE_INFINITY;
   return async (signal?: AbortSignal): Promise<void> => {
@@ -29,7 +29,7 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
   };
 };
 
-/** A queue that gives concurrent long tasks some milliseconds of a turn of the loop each, in turn. */
+/** Lets concurrent tasks run in turn, one per turn of the loop, for `turnMs` each. */
 export class TurnQueue {
   readonly #turnMs: number;
   #last: Promise<unknown> = Promise.resolve();
@@ -38,14 +38,12 @@ export class TurnQueue {
     this.#turnMs = turnMs;
   }
 
-  /**
-   * For one task: its `pause` waits for a turn of its own, before the first piece and when its time in a turn is over.
-   */
+  /** Adds a task. Its `pause` waits for the next turn, first before any work and then whenever `turnMs` are over. */
   join(): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#next()) };
   }
 
-  /** Gives turns in the order in which they were asked for. */
+  /** First come, first served. */
   #next(): Promise<void> {
     const turn = this.#last.then(() => laterTurn());
     this.#last = turn;
@@ -56,7 +54,7 @@ export class TurnQueue {
 /** The turns of requests whose responses are computed. */
 export const longWork = new TurnQueue(2);
 
-/** Node 23.9 and later can leave out V8's other threads, which compile and collect much after a publication. */
+/** Without V8's other threads where Node can: they compile and collect garbage for long after a publication. */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
 
@@ -69,11 +67,11 @@ export const nodeEventLoop: EventLoop = {
   idle: () => performance.nodeTiming.idleTime,
 };
 
-/** A loop that is idle for at least this share of a window has time to spare. */
+/** The loop has spare time if it is idle for this share of a window. */
 const SPARE_SHARE = 0.1;
 const WINDOW_MS = 500;
 
-/** Finds out whether the loop has time to spare, one window after the other. */
+/** Detects whether the loop has spare time, one window at a time. */
 export class SpareTime {
   readonly #loop: EventLoop;
   #since: number;
@@ -85,7 +83,7 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
-  /** @returns whether a window has passed in which there was time to spare */
+  /** @returns true if a window has ended that had spare time */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
@@ -97,23 +95,22 @@ export class SpareTime {
   }
 }
 
-/** How long pieces run without a pause. */
+/** Pieces run for this time without a pause. */
 const PIECES_MS = 0.1;
 /**
- * The pause between pieces while the loop is busy. It is half as long after HALVED_AFTER_MS, then a third, and so on,
- * so that much work ends, too. With it, the work and V8's compiling and collecting for it are a small part of any
- * second.
+ * The pause between pieces while the loop is busy: work and garbage collection are a small part of any second. It is
+ * halved after HALVED_AFTER_MS, then a third, and so on, so that long work ends too.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
-/** A loop that is idle for this share of a pause counts as undisturbed. */
+/** The loop is undisturbed if it is idle for this share of a pause. */
 const IDLE_SHARE = 0.9;
-/** How long work then continues before measuring again. */
+/** Work then continues for this time before the next measurement. */
 const UNDISTURBED_MS = 30;
 
 /**
- * Background pacing, for work that no request waits for, such as loading a new version of the data. Its pieces do not
- * delay requests, but collecting its garbage does: spread over seconds, few requests notice.
+ * Paces background work, such as loading a new version of the data. Its pieces are too short to delay requests, but the
+ * collection of its garbage does: spread over seconds, it affects few requests.
  */
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;

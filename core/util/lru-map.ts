@@ -1,25 +1,25 @@
-/** An LRU map, and functions memoized in one. */
+/** A map that forgets entries that were not used recently, and memoized functions. */
 
-/** Longer texts are not memoized, so that a client cannot fill the memory with them. */
+/** Longer texts are not memoized, so that clients cannot fill the memory. */
 const MEMOIZED_LENGTH = 200;
 
 /**
  * Memoizes a function of a text.
- * @param most how many texts are memoized
+ * @param most maximum number of memoized texts; twice as many may be kept
  */
-export const memoize = <T>(judge: (text: string) => T, most = 500): ((text: string) => T) => {
+export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {
   const known = new LruMap<string, T>(most);
   return (text) => {
-    let verdict = known.get(text);
-    if (verdict === undefined) {
-      verdict = judge(text);
-      if (text.length <= MEMOIZED_LENGTH) known.set(text, verdict);
+    let value = known.get(text);
+    if (value === undefined) {
+      value = compute(text);
+      if (text.length <= MEMOIZED_LENGTH) known.set(text, value);
     }
-    return verdict;
+    return value;
   };
 };
 
-/** Two generations of at most `capacity` entries each, so that a hit costs no bookkeeping. */
+/** Two generations of at most `capacity` entries each. A hit in the young one changes nothing, so it is fast. */
 export class LruMap<K, V> {
   #young = new Map<K, V>();
   #old = new Map<K, V>();

@@ -1,5 +1,3 @@
-/** A promise with a deadline. */
-
 /** Rejects when `promise` has not settled after `ms`. Its later result is ignored. */
 export const withTimeout = <T>(promise: Promise<T>, ms: number): Promise<T> =>
   new Promise((resolve, reject) => {

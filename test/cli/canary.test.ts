@@ -1,4 +1,4 @@
-/** Where keys must never appear: the log, the metrics, error bodies and headers, and the files beside those of keys. */
+/** Keys never appear in the log, the metrics, error bodies, headers and files other than those of keys. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What a service under load does when it is told to end. */
+/** SIGTERM to a service under load. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
@@ -33,7 +33,7 @@ const start = async (env: Readonly<Record<string, string>>): Promise<Service> =>
 
 type Outcome = 'answered' | 'last answer' | 'not connected' | 'failed';
 
-/** Asks again and again over one kept connection until the service closes it, then over the next. */
+/** Sends requests over one kept connection until the service closes it, then over the next. */
 const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const once = () =>
@@ -46,8 +46,8 @@ const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> =>
         });
       });
       call.on('error', (error: NodeJS.ErrnoException) => {
-        // The kernel takes connections before the service does, and resets those when the listener closes: like refused
-        // ones they were never the service's.
+        // The kernel accepts connections before the service does, and resets them when the listener closes. The service
+        // has never seen them.
         const refused = error.code === 'ECONNREFUSED' || (error.code === 'ECONNRESET' && !call.reusedSocket);
         resolve(refused ? 'not connected' : 'failed');
       });
@@ -76,7 +76,7 @@ describe('SIGTERM', () => {
     }
   });
 
-  it('under load over kept connections fails no request, and ends with 0', async () => {
+  it('under load over kept connections fails no request, and the exit code is 0', async () => {
     const service = await run({ METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000' });
     const outcomes: Outcome[] = [];
     const clients = Promise.all(Array.from({ length: 32 }, () => ask(service, outcomes)));
@@ -93,7 +93,7 @@ describe('SIGTERM', () => {
     expect(count('last answer')).to.be.at.least(32);
   });
 
-  it('makes /health fail first, while everything else is still answered', async () => {
+  it('makes /health fail first, while other requests get responses', async () => {
     const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '1500' });
     service.process.kill('SIGTERM');
     const health = await pollUntil(async () => {
@@ -109,7 +109,7 @@ describe('SIGTERM', () => {
     expect(await service.exited).to.deep.equal([0, null]);
   });
 
-  it('ends kept connections that stay idle, without waiting for their timeout', async () => {
+  it('closes idle connections without waiting for their timeout', async () => {
     const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '0' });
     const agent = new Agent({ keepAlive: true });
     const call = request(`${service.url}/health`, { agent }).end();
@@ -121,7 +121,7 @@ describe('SIGTERM', () => {
     agent.destroy();
   });
 
-  it('twice ends at once', async () => {
+  it('twice exits at once', async () => {
     const service = await run({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');
     await pollUntil(async () => (await requestOnce(`${service.url}/health`)).status === 503 || undefined);

@@ -41,7 +41,7 @@ describe('parseForecastArguments(given)', () => {
     expect(parseForecastArguments({ to: '2005Q4' }).span).to.deep.equal({ to: quarterIndex(2005, 4), last: 40 });
   });
 
-  it('lists all faults at once', () => {
+  it('lists all errors together', () => {
     const given = {
       model: 'persistance',
       runs: '0',

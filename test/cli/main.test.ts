@@ -1,4 +1,4 @@
-/** What all commands have in common: help, suggestions, exit codes, and how failures are told. */
+/** What all commands have in common: help, suggestions, exit codes and errors. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,7 @@ describe('the command line', () => {
     });
   }
 
-  it('a failure is told on standard error without a stack, and exit code 1', async () => {
+  it('a failure is printed on standard error without a stack, with exit code 1', async () => {
     const { code, stdout, stderr } = await run(['validate', '/nowhere']);
     expect([code, stdout]).to.deep.equal([1, '']);
     expect(stderr).to.equal('/nowhere/manifest.json cannot be read: it does not exist, or its folder does not.\n');
@@ -86,7 +86,7 @@ describe('the command line', () => {
     }
   });
 
-  it('the faults of a configuration are listed one by one, as JSON too', async () => {
+  it('the errors of a configuration are listed, as JSON too', async () => {
     const { stderr } = await run(['config', '--json'], { METRO__SERVER__PORT: 'x', METRO__LIMITS__REPLICAS: '0' });
     const { error, faults } = JSON.parse(stderr);
     expect(error).to.match(/has 2 errors:$/);
@@ -94,7 +94,7 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('server.port').and.to.contain('limits.replicas');
   });
 
-  it('the faults of modules are told together with all others', async () => {
+  it('the errors of modules are reported with all others', async () => {
     const { stderr } = await run(['config', '--json'], {
       METRO__SERVER__PORT: 'x',
       METRO__ADAPTER: 'jsno',
@@ -105,7 +105,7 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
   });
 
-  /** The places of all faults that the configuration of these variables has, in one run. */
+  /** The places of all errors that one run reports for these variables. */
   const placesOf = async (env: Readonly<Record<string, string>>) => {
     const { code, stderr } = await run(['config', '--json'], env);
     expect(code).to.equal(1);
@@ -113,7 +113,7 @@ describe('the command line', () => {
     return faults.map((fault) => fault.split(/[ :]/)[0]);
   };
 
-  it('so are unknown tiers and endpoints, plugins that do not fit together, and addresses that cannot be read', async () => {
+  it('so are unknown tiers and endpoints, conflicting plugins and invalid addresses', async () => {
     const env = {
       METRO__SERVER__PORT: 'x',
       METRO__AUTH__TIERS: '{"free":{"requestsPerDay":0,"endpoints":["markts","/status","/usage"]}}',
@@ -141,7 +141,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('an endpoint that a misspelt plugin may have is not called unknown', async () => {
+  it('an endpoint that a misspelt plugin may have is not reported as unknown', async () => {
     const places = await placesOf({
       METRO__PLUGINS: '["markets","forecats"]',
       METRO__AUTH__TIERS: '{"free":{"endpoints":["forecasts","marekts"]}}',
@@ -149,7 +149,7 @@ describe('the command line', () => {
     expect(places).to.deep.equal(['plugins[1]', 'auth.tiers.free.endpoints[1]']);
   });
 
-  it('a plugin whose route the framework has is told before the log begins, as all other faults are', async () => {
+  it('a conflict with a route of the framework is printed as text, like all other errors', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'main-'));
     const core = join(packageRoot, 'dist/core/contracts/plugin.js');
     await writeFile(
@@ -185,7 +185,7 @@ describe('the command line', () => {
     });
   }
 
-  it('a reader that closes the output early ends no command, and sees no stack', async () => {
+  it('a reader that closes the output early causes no error', async () => {
     const line = [process.execPath, ...commandArgs(['config', '--schema'])].join(' ');
     const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${line} | head -1`], {
       cwd: packageRoot,

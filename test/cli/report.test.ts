@@ -20,11 +20,11 @@ describe('report(error)', () => {
     });
   }
 
-  it('lists the faults of an OperatorError, a line each, and as JSON apart from the heading', () => {
-    const error = new OperatorError('Two faults:', ['one', 'two']);
-    expect(report(error, plain).text).to.equal('Two faults:\n  - one\n  - two\n');
+  it('lists the errors of an OperatorError, one per line, and in JSON next to the heading', () => {
+    const error = new OperatorError('Two errors:', ['one', 'two']);
+    expect(report(error, plain).text).to.equal('Two errors:\n  - one\n  - two\n');
     expect(JSON.parse(report(error, { ...plain, json: true }).text)).to.deep.equal({
-      error: 'Two faults:',
+      error: 'Two errors:',
       faults: ['one', 'two'],
     });
   });
@@ -41,7 +41,7 @@ describe('report(error)', () => {
     expect(report('thrown text', { ...plain, debug: true }).text).to.contain('thrown text');
   });
 
-  it('adds nothing to what commander has said, and tells help from wrong usage', () => {
+  it('adds nothing to the message of commander, and distinguishes help from wrong usage', () => {
     expect(report(new CommanderError(0, 'commander.help', ''), plain)).to.deep.equal({ text: '', exitCode: 0 });
     expect(report(new CommanderError(1, 'commander.unknownOption', ''), plain)).to.deep.equal({
       text: '',

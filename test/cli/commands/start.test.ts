@@ -176,7 +176,7 @@ describe('metro-forecast start', () => {
     started.process.kill('SIGTERM');
     await started.exited;
     const log = lines(started.output().stderr);
-    expect(log.map(({ msg }) => msg).join()).to.contain('no key is in force');
+    expect(log.map(({ msg }) => msg).join()).to.contain('no key is active');
     expect(log.at(-1)).to.include({ msg: 'stopped' }).and.to.have.property('ms').that.is.a('number');
   });
 
@@ -193,7 +193,7 @@ describe('metro-forecast start', () => {
       server: { port: 0, maxHeaders: 50 },
     });
     started.process.kill('SIGHUP');
-    await logged('some changes wait for a restart');
+    await logged('some changes need a restart');
     const { changed, afterRestart } = lines(started.output().stderr).at(-1)!;
     expect([changed, afterRestart]).to.deep.equal([['limits.requestsPerMinute', 'log.level'], ['server.maxHeaders']]);
     const { headers } = await request(`${url}/markets`);

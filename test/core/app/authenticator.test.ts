@@ -1,4 +1,4 @@
-/** What a service tells its key store of the keys that callers use. */
+/** When keys were last used, and warnings about keys that cannot be used. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ describe('a service with keys in a file', () => {
       const config = { auth: { tiers: { free: {} }, keys: 'memory', ...auth } };
       const service = await startTestApp({ config, overrides: { keyStore: new MemoryKeyStore(), logger } });
       await service.close();
-      return logger.lines.filter((line) => line.startsWith('warn: no key is in force'));
+      return logger.lines.filter((line) => line.startsWith('warn: no key is active'));
     };
     expect(await warnings({})).to.have.length(1);
     expect(await warnings({ anonymous: 'free' })).to.deep.equal([]);

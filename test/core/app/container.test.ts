@@ -1,4 +1,4 @@
-/** The graph of services: each is made once, replaced by its name, opened and closed in order. */
+/** The container of services: each is made once, can be replaced, and is opened and closed in order. */
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
@@ -19,7 +19,7 @@ const embedded = async (config: object = {}) => {
 const silent = keptLogger();
 
 describe('the graph of services', () => {
-  it('every service is made from those that it says it needs, and there is no circle', () => {
+  it('services need each other without a circle', () => {
     const done = new Set<ServiceName>();
     const visit = (name: ServiceName, above: readonly ServiceName[]): void => {
       expect(above, 'a circle').to.not.include(name);
@@ -30,7 +30,7 @@ describe('the graph of services', () => {
     for (const name of Object.keys(services) as ServiceName[]) visit(name, []);
   });
 
-  it('two applications in one process share nothing but their modules’ code', async () => {
+  it('two applications in one process share no service', async () => {
     const config = await embedded();
     const modules = await loadModules(config);
     const [one, other] = [createContainer({ config, modules }), createContainer({ config, modules })];
@@ -143,7 +143,7 @@ describe('the graph of services', () => {
     ]);
   });
 
-  it('createApp uses what it is given, for a request', async () => {
+  it('createApp uses the given services for a request', async () => {
     const taken: string[] = [];
     const limiter: Services['limiter'] = {
       take: (subject, limit) => {
@@ -192,7 +192,7 @@ describe('the lifecycle of services', () => {
     return { config, overrides: { ...overrides, logger: silent } as Overrides };
   };
 
-  it('stores open before their users, and close after them, in the reverse order of making', async () => {
+  it('stores open before the services that use them, and close after them', async () => {
     const { config, overrides } = await build();
     const app = await createApp(config, overrides);
     expect(order.filter((each) => each.endsWith('open'))).to.have.members([
@@ -211,7 +211,7 @@ describe('the lifecycle of services', () => {
     expect(closed).to.have.members(['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'authenticator']);
   });
 
-  it('one that fails to open closes those before it', async () => {
+  it('if a service fails to open, the others are closed', async () => {
     const { config, overrides } = await build({ keyStore: 'open' });
     const failure = await createApp(config, overrides).catch((error: Error) => error.message);
     expect(failure).to.equal('keyStore does not open');
@@ -219,14 +219,14 @@ describe('the lifecycle of services', () => {
     expect(closed).to.include.members(['adapter close', 'keyStore close', 'limiter close', 'cache close']);
   });
 
-  it('one that fails to close does not keep the others open', async () => {
+  it('if a service fails to close, the others are closed', async () => {
     const { config, overrides } = await build({ snapshots: 'close' });
     const app = await createApp(config, overrides);
     expect(await app.close().catch((error: Error) => error.message)).to.equal('snapshots does not close');
     expect(order).to.include.members(['adapter close', 'keyStore close']);
   });
 
-  it('one whose making fails closes those that were made before it', async () => {
+  it('if a service cannot be made, the others are closed', async () => {
     const { config, overrides } = await build();
     const clock = {
       now: () => {

@@ -1,4 +1,4 @@
-/** An application in somebody else's program: configured in code, with plugins of its own, opened and closed at will. */
+/** An application embedded in another program: configured in code, with its own plugins. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { App } from '../../../core/app/create-app.js';
@@ -54,7 +54,7 @@ describe('an embedded application', () => {
     for (const app of open.splice(0)) await app.close();
   });
 
-  it('is told the faults of its own plugins with those of its configuration, and knows their endpoints', async () => {
+  it('reports errors of its own plugins together with those of the configuration', async () => {
     const auth = { tiers: { free: { requestsPerDay: 0, endpoints: ['answers', 'answrs'] } }, keys: 'memory' } as const;
     const wrong = { ...answering({ a: 1 }), name: 'wrong', routes: () => [], options: { type: 'object' } } as Plugin;
     const failure = await createApp(
@@ -68,7 +68,7 @@ describe('an embedded application', () => {
     ]);
   });
 
-  it('is configured in code, as a file would have it, and leaves the given object as it was', async () => {
+  it('takes a configuration in code, and does not change the object', async () => {
     const before = JSON.stringify(config);
     const app = await embed(config);
     expect((await app.inject('/api/v1/openapi.json')).statusCode).to.equal(200);
@@ -94,7 +94,7 @@ describe('an embedded application', () => {
     expect(calls).to.equal(1);
   });
 
-  it('is told every fault of a configuration in code, with its path', async () => {
+  it('reports every error of a configuration in code, with its path', async () => {
     const wrong = { ...config, server: { port: '8080' }, limit: {} } as object;
     await createApp(wrong as never).then(
       () => expect.fail('It opened.'),
@@ -170,8 +170,8 @@ describe('an embedded application', () => {
     expect(reached).to.equal(false);
   });
 
-  it('tells routes about the service and middleware who asks and how, never the key', async () => {
-    const told: unknown[] = [];
+  it('gives routes the service and middleware the caller, never the key', async () => {
+    const callers: unknown[] = [];
     const route = {
       operationId: 'getMe',
       summary: 'Who asks',
@@ -183,7 +183,7 @@ describe('an embedded application', () => {
       description: 'Who asks.',
       middleware: () => [
         (ctx, next) => {
-          told.push(callerOf(ctx));
+          callers.push(callerOf(ctx));
           return next();
         },
       ],
@@ -216,7 +216,7 @@ describe('an embedded application', () => {
     expect(mine.body).to.not.contain(key);
     expect((await app.inject('/api/v1/me')).json().caller).to.equal(null);
     expect((await app.inject({ url: '/api/v1/all', headers })).json()).to.deep.equal({ caller: null, headers: {} });
-    expect(told).to.deep.equal([{ id, tier: 'gold' }, null, { id, tier: 'gold' }]);
+    expect(callers).to.deep.equal([{ id, tier: 'gold' }, null, { id, tier: 'gold' }]);
   });
 
   it('documents its mounts', async () => {
@@ -257,7 +257,7 @@ describe('an embedded application', () => {
   }
 
   for (const check of ['off', 'report', 'cut'] as const) {
-    it(`http.responseCheck ${check}: NaN and Infinity are a fault, at any depth`, async () => {
+    it(`http.responseCheck ${check}: NaN and Infinity are an error, at any depth`, async () => {
       for (const answer of [{ a: Number.NaN }, { a: 1, b: [{ c: Number.NEGATIVE_INFINITY }] }]) {
         expect((await ask(answer, check)).status).to.equal(500);
       }

@@ -22,7 +22,7 @@ const logOf = async (code: string, format = 'json'): Promise<string> => {
 const occurrences = (text: string, part: string): number => text.split(part).length - 1;
 
 describe('the log', () => {
-  it('tells the cause of a failure of MongoDB once, beside the stack', async () => {
+  it('contains the cause of a MongoDB error once, next to the stack', async () => {
     const port = await freePort();
     const line = JSON.parse(
       await logOf(`const client = new MongoClient('mongodb://127.0.0.1:${port}', { serverSelectionTimeoutMS: 100 });
@@ -35,7 +35,7 @@ describe('the log', () => {
     expect(occurrences(line.err.message, `ECONNREFUSED 127.0.0.1:${port}`)).to.equal(1);
   });
 
-  it('appends causes that the message does not quote, in child loggers too, however they hang together', async () => {
+  it('appends causes that the message does not quote, in child loggers too, and ends at a circle of causes', async () => {
     const line = JSON.parse(
       await logOf(`const inner = new Error('inner');
         const err = new Error('outer', { cause: new Error('middle', { cause: inner }) });

@@ -1,4 +1,4 @@
-/** A plugin with a collection of its own, as somebody else's package, on every adapter. */
+/** A third-party package with a plugin and its own collection, on every adapter. */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const PERMITS = [
   { cbsa: fixture.HOUSTON, month: '2025-12-01', units: 12 },
 ];
 
-describe("somebody else's plugin", () => {
+describe('a third-party plugin', () => {
   let folder: string;
   const open: App[] = [];
 
@@ -109,7 +109,7 @@ describe("somebody else's plugin", () => {
     });
   }
 
-  const faultOf = async (adapter: object, permits: object | string): Promise<string> => {
+  const errorOf = async (adapter: object, permits: object | string): Promise<string> => {
     try {
       await serve(adapter, permits);
     } catch (error) {
@@ -126,15 +126,15 @@ describe("somebody else's plugin", () => {
   });
 
   it('stops the start when its options are wrong, naming path and value', async () => {
-    const fault = await faultOf(json, { use: 'metro-forecast-permits', options: { heeder: 1 } });
-    expect(fault).to.contain('plugins[1].options.heeder').and.contain('header');
+    const error = await errorOf(json, { use: 'metro-forecast-permits', options: { heeder: 1 } });
+    expect(error).to.contain('plugins[1].options.heeder').and.contain('header');
   });
 
   it('stops the start when it is not installed, naming it and the nearest built-in', async () => {
-    expect(await faultOf(json, 'signal'))
+    expect(await errorOf(json, 'signal'))
       .to.contain('plugin "signal"')
       .and.contain('did you mean "signals"?');
-    expect(await faultOf(json, './nowhere.js'))
+    expect(await errorOf(json, './nowhere.js'))
       .to.contain('./nowhere.js')
       .and.contain('there is no file');
   });
@@ -149,26 +149,26 @@ describe("somebody else's plugin", () => {
       'typo.mjs',
       'export default { kind: "plugin", name: "x", version: "1", description: "d", route: () => [] }',
     );
-    expect(await faultOf(json, './empty.mjs'))
+    expect(await errorOf(json, './empty.mjs'))
       .to.contain('"kind" must be "plugin"')
       .and.contain('"routes" is missing');
-    expect(await faultOf(json, './nothing.mjs')).to.contain('default export is not an object');
-    expect(await faultOf(json, './broken.mjs'))
+    expect(await errorOf(json, './nothing.mjs')).to.contain('default export is not an object');
+    expect(await errorOf(json, './broken.mjs'))
       .to.contain('./broken.mjs')
       .and.contain('cannot');
-    expect(await faultOf(json, './syntax.mjs')).to.contain('./syntax.mjs');
-    expect(await faultOf(json, './typo.mjs')).to.contain('"route" is not known; did you mean "routes"?');
+    expect(await errorOf(json, './syntax.mjs')).to.contain('./syntax.mjs');
+    expect(await errorOf(json, './typo.mjs')).to.contain('"route" is not known; did you mean "routes"?');
   });
 
   it('stops the start when an adapter does not fulfil the contract', async () => {
     await writeFile(join(folder, 'adapter.mjs'), 'export default { kind: "adapter", name: "mine", version: "1" }');
-    const fault = await faultOf({ use: './adapter.mjs' }, 'signals');
-    expect(fault).to.contain('adapter "./adapter.mjs"').and.contain('"create" is missing').and.contain('"options"');
+    const error = await errorOf({ use: './adapter.mjs' }, 'signals');
+    expect(error).to.contain('adapter "./adapter.mjs"').and.contain('"create" is missing').and.contain('"options"');
   });
 
-  it('tells the faults of all modules at once', async () => {
-    const fault = await faultOf({ use: './nowhere.js' }, './nothing-here.js');
-    expect(fault).to.contain('adapter: ').and.contain('plugins[1]: ');
+  it('reports the errors of all modules together', async () => {
+    const error = await errorOf({ use: './nowhere.js' }, './nothing-here.js');
+    expect(error).to.contain('adapter: ').and.contain('plugins[1]: ');
   });
 
   it('stops the start when the dataset lacks its collection', async () => {

@@ -63,7 +63,7 @@ describe('workers', () => {
     }
   });
 
-  it('without Redis count usage and quotas together, and each tells it whole', async () => {
+  it('without Redis share usage and quotas, and each returns the total', async () => {
     const { url, key } = await started({ METRO__AUTH__TIERS: '{"enterprise":{"requestsPerDay":40}}' });
     const ask = (path: string) =>
       request(`${url}${path}`, { headers: { Authorization: `Bearer ${key}`, Connection: 'close' } });
@@ -75,7 +75,7 @@ describe('workers', () => {
     expect((await ask('/usage')).json.data[0]).to.include({ requests: 40, refused: 1 });
   });
 
-  it('answer on one port, share one limit to the request and one demo key, and end together with 0', async () => {
+  it('respond on one port, share one exact limit and one demo key, and exit with 0', async () => {
     const service = await started({ METRO__LIMITS__REQUESTS_PER_MINUTE: '600' });
     const client = new LoadClient(service.url, service.key, 64);
     const answers = await askAll(client, Array<string>(2000).fill('/markets/26420'), 64);
@@ -92,7 +92,7 @@ describe('workers', () => {
     expect(new Set(requests.map((line) => JSON.parse(line).pid as number))).to.have.property('size', 2);
   });
 
-  it('are replaced when they are killed, even all at once, on the same port and with their limits kept', async () => {
+  it('are replaced after SIGKILL, even all at once, on the same port and with the same limits', async () => {
     const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '0' });
     const headers = { Authorization: `Bearer ${service.key}` };
     const remaining = async () => {
@@ -116,7 +116,7 @@ describe('workers', () => {
     expect(await service.exited).to.deep.equal([0, null]);
   });
 
-  it('that cannot start say why once, and the exit code is 1', async () => {
+  it('that cannot start log the reason once, and the exit code is 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
@@ -127,7 +127,7 @@ describe('workers', () => {
     taken.close();
   });
 
-  it('end at once at the second signal', async () => {
+  it('exit at once at the second signal', async () => {
     const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');
     await until(async () => ((await request(`${service.url}/health`)).status === 503 ? true : undefined));
@@ -141,7 +141,7 @@ describe('workers', () => {
     expect(await until(refused)).to.equal(true);
   });
 
-  it('tell their metrics on one page, each series with the number of its worker, also of one that replaced another', async () => {
+  it('serve their metrics on one page, with the number of the worker, also after a replacement', async () => {
     const port = await freePort();
     const service = await started({ METRO__METRICS__PORT: String(port), METRO__SERVER__DRAIN_DELAY_MS: '0' });
     const counted = async (): Promise<Map<string, number>> => {

@@ -72,7 +72,7 @@ describe('metrics', () => {
     expect(by('http_edge_refusals_total{reason="malformed"}')).to.equal(1);
   });
 
-  it('tell the snapshot, its age, the parts, and the process', async () => {
+  it('contain the snapshot, its age, the parts and the process', async () => {
     const now = await scrape();
     expect(now.get('snapshot_info{version="fixture-1"}')).to.equal(1);
     expect(now.get('snapshot_age_seconds')).to.be.above(0);
@@ -83,7 +83,7 @@ describe('metrics', () => {
     expect(now.get('process_start_time_seconds')).to.be.within(Date.now() / 1000 - 3600, Date.now() / 1000);
   });
 
-  it('tell of each source how old it is, and from when it is late and stale, as /status does', async () => {
+  it('contain the age of each source, and when it is late and stale, as in /status', async () => {
     const now = await scrape();
     const { sources } = (await service.get('/status')).json;
     expect(sources).to.not.have.length(0);

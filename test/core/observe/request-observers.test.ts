@@ -1,4 +1,4 @@
-/** What plugins that observe requests are told, and that no request notices what becomes of it. */
+/** What plugins that observe requests receive, and that their errors affect no request. */
 import { expect } from 'chai';
 import type { FinishedRequest, RequestObserver } from '../../../core/contracts/observer.js';
 import { definePlugin } from '../../../core/contracts/plugin.js';
@@ -33,7 +33,7 @@ describe("a plugin's observer", () => {
     for (const app of open.splice(0)) await app.close();
   });
 
-  it('is told of each request what the log is told, its times, and where it came from', async () => {
+  it('receives each request with the fields of the log, its times and its trace', async () => {
     const observer = collect();
     const app = await serve([observer]);
     const before = Date.now();
@@ -61,7 +61,7 @@ describe("a plugin's observer", () => {
     expect(second).to.include({ cached: true, trace: null });
   });
 
-  it('is told of what no endpoint answers, with nothing in place of what there is not', async () => {
+  it('receives requests without an endpoint, with null for what they lack', async () => {
     const observer = collect();
     const app = await serve([observer]);
     await request(`${app.origin}/nowhere?a=1`, { method: 'POST', headers: { Authorization: 'Bearer x' } });
@@ -76,7 +76,7 @@ describe("a plugin's observer", () => {
     });
   });
 
-  it('is never told a key, wherever the caller put it', async () => {
+  it('never receives a key, wherever the caller put it', async () => {
     const observer = collect();
     const app = await serve([observer]);
     const { key } = app;
@@ -92,7 +92,7 @@ describe("a plugin's observer", () => {
   it('that throws is named in the log, and fails neither the request nor the other observers', async () => {
     const faulty: RequestObserver = {
       onRequest() {
-        throw new Error('a fault');
+        throw new Error('a bug');
       },
     };
     const observer = collect();
@@ -103,7 +103,7 @@ describe("a plugin's observer", () => {
     expect(logger.lines).to.include('error: observing a request failed');
   });
 
-  it('is closed once, after the last request, and a fault of it is logged', async () => {
+  it('is closed once, after the last request, and an error of it is logged', async () => {
     const calls: string[] = [];
     const logger = keptLogger();
     const app = await serve(
@@ -112,7 +112,7 @@ describe("a plugin's observer", () => {
           onRequest: () => void calls.push('request'),
           async close() {
             calls.push('close');
-            throw new Error('a fault');
+            throw new Error('a bug');
           },
         },
       ],
