@@ -1,9 +1,10 @@
-/** Requests of the abuse and of the caller beside it. */
+/** Requests of the attackers and of the measured caller. */
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Sent {
+  /** 0 if the connection was closed without a response. */
   readonly status: number;
   readonly ms: number;
 }
@@ -27,18 +28,40 @@ export const send = (
     asked.end(body);
   });
 
-/** Sends bytes, and reads all that comes back or nothing of it, until the server closes or `ms` have passed. */
-export const sendRaw = (port: number, bytes: string, { reads = true, ms = 1000 } = {}): Promise<void> =>
+/**
+ * Sends bytes on a connection of its own, until the server closes it or `ms` have passed.
+ * @returns no statuses
+ */
+export const sendRaw = (port: number, bytes: string, { reads = true, ms = 1000 } = {}): Promise<readonly number[]> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
     if (reads) socket.resume();
     else socket.pause();
     socket.on('error', () => undefined);
-    socket.once('close', () => resolve());
+    socket.once('close', () => resolve([]));
     setTimeout(() => socket.destroy(), ms);
   });
 
-/** Calls `task` at a steady rate, without waiting for the calls before; resolves when all have ended. */
+const STATUS_LINE = /HTTP\/1\.1 (\d{3})/g;
+const STATUS_LINE_LENGTH = 12;
+
+/** Sends requests on a connection of its own. @returns the statuses of the responses, once the server closes it */
+export const readStatuses = (port: number, bytes: string): Promise<readonly number[]> =>
+  new Promise((resolve) => {
+    const statuses: number[] = [];
+    // A status line may be split between two chunks.
+    let rest = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (chunk) => {
+      const text = rest + chunk.toString('latin1');
+      for (const [, status] of text.matchAll(STATUS_LINE)) statuses.push(Number(status));
+      rest = text.slice(1 - STATUS_LINE_LENGTH);
+    });
+    socket.on('error', () => statuses.push(0));
+    socket.once('close', () => resolve(statuses));
+  });
+
+/** Calls `task` at a steady rate, without waiting for earlier calls. Resolves when all have ended. */
 export const repeat = async (perSecond: number, ms: number, task: () => Promise<unknown>): Promise<void> => {
   const since = performance.now();
   const running: Promise<unknown>[] = [];
