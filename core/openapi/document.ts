@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, built from the registered routes so that it cannot drift from them. */
+/** Builds the OpenAPI 3.1 document from the registered routes. */
 
 import { includes, type Tier, type Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
@@ -19,7 +19,7 @@ import { errorResponses, errorSchema, type HeaderName, headerComponents, headerR
 
 const SECURITY_SCHEME = 'ApiKey';
 
-/** A plain JSON object; equal arguments give equal documents. */
+/** Equal arguments give equal documents. */
 export const openApiDocument = (
   { routes, mounts, plugins, service }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'service'>,
   basePath: string,
@@ -43,7 +43,7 @@ export const openApiDocument = (
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths,
-    // Pages and other protocols, which no OpenAPI operation describes: paths from the origin.
+    // Pages and other protocols, which are no OpenAPI operations. Their paths have no base path.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = ['GET', 'HEAD'], key = false } }) => ({
       path,
       summary,
@@ -79,7 +79,7 @@ const infoOf = (
   ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
 
-/** Without the operations that the service lacks; nothing where it lacks all of them. */
+/** The change with the operations that this service has. Empty if it has none of them. */
 const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
   if (!operations) return [change];
   const known = operations.filter((operation) => served.has(operation));
@@ -130,7 +130,7 @@ const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined)
   return anonymous && includes(anonymous, [name, route.path]) ? { security: [{ [SECURITY_SCHEME]: [] }, {}] } : {};
 };
 
-/** The same rows in other formats, where the route has rows. */
+/** The other formats of a list. */
 const listContent = (route: Route) => {
   const columns = listColumns(route);
   if (!columns || route.kind !== 'data') return {};
@@ -151,7 +151,7 @@ const listContent = (route: Route) => {
       example: ndjsonFormat.write(example),
     },
     ...(typed && {
-      // Bytes, of which JSON Schema says nothing.
+      // JSON Schema cannot describe bytes.
       [PARQUET_TYPE]: {
         schema: {
           description: `Apache Parquet, compressed with Snappy, with ${some} columns ${typed.map(parquetTypeName).join(', ')}.`,
@@ -191,16 +191,16 @@ const successHeaders = (route: Route): HeaderName[] => [
   ...(isLimited(route) && !isShared(route) ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
 ];
 
-/** Keywords whose values are data, where a "title" is none of a schema. */
+/** Keywords whose values are data. A "title" in them is no title of a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** Keywords whose values have schemas by names of the author's, which may be those of keywords. */
+/** Keywords whose values are schemas by name. The author may name one like a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/** Schemas with a title become named components, so that generated clients get named types. */
+/** Makes named components of schemas with a title, so that generated clients have named types. */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
 
-  /** The schema with every titled part, itself included, replaced by a reference. */
+  /** Replaces every schema that has a title by a reference. */
   reference(schema: JsonSchema): unknown {
     const resolved = Object.fromEntries(
       Object.entries(schema).map(([keyword, value]) => [keyword, this.#resolve(keyword, value)]),
@@ -233,8 +233,8 @@ class ComponentSchemas {
 }
 
 /**
- * Links (OpenAPI 3.1, section 4.8.20) from the response of one route to the routes whose required parameters can all be
- * found in it, by operationId.
+ * Links (OpenAPI 3.1, section 4.8.20) from the response of a route to the routes whose required parameters are in it, by
+ * operationId.
  */
 const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
   Object.fromEntries(
@@ -246,7 +246,7 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/** Runtime expressions by name of the parameter; undefined if there are none, or if a required one is missing. */
+/** Runtime expressions by parameter name. Undefined if there are none, or a required one is missing. */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

@@ -1,4 +1,4 @@
-/** The endpoint that serves the OpenAPI document, itself included. */
+/** The endpoint of the OpenAPI document. */
 import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { packageVersion } from '../util/package.js';
 
@@ -20,7 +20,7 @@ export const openApiPlugin = (build: () => object): Plugin => {
         path: '/openapi.json',
         operationId: 'getOpenApi',
         summary: 'This OpenAPI document',
-        description: 'Built from the routes that this service has; needs no API key.',
+        description: 'Describes the routes of this service. Needs no API key.',
         key: false,
         response: {
           description: 'An OpenAPI 3.1 document.',

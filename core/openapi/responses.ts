@@ -1,6 +1,4 @@
-/**
- * What the document says of responses: their headers, and each route's errors by status, with an example of each code.
- */
+/** The responses of the OpenAPI document: headers, and errors by status with an example of each code. */
 import { type Tiers, USAGE_PATH } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
@@ -41,11 +39,11 @@ export const errorSchema = {
   required: ['error', 'code'],
   additionalProperties: false,
   properties: {
-    error: { type: 'string', description: 'A sentence that says what is wrong and what to do.' },
+    error: { type: 'string', description: 'What is wrong, and what to do.' },
     code: { type: 'string', description: 'A stable code.' },
     details: {
       type: 'array',
-      description: 'Every fault of the request. On status 400 only.',
+      description: 'All problems of the request. On status 400 only.',
       items: {
         type: 'object',
         required: ['in', 'name', 'issue'],
@@ -67,7 +65,7 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** The errors that a route can respond with: the framework's that apply to it, and its own. */
+/** The errors of a route: its own, and the errors of the framework that apply to it. */
 const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   const query = Object.values(route.parameters?.query ?? {});
   return [
@@ -89,7 +87,7 @@ const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   ];
 };
 
-/** The errors of the operations, and the components that these refer to, which it collects. */
+/** Describes the errors of operations, and collects the components that they refer to. */
 export const errorResponses = (tiers?: Tiers) => {
   const components: Record<string, object> = {};
   const reference = (status: number, kinds: readonly ErrorKind[], limited: boolean): object => {
@@ -118,7 +116,7 @@ export const errorResponses = (tiers?: Tiers) => {
       for (const kind of kindsOf(route, tiers)) {
         byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
       }
-      // A faulty request counts against the limit, whatever the route.
+      // A request with an error counts against the limit on every route.
       const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
       return Object.fromEntries(
         [...byStatus]

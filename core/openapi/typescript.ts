@@ -1,6 +1,4 @@
-/**
- * TypeScript types of an OpenAPI document that this framework made: its schemas, and what each path takes and gives.
- */
+/** Generates TypeScript types from an OpenAPI document of this framework: schemas, and input and output of each path. */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -44,7 +42,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** The type of a schema. Keywords that types cannot express, such as bounds and patterns, are left out. */
+/** The type of a schema, without keywords that types cannot express, such as bounds and patterns. */
 const typeOf = (schema: Json, indent: string): string => {
   const { $ref, enum: values, anyOf, oneOf, type } = schema as Record<string, never>;
   if ($ref) return pascalCase(String($ref).split('/').at(-1)!);
@@ -88,7 +86,7 @@ const pathMember = (path: string, { summary, parameters = [], responses }: Opera
   return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${input};\n    readonly output: ${output};\n  };\n`;
 };
 
-/** A module without imports; equal documents give equal text. */
+/** Returns the text of a module without imports. Equal documents give equal text. */
 export const typescriptOf = ({ info, paths, components }: TypedDocument): string =>
   [
     `/** Types of the ${info.title} ${info.version}, written by \`metro-forecast types\` from its OpenAPI document. */\n`,
@@ -96,7 +94,7 @@ export const typescriptOf = ({ info, paths, components }: TypedDocument): string
       ([title, schema]) =>
         `${comment(schema['description'], '')}export type ${pascalCase(title)} = ${typeOf(schema, '')};\n`,
     ),
-    '/** What each path takes, path and query parameters alike, and what it answers with. */',
+    '/** The input of each path, with path and query parameters, and its output. */',
     `export interface Paths {\n${Object.entries(paths)
       .map(([path, { get }]) => pathMember(path, get))
       .join('')}}\n`,

@@ -18,10 +18,10 @@ import { identify } from './identify.js';
 import { limit } from './limit.js';
 import { observe } from './observe.js';
 import { ServiceKoa, type ServiceKoaOptions } from './service-koa.js';
-import type { Match, ServiceContext } from './state.js';
+import type { ServiceContext, ServiceMiddleware } from './state.js';
 
 interface KoaDependencies extends ServiceKoaOptions {
-  readonly routes: { resolve(url: string): Match };
+  readonly routes: { readonly find: ServiceMiddleware };
   readonly keys: Authenticator;
   readonly limiter: Limiter;
   readonly addressOf: (request: IncomingMessage) => string;

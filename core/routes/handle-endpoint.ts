@@ -1,6 +1,6 @@
 /**
- * Handles a request at its endpoint, behind the middleware of every request: a mount calls its handler, a route finds
- * or makes its representation, from the snapshot, the service's state, or the replicas' shared cache.
+ * The last middleware of endpoints. A mount calls its handler. A route finds or computes its representation, from the
+ * snapshot, the state of the service, or the cache that replicas share.
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -45,13 +45,12 @@ interface MountDependencies {
 }
 
 /**
- * The two middleware around those of a mount's plugin: the first prepares the response, the last calls the mount's
- * handler.
+ * Two middleware. The middleware of the mount's plugin runs between them. The first prepares the response, the second
+ * calls the handler.
  */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ServiceMiddleware[] => [
   (ctx, next) => {
-    // Node does not send `100 Continue`, since the server listens to `checkContinue`: it is sent here, as mounts may
-    // read a body.
+    // Mounts may read a body. Node does not send `100 Continue` itself, since the server listens to `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
@@ -59,14 +58,14 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
   (ctx) => mount.handler(ctx as Context, mountContext(ctx.app as ServiceKoa, dependencies, ctx)),
 ];
 
-/** @param outer the request during which inner ones are made; undefined for requests of this process itself */
+/** @param outer the request that the mount handles; undefined for requests of this process itself */
 export const mountContext = (
   koa: ServiceKoa,
   { routes, mounts, info, basePath, compression }: MountDependencies,
   outer?: ServiceContext,
 ): MountContext =>
-  // The context is a function, so that a Koa middleware can be a mount's handler and get it as `next`; calling it does
-  // nothing, which leaves the request to Koa's 404.
+  // The context is also a function, so that a Koa middleware can be a mount's handler and call it as `next`. It does
+  // nothing, so that Koa responds with 404.
   Object.assign(async () => undefined, {
     routes,
     mounts,
@@ -138,9 +137,9 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
 const UNSHARED = linesOf({ 'Cache-Control': 'private, no-cache' });
 
 const serviceAsker = ({ state, clock }: RepresentDependencies) => {
-  // Some handlers return the same object each time, such as a document that is built once.
+  // Some handlers always return the same object, such as a document that is built once.
   const known = new WeakMap<object, Representation>();
-  /** The ETag of each route's last response and since when it has been the same, for `Last-Modified`. */
+  /** The ETag of each route's last response, and when it last changed, for `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
   const represent = async (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> => {
     const read = state.read();
@@ -160,10 +159,10 @@ const serviceAsker = ({ state, clock }: RepresentDependencies) => {
     ofRoute(route, () => represent(route, input, request));
 };
 
-/** What a handler gets as the request if all callers share its response: no caller, no headers. */
-const NOBODY: ServiceRequest = { caller: null, account: null, headers: {} };
+/** The request that a handler gets if all callers share its response. */
+const SHARED_REQUEST: ServiceRequest = { caller: null, account: null, headers: {} };
 
-/** One representation for all replicas and for shared caches, for as long as the route says. */
+/** Returns a representation that all replicas and shared caches use for `sharedSeconds`. */
 const askReplicas = async (
   { cache, clock, state }: RepresentDependencies,
   { pattern }: ServedRoute,
@@ -172,7 +171,9 @@ const askReplicas = async (
 ): Promise<Representation> => {
   const { sharedSeconds = 0 } = route;
   const { value, ageSeconds } = await cache.getOrBuild(`${pattern} ${JSON.stringify(input)}`, sharedSeconds, () =>
-    ofRoute(route, async () => jsonOf(await route.handler(input as never, { state: state.read(), ...NOBODY }))),
+    ofRoute(route, async () =>
+      jsonOf(await route.handler(input as never, { state: state.read(), ...SHARED_REQUEST })),
+    ),
   );
   const age = Math.floor(ageSeconds);
   const left = Math.max(0, sharedSeconds - age);
@@ -187,7 +188,7 @@ interface InnerResponse {
   readonly body: string;
 }
 
-/** Headers about the outer request's body, connection, and the response that it wants. */
+/** Headers about the body, the connection or the response format of the outer request. */
 const OF_THE_OUTER_ONE =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
 
@@ -195,8 +196,9 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_THE_OUTER_ONE.test(name)));
 
 /**
- * @param url from the origin, with its query
- * @param outer the request during which it is made; undefined for a request of this process itself
+ * Sends a request through the middleware without a socket.
+ * @param url path and query
+ * @param outer the request that the mount handles; undefined for a request of this process itself
  */
 export const requestWithin = async (
   koa: ServiceKoa,

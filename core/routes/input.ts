@@ -1,4 +1,4 @@
-/** Turns a request target into a handler's checked, typed, normalised input. */
+/** Parses the target of a request into the checked and typed input of a handler. */
 
 import type { Parameter, Route } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
@@ -9,17 +9,17 @@ import type { Format } from '../response/formats.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
 
-/** No endpoint has nearly as many parameters, and parsing each one costs time, also an unknown one. */
+/** No endpoint has this many parameters. Parsing costs time for each one, known or not. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
   /** The path as it was sent, still percent-encoded. */
   readonly path: string;
-  /** Decoded pairs in their sequence. */
+  /** Decoded pairs. */
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 
-/** Throws `invalid_parameter` where percent-encoding is malformed or not UTF-8. */
+/** @throws ApiError `invalid_parameter` if percent-encoding is malformed or not UTF-8 */
 export const decodePercent = (text: string, place: 'path' | 'query', name: string): string => {
   if (!text.includes('%')) return text;
   try {
@@ -34,8 +34,8 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Our own parse, which is exact and makes no objects with a prototype. Splits the target at its first `?`; in a query,
- * `+` is a space, as in HTML forms.
+ * Splits the target at its first `?` and decodes the query. `+` is a space there, as in HTML forms. `URLSearchParams`
+ * accepts malformed percent-encoding, and `node:querystring` merges repeated parameters.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -67,20 +67,20 @@ interface CompiledParameter {
   readonly validate: ValidateFunction;
 }
 
-/** An error names at most this many faults, so that its size does not grow with the request. */
+/** The most details of one response, so that its size does not grow with the request. */
 const MOST_DETAILS = 20;
 
-/** The first of these present is the error; `details` carries all faults. */
+/** The response has the first of these codes that applies. Its `details` list all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {
-  /** The handler's: without the framework's own parameters. */
+  /** For the handler: without the framework's parameters. */
   readonly input: Input;
   readonly format: Format['name'] | undefined;
   readonly asOf: string | undefined;
 }
 
-/** Compiles a route's parameters once; the result throws an `ApiError` (400) for wrong input. */
+/** Compiles the parameters of a route. The returned function throws an `ApiError` with status 400 for invalid input. */
 export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore') => {
   const ofFramework = frameworkParameters(route);
   const compile = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
@@ -97,24 +97,24 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
   const queryNames = inQuery.map(({ name }) => name);
 
   return (path: ReadonlyMap<string, string>, query: readonly (readonly [string, string])[]): ParsedInput => {
-    const faults: ApiError[] = [];
+    const problems: ApiError[] = [];
     const given = new Map<string, string>();
     for (const [name, value] of query) {
       if (!queryNames.includes(name)) {
-        if (unknownParameters === 'reject' && faults.length < MOST_DETAILS)
-          faults.push(unknownParameter(name, queryNames));
-      } else if (given.has(name)) faults.push(invalidParameter('query', name, 'must be given once only'));
+        if (unknownParameters === 'reject' && problems.length < MOST_DETAILS)
+          problems.push(unknownParameter(name, queryNames));
+      } else if (given.has(name)) problems.push(invalidParameter('query', name, 'must be given once only'));
       else given.set(name, value);
     }
-    // The prototype of an input is null: a parameter may be called "constructor".
+    // Without a prototype, since a parameter may be called "constructor".
     const input: Record<string, Scalar | boolean> = Object.create(null);
     const framework: Record<string, Scalar | boolean> = {};
-    for (const compiled of inPath) read(compiled, path.get(compiled.name), input, faults);
+    for (const compiled of inPath) read(compiled, path.get(compiled.name), input, problems);
     for (const compiled of inQuery) {
       const isOfFramework = Object.hasOwn(ofFramework, compiled.name);
-      read(compiled, given.get(compiled.name), isOfFramework ? framework : input, faults);
+      read(compiled, given.get(compiled.name), isOfFramework ? framework : input, problems);
     }
-    if (faults.length > 0) throw asError(faults);
+    if (problems.length > 0) throw asError(problems);
     route.check?.(input);
     return { input, format: framework[FORMAT] as ParsedInput['format'], asOf: framework[AS_OF] as ParsedInput['asOf'] };
   };
@@ -124,7 +124,7 @@ const read = (
   { name, place, parameter, validate }: CompiledParameter,
   raw: string | undefined,
   input: Record<string, Scalar | boolean>,
-  faults: ApiError[],
+  problems: ApiError[],
 ): void => {
   if (raw === undefined) {
     const fallback = parameter.schema['default'] as Scalar | boolean | undefined;
@@ -132,22 +132,22 @@ const read = (
     else if (parameter.required) {
       const sentence = `The query parameter "${name}" is required: ${parameter.description}`;
       const details = [{ in: place, name, issue: 'is required' }];
-      faults.push(new ApiError(errors.missing_parameter, sentence, { details }));
+      problems.push(new ApiError(errors.missing_parameter, sentence, { details }));
     }
     return;
   }
   const value = convert(raw, parameter.schema['type'] as string);
   if (value === undefined) {
-    faults.push(invalidParameter(place, name, `must be ${article(parameter.schema['type'] as string)}`));
+    problems.push(invalidParameter(place, name, `must be ${article(parameter.schema['type'] as string)}`));
   } else if (validate(value)) {
     input[name] = value;
   } else {
     const issues = validate.errors?.map((error) => describe(error.keyword, error.schema, error.message)) ?? [];
-    faults.push(invalidParameter(place, name, issues.join(' and ')));
+    problems.push(invalidParameter(place, name, issues.join(' and ')));
   }
 };
 
-/** Exact spellings only: `5`, not `05`, `+5`, `5.0` or ` 5`. */
+/** Accepts one spelling of a number: `5`, but not `05`, `+5`, `5.0` or ` 5`. */
 const convert = (raw: string, type: string): Scalar | boolean | undefined => {
   if (type === 'string') return raw;
   if (type === 'boolean') return raw === 'true' ? true : raw === 'false' ? false : undefined;
@@ -180,8 +180,8 @@ const unknownParameter = (name: string, known: readonly string[]): ApiError => {
   });
 };
 
-const asError = (faults: readonly ApiError[]): ApiError => {
-  const first = PRECEDENCE.flatMap((kind) => faults.filter((fault) => fault.kind === kind))[0]!;
-  const details = faults.flatMap(({ options }) => options.details ?? []).slice(0, MOST_DETAILS);
+const asError = (problems: readonly ApiError[]): ApiError => {
+  const first = PRECEDENCE.flatMap((kind) => problems.filter((problem) => problem.kind === kind))[0]!;
+  const details = problems.flatMap(({ options }) => options.details ?? []).slice(0, MOST_DETAILS);
   return new ApiError(first.kind, first.message, { details });
 };

@@ -1,8 +1,8 @@
 /**
- * Lists in pages, for routes of plugins: the parameters `limit` and `after`, and the next page in `Link` (RFC 8288).
+ * Paging for routes of plugins: the parameters `limit` and `after`, and the next page in the header `Link` (RFC 8288).
  *
- * A page ends at a place: the values by which its last row is ordered. The next page is what comes behind that place in
- * the snapshot that answers it, so that a link stays valid when rows come and go.
+ * `after` holds the values that order the last row of a page. The next page starts with the first row after them, so that
+ * a link stays valid when a new snapshot adds or removes rows.
  */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, QueryOf, ResponseHeader } from '../contracts/plugin.js';
@@ -17,13 +17,13 @@ export interface PageInput {
 
 export const pageParameters = {
   limit: {
-    description: 'How many rows at most; the header `Link` then leads to the next ones. Without it: all.',
+    description: 'The most rows of a page. The header `Link` then has the next page. Default: all rows.',
     schema: { type: 'integer', minimum: 1, maximum: 1000 },
     example: 100,
   },
   after: {
     description:
-      'The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters.',
+      'Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters.',
     schema: { type: 'string', minLength: 1 },
   },
 } as const satisfies Record<keyof PageInput, Parameter>;
@@ -35,13 +35,13 @@ export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   },
 };
 
-/** The values that an order compares. Null stands for an unknown value. */
+/** The values of a row that an order compares. Null is an unknown value. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>
   Buffer.from(JSON.stringify([order, ...place])).toString('base64url');
 
-/** Throws a 400 for what is no place in a list of this order. */
+/** @throws ApiError with status 400 unless the token is of this order */
 const placeIn = (token: string, order: string, isPlace: (place: Place) => boolean): Place => {
   let parts: unknown;
   try {
@@ -51,16 +51,16 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
   }
   const [named, ...place] = Array.isArray(parts) ? (parts as [unknown, ...(Scalar | null)[]]) : [undefined];
   if (typeof named === 'string' && named !== order) {
-    const advice = 'send it with the same parameters, or leave it out to begin anew';
-    throw invalidParameter('query', 'after', `is a place in a list of another order: ${advice}`);
+    const advice = 'send it with the same parameters, or leave it out to start from the first page';
+    throw invalidParameter('query', 'after', `is of a list in another order: ${advice}`);
   }
   if (named !== order || !isPlace(place) || tokenOf(order, place) !== token) {
-    throw invalidParameter('query', 'after', 'must be as it stands in the "next" link of the page before');
+    throw invalidParameter('query', 'after', 'must be copied from the "next" link of the previous page');
   }
   return place;
 };
 
-/** Cuts rows to a page. A row beyond the page shows that there is a next one, which the header `Link` then names. */
+/** Returns a page of the rows. If there are more rows, sets the header `Link`. */
 const cut = <T>(
   rows: readonly T[],
   limit: number | undefined,
@@ -74,10 +74,7 @@ const cut = <T>(
   return page;
 };
 
-/**
- * One page of what a query finds, as `snapshot.find` has it; all of it without `limit`.
- * @param query without `after` and `limit`
- */
+/** Finds one page of a query, or all documents without `limit`. The query itself has no `after` and `limit`. */
 export const findPage = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,
@@ -102,7 +99,7 @@ type Row = Readonly<Record<string, Scalar | null>>;
 
 const placeOf = (fields: readonly string[], row: Row): Place => fields.map((field) => row[field] ?? null);
 
-/** An order of rows in memory. */
+/** How rows in memory are ordered. */
 interface RowOrder<T> {
   readonly name: string;
   readonly fields: number;
@@ -111,9 +108,9 @@ interface RowOrder<T> {
 }
 
 /**
- * @param fields what to order by, the first that differs deciding: ascending, or descending with a "-" before it. Nulls
- *   come last, whichever way the rest goes. Together they must tell any two rows apart.
- * @param read gives the value of a field; default: the row's property
+ * @param fields the fields to order by, ascending, or descending with a "-" in front. The first field that differs
+ *   decides. Nulls come last in both directions. No two rows may be equal in all fields
+ * @param read returns the value of a field. Default: the row's property
  */
 export const rowOrder = <T extends object>(
   fields: readonly string[],
@@ -137,7 +134,7 @@ export const rowOrder = <T extends object>(
 const isScalarOrNull = (value: unknown): boolean =>
   value === null || typeof value === 'string' || Number.isFinite(value);
 
-/** One page of rows in memory, in this order; all of them without `limit`. The rows may come in any order. */
+/** Sorts rows in memory and returns one page of them, or all rows without `limit`. */
 export const pageOf = <T extends object>(
   context: Pick<DataContext, 'reference' | 'setHeader'>,
   rows: readonly T[],

@@ -1,4 +1,4 @@
-/** What a route's handler responds with: asked, checked against its schema, and written as a representation. */
+/** Calls the handler of a route, checks its response against the schema, and writes the representation. */
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
@@ -12,21 +12,19 @@ import { memoize } from '../util/lru-map.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import type { Input } from './input.js';
 
-/** A request as data routes see it: requests with one cache key have the same body within a snapshot. */
+/** A request to a data route. Requests with the same cache key have the same body in a snapshot. */
 export interface DataRequest {
   readonly cacheKey: string;
   readonly route: DataRoute;
   readonly input: Input;
   readonly format: Format;
-  /** The date of the snapshot that is asked for, where one is. */
+  /** The value of `as_of`. */
   readonly asOf?: string;
 }
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
-/**
- * The request with some parameters changed. It names the format, since the caller may have asked for it by `Accept`.
- */
+/** Returns the query with some parameters changed. It names the format, since the client may have chosen it by `Accept`. */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
   const query = new URLSearchParams();
@@ -37,7 +35,7 @@ const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input
   return `?${query}`;
 };
 
-/** @param headers what the handler sets, by name */
+/** @param headers receives the headers that the handler sets */
 const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Record<string, string>): DataContext => ({
   snapshot,
   reference: (changes) => referenceOf(request, changes),
@@ -86,14 +84,14 @@ function* inBatches(rows: readonly object[]): Generator<readonly object[]> {
   for (let start = 0; start < rows.length; start += BATCH) yield rows.slice(start, start + BATCH);
 }
 
-/** Splits a long list that is in memory into batches; undefined for a short list, or no list. */
+/** Splits a long list in memory into batches. Undefined for other responses. */
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
   const { data, ...others } = (response ?? {}) as { readonly data?: unknown };
   const isLongList = Array.isArray(data) && data.length > BATCH && Object.keys(others).length === 0;
   return isLongList ? inBatches(data) : undefined;
 };
 
-/** Writes and hashes each batch as it is read. */
+/** Writes and hashes a list batch by batch. */
 const writeList = async (
   list: ListWriter<string | Buffer>,
   batches: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
@@ -117,10 +115,7 @@ const writeList = async (
   return { body: await together(pieces, pauses), sha256: hash.digest('base64url') };
 };
 
-/**
- * `Buffer.concat` in steps: many megabytes at once take milliseconds, mostly for memory that the system has to clear
- * first.
- */
+/** `Buffer.concat` in steps. Many megabytes at once take milliseconds, mostly because the system clears the memory. */
 const together = async (pieces: readonly Buffer[], pauses: Pauses): Promise<Buffer> => {
   const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
@@ -131,7 +126,7 @@ const together = async (pieces: readonly Buffer[], pauses: Pauses): Promise<Buff
   return body;
 };
 
-/** With `sample`, one of so many responses of a route is checked. */
+/** With `sample`, one in 100 responses of a route is checked. */
 const SAMPLED_ONE_IN = 100;
 
 /** Names the route in a `ResponseError` that `work` rejects with. */
@@ -144,7 +139,7 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | P
   }
 };
 
-/** The route with a handler whose responses are checked; cached responses, which come from no handler, cost nothing. */
+/** Wraps the handler of a route so that its responses are checked. Cached responses are not checked again. */
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);
@@ -168,7 +163,7 @@ async function* eachBatch(batches: StreamedList['data'], checked: (response: unk
   for await (const batch of batches) yield (checked({ data: batch }) as { data: readonly object[] }).data;
 }
 
-/** A function that returns the response to send: the one given, or with `cut` a copy without undeclared properties. */
+/** The returned function returns the response to send. With `cut` it is a copy without undeclared properties. */
 const checker = (
   { operationId, response: { schema } }: Route,
   check: Exclude<Config['http']['responseCheck'], 'off'>,
@@ -180,13 +175,12 @@ const checker = (
   return (response: unknown): unknown => {
     if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
     validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
-    // The response as callers get it, since JSON omits undefined properties and makes dates text; and a copy, so that
-    // `cut` may delete properties.
+    // As clients get it: JSON omits undefined properties and writes dates as text. `cut` deletes properties of the copy.
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
     const fault = `it does not fit its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
     if (check === 'refuse') throw new ResponseError(fault);
-    // Rows of a list often have the same fault, so each fault is logged once, whatever its position.
+    // Rows of a list often have the same problem, so each one is logged once, without its position.
     const kind = fault.replaceAll(/\/\d+/g, '/*');
     if (!logged.has(kind)) {
       logged.add(kind);

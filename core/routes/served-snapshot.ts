@@ -15,7 +15,7 @@ class ServedSnapshot {
   readonly #snapshot: Snapshot;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #timedRead: (pauses: Pauses) => TimedRead;
-  /** How to compute each cached representation again on the next snapshot. */
+  /** The requests of cached representations, which are computed again for the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
   #computing = 0;
   #retired = false;
@@ -41,18 +41,18 @@ class ServedSnapshot {
     return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#timedRead(pauses), pauses);
   }
 
-  /** Makes representations ahead of requests, with background pacing, within some milliseconds for all of them. */
+  /** Computes representations before requests need them, with background pacing. All reads together take `withinMs`. */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
     const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
     return (request) => this.#compute(request, read, pacing);
   }
 
-  /** The hottest requests of this snapshot. */
+  /** The requests of the most used representations. */
   hottest(count: number): DataRequest[] {
     return this.responses.hottest(count).flatMap((cacheKey) => this.#requests.get(cacheKey) ?? []);
   }
 
-  /** Releases the snapshot when the running computations have ended; no new ones begin. */
+  /** Releases the snapshot once no computation runs. */
   retire(): void {
     this.#retired = true;
     this.#releaseWhenIdle();
@@ -90,13 +90,11 @@ interface CurrentSnapshotOptions {
   readonly logger: Logger;
 }
 
-/**
- * How many of the most used representations are made for a new snapshot before it is served, and for how long at most.
- */
+/** How many representations are computed for a new snapshot before it is served, and for how long at most. */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
-/** Follows the adapter: swaps a new snapshot in whole, with its most used representations made beforehand. */
+/** The current snapshot of the adapter. The most used representations of a new one are computed before it is served. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
   #served: ServedSnapshot | undefined;
@@ -107,12 +105,12 @@ export class CurrentSnapshot {
     this.#options = options;
   }
 
-  /** Undefined while storage has no snapshot. A request uses the snapshot that it got here until it ends. */
+  /** Undefined while storage has no snapshot. A request keeps the snapshot that it started with. */
   get(): ServedSnapshot | undefined {
     return this.#served;
   }
 
-  /** Takes over the adapter's new snapshot. Never rejects. */
+  /** Serves the adapter's newest snapshot. Never rejects. */
   refresh(): Promise<void> {
     if (this.#refreshing) {
       this.#again = true;
@@ -164,8 +162,7 @@ export class CurrentSnapshot {
       try {
         await warm(request);
       } catch (error) {
-        // A document may be gone from the new snapshot: its request gets its 404 later. A store that is away ends the
-        // warming.
+        // The new snapshot may lack a document: its request gets a 404 later. An unavailable store ends the warming.
         if (error instanceof StorageError) {
           logger.warn({ err: error }, 'warming the new snapshot was cut short');
           return;
@@ -177,18 +174,18 @@ export class CurrentSnapshot {
 
 interface Entry {
   readonly representation: Representation;
-  /** Halved each time that space is needed: an entry that was used gets another chance. */
+  /** Halved by each sweep. An entry without uses is dropped. */
   uses: number;
   /** The size as last counted. */
   bytes: number;
 }
 
 /** Overhead of an entry in bytes, measured: 1930 for headers, request and map entry. */
-export const BESIDE_BODY = 2048;
+export const ENTRY_OVERHEAD = 2048;
 
-const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + BESIDE_BODY;
+const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
 
-/** The cached representations of one snapshot, within a budget of bytes; the least used are dropped first. */
+/** The cached representations of one snapshot. Beyond the budget of bytes, the least used are dropped. */
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Representation>>();
@@ -199,7 +196,7 @@ export class ResponseCache {
 
   /**
    * @param budget bytes, compressed encodings included
-   * @param dropped told of each cache key that is dropped
+   * @param dropped called with each cache key that is dropped
    */
   constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
     this.#budget = budget;
@@ -221,7 +218,7 @@ export class ResponseCache {
     return entry.representation;
   }
 
-  /** The cached representation, or a computed one; concurrent requests share one computation. */
+  /** The computed representation. Concurrent requests share one computation. */
   getOrCompute(cacheKey: string, compute: () => Promise<Representation>): Promise<Representation> {
     const pending = this.#pending.get(cacheKey);
     if (pending) return pending;
@@ -251,13 +248,13 @@ export class ResponseCache {
   }
 
   /**
-   * Drops unused entries, oldest first, until the budget holds. An entry with another chance moves to the end (the
-   * "clock" of page replacement), so that dropping one visits few entries.
+   * Drops unused entries, oldest first, until the cache is within its budget. Used entries move to the end, as in the
+   * CLOCK algorithm of page replacement, so that dropping an entry visits few others.
    */
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;
-      // Compressed encodings are added after the entry was.
+      // The representation may have got compressed encodings since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
       entry.bytes = bytes;

@@ -1,4 +1,4 @@
-/** Representations as of an earlier date: from the snapshot that was current then, if the store still has it. */
+/** Responses to requests with `as_of`, from the snapshot that was current on that day. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { timedReader } from '../data/checked-snapshot.js';
@@ -12,20 +12,18 @@ import { ResponseCache } from './served-snapshot.js';
 interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The cache budget of the current snapshot; earlier snapshots get a share of it in addition. */
+  /** The cache budget of the current snapshot. Earlier snapshots together have an eighth of it in addition. */
   readonly cacheBytes: number;
   /** How long all reads for one representation may take together. */
   readonly answerMs: number;
 }
 
-/** The share of the budget for earlier snapshots, which are requested less often. */
 const SHARE_OF_CACHE = 1 / 8;
 
 export interface Vintages {
   /**
-   * Asks the store each time, so that publishing and pruning take effect at once; bodies are cached, and computed once
-   * for concurrent requests.
-   * @param date a calendar date in UTC, whose end counts
+   * Asks the store for the snapshot each time, so that publishing and pruning take effect at once. Bodies are cached.
+   * @param date a day in UTC; the snapshot is the one that was current at its end
    * @throws ApiError `snapshot_not_found`, also if the store keeps no earlier snapshots
    */
   answer(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;

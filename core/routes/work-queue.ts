@@ -1,6 +1,6 @@
 /**
- * The queue for requests whose responses are not cached. Each caller has a queue of its own, and callers take turns, so
- * that the expensive requests of one caller wait for each other and not for those of another.
+ * The queue for requests whose responses are not cached. Callers take turns, so that the expensive requests of a caller
+ * delay its own requests and not the requests of other callers.
  */
 import { ApiError, errors } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
@@ -111,7 +111,7 @@ export class WorkQueue {
     if (queue.running === 0 && queue.waiting.length === 0) this.#callers.delete(caller);
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;
-      // At the end of the map, the caller's next turn comes after those of the others.
+      // Moves the caller to the end of the map, after the other callers.
       this.#callers.delete(name);
       this.#callers.set(name, next);
       next.waiting.shift()!.start();

@@ -2,11 +2,11 @@
 import { expect } from 'chai';
 import { JSON_TYPE } from '../../../core/response/formats.js';
 import { Representation } from '../../../core/response/representation.js';
-import { BESIDE_BODY, ResponseCache } from '../../../core/routes/served-snapshot.js';
+import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/served-snapshot.js';
 
 const BODY = 99;
 /** Shapes of the tests are of one letter: with all that belongs to it, an answer takes this many bytes. */
-const BYTES = BODY + 1 + BESIDE_BODY;
+const BYTES = BODY + 1 + ENTRY_OVERHEAD;
 const answerOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
 const answer = (): Representation => answerOf(BODY);
@@ -81,7 +81,7 @@ describe('ResponseCache', () => {
     const { body } = await large.encoding('gzip');
     cache.set('b', answerOf(40 * BYTES));
     expect(dropped).to.deep.equal(['a']);
-    expect(cache.bytes).to.equal(40 * BYTES + 1 + BESIDE_BODY);
+    expect(cache.bytes).to.equal(40 * BYTES + 1 + ENTRY_OVERHEAD);
     expect(body.length).to.be.greaterThan(0);
   });
 
