@@ -30,7 +30,7 @@ export type DataResponseOf<S> =
 /** A route whose handler is typed by the schemas of its parameters and response. */
 type Declared<R extends Route, P, S, A> = Omit<
   R,
-  'kind' | 'parameters' | 'response' | 'check' | 'columns' | 'handler'
+  'kind' | 'parameters' | 'response' | 'check' | 'handler' | keyof OfInput<Empty>
 > & {
   readonly parameters?: P;
   readonly response: Omit<R['response'], 'schema'> & { readonly schema: S };
@@ -38,14 +38,15 @@ type Declared<R extends Route, P, S, A> = Omit<
   handler(input: NoInfer<InputOf<P>>, context: globalThis.Parameters<R['handler']>[1]): Promise<A>;
 };
 
-type Columns<P> = { readonly columns?: (input: NoInfer<InputOf<P>>) => readonly string[] | undefined };
+/** The members of a data route that get the input. */
+type OfInput<P> = Pick<DataRoute<NoInfer<InputOf<P>>>, 'columns' | 'normalize' | 'normalizeIn'>;
 
 export const dataRoute = <
   const P extends Parameters = Empty,
   const S extends JsonSchema = JsonSchema,
   const A extends DataResponseOf<S> = DataResponseOf<S>,
 >(
-  route: Declared<DataRoute, P, S, A> & Columns<P>,
+  route: Declared<DataRoute, P, S, A> & OfInput<P>,
 ): Route => ({ kind: 'data', ...route }) as Route;
 
 export const serviceRoute = <

@@ -76,6 +76,16 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    * properties.
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
+  /**
+   * Rewrites the input so that equivalent requests have equal inputs, such as lists of values in another order. They
+   * then share a cached response. Runs after `check`.
+   */
+  readonly normalize?: (input: Input) => Input;
+  /**
+   * As `normalize`, for requests that are equivalent in this snapshot only, such as with a date before its first value.
+   * Runs before the handler, not for cached responses.
+   */
+  readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
   /** Whether the list can be sent as Parquet. Each property of a row must have one scalar type. Default: false. */
   readonly parquet?: boolean;
   /** Whether the route has the parameter `as_of`. The handler then gets the snapshot of that date. Default: false. */

@@ -39,6 +39,8 @@ const ROUTE: Members = {
   vintages: 'boolean?',
   parquet: 'boolean?',
   columns: 'function?',
+  normalize: 'function?',
+  normalizeIn: 'function?',
   sharedSeconds: 'number?',
   limited: 'boolean?',
   parameters: 'object?',

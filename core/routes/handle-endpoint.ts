@@ -13,11 +13,11 @@ import { StorageError } from '../errors.js';
 import { serviceRequest } from '../pipeline/identify.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { RequestState, type ServiceContext, type ServiceMiddleware } from '../pipeline/state.js';
-import { JSON_TYPE, jsonFormat, jsonOf } from '../response/formats.js';
+import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { jsonRepresentation, Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import { type DataRequest, ofRoute } from './route-response.js';
+import { type DataRequest, dataRequest, ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
@@ -124,7 +124,7 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
         : askService(route, input, serviceRequest(ctx));
       return response.then((representation) => ({ representation, isCached: false }));
     }
-    const request = { cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`, route, input, format };
+    const request = dataRequest(route, input, format, cacheKey);
     const caller = ctx.state.caller?.id ?? LOCAL;
     const served = currentSnapshot();
     if (asOf !== undefined) return work.run(caller, (pauses) => vintages.answer(asOf, request, pauses));
@@ -171,9 +171,7 @@ const askReplicas = async (
 ): Promise<Representation> => {
   const { sharedSeconds = 0 } = route;
   const { value, ageSeconds } = await cache.getOrBuild(`${pattern} ${JSON.stringify(input)}`, sharedSeconds, () =>
-    ofRoute(route, async () =>
-      jsonOf(await route.handler(input as never, { state: state.read(), ...SHARED_REQUEST })),
-    ),
+    ofRoute(route, async () => jsonOf(await route.handler(input as never, { state: state.read(), ...SHARED_REQUEST }))),
   );
   const age = Math.floor(ageSeconds);
   const left = Math.max(0, sharedSeconds - age);

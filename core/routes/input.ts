@@ -60,6 +60,10 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, Scalar | boolean>>;
 
+/** Requests of a route with the same cache key get the same response in each format. */
+export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
+  `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
+
 interface CompiledParameter {
   readonly name: string;
   readonly place: 'path' | 'query';
@@ -116,7 +120,12 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
     }
     if (problems.length > 0) throw asError(problems);
     route.check?.(input);
-    return { input, format: framework[FORMAT] as ParsedInput['format'], asOf: framework[AS_OF] as ParsedInput['asOf'] };
+    const normalized = route.kind === 'data' && route.normalize ? (route.normalize(input as never) as Input) : input;
+    return {
+      input: normalized,
+      format: framework[FORMAT] as ParsedInput['format'],
+      asOf: framework[AS_OF] as ParsedInput['asOf'],
+    };
   };
 };
 

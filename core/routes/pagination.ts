@@ -142,13 +142,16 @@ export const pageOf = <T extends object>(
   { limit, after }: PageInput,
 ): readonly T[] => {
   const { placeOf, comparePlaces } = order;
-  const sorted = [...rows].sort((one, other) => comparePlaces(placeOf(one), placeOf(other)));
+  const sorted = rows
+    .map((row) => ({ row, place: placeOf(row) }))
+    .sort((one, other) => comparePlaces(one.place, other.place));
   let start = 0;
   if (after !== undefined) {
     const isPlace = (place: Place) => place.length === order.fields && place.every(isScalarOrNull);
-    const place = placeIn(after, order.name, isPlace);
-    const found = sorted.findIndex((row) => comparePlaces(placeOf(row), place) > 0);
+    const wanted = placeIn(after, order.name, isPlace);
+    const found = sorted.findIndex(({ place }) => comparePlaces(place, wanted) > 0);
     start = found < 0 ? sorted.length : found;
   }
-  return cut(sorted.slice(start), limit, context, (row) => tokenOf(order.name, placeOf(row)));
+  const following = sorted.slice(start).map(({ row }) => row);
+  return cut(following, limit, context, (row) => tokenOf(order.name, placeOf(row)));
 };

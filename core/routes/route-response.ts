@@ -4,13 +4,13 @@ import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
-import { type Format, jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
+import { type Format, jsonFormat, jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
-import type { Input } from './input.js';
+import { cacheKeyOf, type Input } from './input.js';
 
 /** A request to a data route. Requests with the same cache key have the same body in a snapshot. */
 export interface DataRequest {
@@ -21,6 +21,21 @@ export interface DataRequest {
   /** The value of `as_of`. */
   readonly asOf?: string;
 }
+
+/** @param input of the same route */
+export const dataRequest = (route: DataRoute, input: Input, format: Format, cacheKey = cacheKeyOf(route, input)) => ({
+  cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`,
+  route,
+  input,
+  format,
+});
+
+/** The request that this one is equivalent to in the snapshot: see `normalizeIn` of a route. */
+export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {
+  const { route, input, format } = request;
+  if (!route.normalizeIn) return request;
+  return { ...request, ...dataRequest(route, await route.normalizeIn(input as never, snapshot), format) };
+};
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 

@@ -11,7 +11,7 @@ import { csvFormat, type Format, jsonFormat, ndjsonFormat } from '../response/fo
 import { parquetFormat } from '../response/parquet-format.js';
 import { mediaTypeChooser } from '../response/representation.js';
 import { LruMap } from '../util/lru-map.js';
-import { compileInput, decodePercent, type Input, parseTarget } from './input.js';
+import { cacheKeyOf, compileInput, decodePercent, type Input, parseTarget } from './input.js';
 
 export interface ServedRoute extends Endpoint {
   readonly route: Route;
@@ -119,7 +119,7 @@ export class RouteTable {
       return {
         endpoint,
         input,
-        cacheKey: `${route.operationId} ${JSON.stringify(Object.entries(input).sort())}`,
+        cacheKey: cacheKeyOf(route, input),
         format: formats.find(({ name }) => name === format),
         asOf,
         params: Object.fromEntries(parameters),

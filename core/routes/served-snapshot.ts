@@ -7,7 +7,7 @@ import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../d
 import { StorageError } from '../errors.js';
 import type { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
-import { type DataRequest, representData } from './route-response.js';
+import { type DataRequest, normalizedIn, representData } from './route-response.js';
 
 class ServedSnapshot {
   readonly responses: ResponseCache;
@@ -37,8 +37,12 @@ class ServedSnapshot {
   }
 
   /** The cached representation, or a new one, computed once for concurrent requests. */
-  answer(request: DataRequest, pauses: Pauses): Representation | Promise<Representation> {
-    return this.responses.get(request.cacheKey) ?? this.#compute(request, this.#timedRead(pauses), pauses);
+  answer(request: DataRequest, pauses: Pauses): Promise<Representation> {
+    const read = this.#timedRead(pauses);
+    return this.#whileOpen(async () => {
+      const normalized = await read((reader) => normalizedIn(request, reader));
+      return this.responses.get(normalized.cacheKey) ?? this.#compute(normalized, read, pauses);
+    });
   }
 
   /** Computes representations before requests need them, with background pacing. All reads together take `withinMs`. */
@@ -59,20 +63,27 @@ class ServedSnapshot {
   }
 
   #compute(request: DataRequest, read: TimedRead, pauses: Pauses): Promise<Representation> {
-    return this.responses.getOrCompute(request.cacheKey, async () => {
-      if (this.#retired && this.#computing === 0) {
-        throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
-      }
-      this.#computing++;
-      try {
+    return this.responses.getOrCompute(request.cacheKey, () =>
+      this.#whileOpen(async () => {
         const representation = await read((reader) => representData(request, reader, pauses));
         this.#requests.set(request.cacheKey, request);
         return representation;
-      } finally {
-        this.#computing--;
-        this.#releaseWhenIdle();
-      }
-    });
+      }),
+    );
+  }
+
+  /** Runs `work`, and releases the snapshot only after it. */
+  async #whileOpen<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#retired && this.#computing === 0) {
+      throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
+    }
+    this.#computing++;
+    try {
+      return await work();
+    } finally {
+      this.#computing--;
+      this.#releaseWhenIdle();
+    }
   }
 
   #releaseWhenIdle(): void {

@@ -6,7 +6,7 @@ import { ApiError, errors } from '../errors.js';
 import { AS_OF } from '../registry/route-defaults.js';
 import type { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import { type DataRequest, representData } from './route-response.js';
+import { type DataRequest, normalizedIn, representData } from './route-response.js';
 import { ResponseCache } from './served-snapshot.js';
 
 interface VintagesOptions {
@@ -42,14 +42,15 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
       const snapshot = await snapshotOf(adapter, date);
       try {
         const { version: snapshotVersion, publishedAt } = snapshot;
+        const read = timedReader(snapshot, collections, answerMs, pauses);
+        const normalized = await read((reader) => normalizedIn(request, reader));
         // Links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
         // A version may have been current twice, with two times of publication.
-        const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${request.cacheKey}`;
+        const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };
-        const read = timedReader(snapshot, collections, answerMs, pauses);
-        const compute = () => read((reader) => representData({ ...request, asOf: date }, reader, pauses));
+        const compute = () => read((reader) => representData({ ...normalized, asOf: date }, reader, pauses));
         return { representation: await responses.getOrCompute(cacheKey, compute), isCached: false, snapshotVersion };
       } finally {
         snapshot.release();

@@ -164,11 +164,11 @@ export type BacktestGroup = {
 };
 
 export type Error = {
-  /** A sentence that says what is wrong and what to do. */
+  /** What is wrong, and what to do. */
   readonly error: string;
   /** A stable code. */
   readonly code: string;
-  /** Every fault of the request. On status 400 only. */
+  /** All problems of the request. On status 400 only. */
   readonly details?: readonly {
     readonly in: 'path' | 'query' | 'header' | 'body';
     readonly name: string;
@@ -417,24 +417,24 @@ export type Vintage = {
   } | null;
 };
 
-/** What each path takes, path and query parameters alike, and what it answers with. */
+/** The input of each path, with path and query parameters, and its output. */
 export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
       readonly risk_score?: string;
       /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
       /** Which keys each row has, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Their sequence stays the same. */
       readonly fields?: string;
-      /** How many rows at most; the header `Link` then leads to the next ones. Without it: all. */
+      /** The most rows of a page. The header `Link` then has the next page. Default: all rows. */
       readonly limit?: number;
-      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
       /** The format of the response; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
@@ -500,19 +500,19 @@ export interface Paths {
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
       readonly risk_score?: string;
       /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
       /** Which keys each row has, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Their sequence stays the same. */
       readonly fields?: string;
-      /** How many rows at most; the header `Link` then leads to the next ones. Without it: all. */
+      /** The most rows of a page. The header `Link` then has the next page. Default: all rows. */
       readonly limit?: number;
-      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
       /** The format of the response; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
@@ -668,19 +668,19 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas, and any of them will do. */
+      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
       readonly risk_score?: string;
       /** What to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
       /** Which keys each row has, separated by commas: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Their sequence stays the same. */
       readonly fields?: string;
-      /** How many rows at most; the header `Link` then leads to the next ones. Without it: all. */
+      /** The most rows of a page. The header `Link` then has the next page. Default: all rows. */
       readonly limit?: number;
-      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
       /** The format of the response; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
@@ -694,9 +694,9 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas, and any of them will do. */
+      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas, and any of them will do. */
+      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
       /** What to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a "-" before it. Nulls come last. */
       readonly sort?: string;
@@ -704,7 +704,7 @@ export interface Paths {
       readonly fields?: string;
       /** How many at most. */
       readonly limit?: number;
-      /** The place to go on behind: as it stands in the `next` link of the page before, with the same other parameters. */
+      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
       /** The format of the response; wins over the header `Accept`. Without both: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';

@@ -28,17 +28,8 @@ import { methodologyPage } from '../explorer/methodology.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
 import { components } from './forecast-status.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
-import {
-  cbsaParameter,
-  checkSpan,
-  completedRuns,
-  difference,
-  listOf,
-  marketNotFound,
-  requireMarket,
-  type Span,
-  spanParameters,
-} from './shared.js';
+import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
+import { checkSpan, type Span, spanParameters } from './spans.js';
 
 const historyProperties = {
   run_at: { ...dateTime, description: 'When the run was made.' },
@@ -217,6 +208,7 @@ export default definePlugin({
       parameters: { query: marketList.parameters },
       check: marketList.check,
       columns: marketList.columns,
+      normalize: marketList.normalize,
       response: {
         description: 'Markets with a forecast.',
         schema: listOf(marketSchema),

@@ -1,4 +1,4 @@
-/** Filters, sorting, pages and columns of lists with a row a market: declared once, for every list that has the columns. */
+/** Filters, sorting, paging and columns of every list with one row per market. */
 import {
   type DataContext,
   excerpt,
@@ -18,7 +18,7 @@ import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal, text } 
 
 import { listed } from './shared.js';
 
-/** The parameters as a request gives them: lists of values are separated by commas. */
+/** The parameters of a request. Several values are separated by commas. */
 export interface Selection extends PageInput {
   readonly state?: string;
   readonly signal?: string;
@@ -34,7 +34,7 @@ export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
 };
 
 const filter = (what: string, example: string) => ({
-  description: `${what} Several are separated by commas, and any of them will do.`,
+  description: `${what} Several are separated by commas; a row matches any of them.`,
   schema: text,
   example,
 });
@@ -43,7 +43,7 @@ const STATE = filter('Postal codes of states, which may be any of those that a m
 const SIGNAL = filter(`Signals: ${SIGNALS.join(', ')}.`, 'expand');
 const RISK_SCORE = filter(`Risk grades: ${RISK_GRADES.join(', ')}.`, 'A,B');
 
-/** @throws ApiError naming the value that is none of those allowed, and the nearest that is */
+/** @throws ApiError for a value that is not allowed, with the nearest one that is */
 const checkOneOf = (name: string, value: string, allowed: readonly string[], given = value): void => {
   if (allowed.includes(value)) return;
   const guess = nearest(value, allowed);
@@ -51,7 +51,7 @@ const checkOneOf = (name: string, value: string, allowed: readonly string[], giv
   throw invalidParameter('query', name, `has no value "${excerpt(given)}"; ${advice}`);
 };
 
-const partsOf = (value: string | undefined): string[] | undefined => (value === undefined ? value : listed(value));
+const partsOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : listed(value));
 
 export const fieldsParameter = (columns: readonly string[], example: string) => ({
   description: `Which keys each row has, separated by commas: ${columns.join(', ')}. Their sequence stays the same.`,
@@ -60,19 +60,20 @@ export const fieldsParameter = (columns: readonly string[], example: string) => 
 });
 
 export const checkFields = (columns: readonly string[], fields: string | undefined): void => {
-  for (const part of partsOf(fields) ?? []) checkOneOf('fields', part, columns);
+  for (const part of partsOf(fields)) checkOneOf('fields', part, columns);
 };
 
-/** The columns that are asked for, in their own sequence. */
+/** The requested columns, in the sequence of `columns`. */
 export const fieldsOf = (columns: readonly string[], fields: string | undefined): readonly string[] | undefined => {
-  const chosen = partsOf(fields);
-  return chosen && columns.filter((name) => chosen.includes(name));
+  if (fields === undefined) return undefined;
+  const chosen = listed(fields);
+  return columns.filter((name) => chosen.includes(name));
 };
 
 const check = (columns: readonly string[], { state, signal, risk_score, sort, fields }: Selection): void => {
-  for (const part of partsOf(signal) ?? []) checkOneOf('signal', part, SIGNALS);
-  for (const part of partsOf(risk_score) ?? []) checkOneOf('risk_score', part, RISK_GRADES);
-  for (const part of partsOf(state) ?? []) {
+  for (const part of partsOf(signal)) checkOneOf('signal', part, SIGNALS);
+  for (const part of partsOf(risk_score)) checkOneOf('risk_score', part, RISK_GRADES);
+  for (const part of partsOf(state)) {
     if (!/^[A-Z]{2}$/.test(part)) {
       throw invalidParameter('query', 'state', `must be postal codes like TX or TX,OK, and has "${excerpt(part)}"`);
     }
@@ -81,21 +82,26 @@ const check = (columns: readonly string[], { state, signal, risk_score, sort, fi
   checkFields(columns, fields);
 };
 
-const isChosen = (row: ListRow, { state, signal, risk_score }: Selection): boolean =>
-  (partsOf(state)?.some((code) => statesOf(row.name).includes(code)) ?? true) &&
-  (partsOf(signal)?.some((one) => one === row.signal) ?? true) &&
-  (partsOf(risk_score)?.some((one) => one === row.risk_score) ?? true);
+/** Returns the test of a row against the filters. Its cost does not depend on how many values a filter has. */
+const chosenBy = ({ state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
+  const setOf = (values: string | undefined) => (values === undefined ? undefined : new Set<unknown>(listed(values)));
+  const [states, signals, grades] = [setOf(state), setOf(signal), setOf(risk_score)];
+  return (row) =>
+    (signals?.has(row.signal) ?? true) &&
+    (grades?.has(row.risk_score) ?? true) &&
+    (states === undefined || statesOf(row.name).some((code) => states.has(code)));
+};
 
 interface ListOptions<T> {
-  /** What the rows are ordered by without `sort`: fields as in `rowOrder`. Default: the CBSA code. */
+  /** The order without `sort`: fields as in `rowOrder`. Default: the CBSA code. */
   readonly order?: readonly string[];
-  /** The value of a field of that order which rows do not have. */
+  /** Returns the value of a field of this order. Default: the row's property. */
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
 /**
- * The parameters of a list, and what they make of its rows. Without parameters the rows stay as they are.
- * @param row the schema of a row: its properties are what can be sorted by and chosen
+ * The parameters of a list, and the functions of its route that apply them.
+ * @param row the schema of a row. Lists can be sorted by its properties, and reduced to some of them
  */
 export const listParameters = <T extends ListRow = ListRow>(
   { properties }: JsonSchema,
@@ -115,18 +121,31 @@ export const listParameters = <T extends ListRow = ListRow>(
     ...pageParameters,
   } satisfies Readonly<Record<string, Parameter>>;
   const ownOrder = rowOrder(order, read);
+  const isOwnOrder = (sort: string | undefined) => sort === undefined || (order.length === 1 && sort === order[0]);
   const orderOf = (sort: string) => rowOrder<T>(/^-?cbsa$/.test(sort) ? [sort] : [sort, 'cbsa']);
   return {
     parameters,
     headers: pageHeaders,
     check: (given: Selection): void => check(all, given),
     columns: ({ fields }: Selection) => fieldsOf(all, fields),
+    /** Sorts the values of filters, and removes what is the default. */
+    normalize<Input extends Selection>({ state, signal, risk_score, sort, fields, ...others }: Input): Input {
+      const sorted = { state, signal, risk_score };
+      const lists = Object.entries(sorted).flatMap(([name, values]) =>
+        values === undefined ? [] : [[name, listed(values).sort().join()]],
+      );
+      return {
+        ...others,
+        ...Object.fromEntries(lists),
+        ...(!isOwnOrder(sort) && { sort }),
+        ...(fields !== undefined && { fields: fieldsOf(all, fields)!.join() }),
+      } as unknown as Input;
+    },
     /** @param rows in any order */
     answer<R extends T>(rows: readonly R[], given: Selection, context: DataContext) {
       const { sort } = given;
       const by = sort === undefined ? ownOrder : orderOf(sort);
-      const chosen = rows.filter((row) => isChosen(row, given));
-      return { data: pageOf<R>(context, chosen, by, given) };
+      return { data: pageOf<R>(context, rows.filter(chosenBy(given)), by, given) };
     },
   };
 };

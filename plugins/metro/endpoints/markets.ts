@@ -5,15 +5,8 @@ import { metroAreas } from '../areas.js';
 import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../collections.js';
 import { metroService } from '../service.js';
 import { checkFields, fieldsOf, fieldsParameter, listParameters } from './list-parameters.js';
-import {
-  cbsaParameter,
-  checkSpan,
-  listOf,
-  marketNotFound,
-  periodRange,
-  requireMarket,
-  spanParameters,
-} from './shared.js';
+import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
+import { checkSpan, normalizeSpan, periodRange, periodsOfMarket, spanParameters } from './spans.js';
 
 export const marketSchema = { title: 'Market', ...markets.schema };
 
@@ -115,6 +108,7 @@ export default definePlugin({
       parameters: { query: marketList.parameters },
       check: marketList.check,
       columns: marketList.columns,
+      normalize: marketList.normalize,
       response: {
         description: 'All markets.',
         schema: listOf(marketSchema),
@@ -192,6 +186,11 @@ export default definePlugin({
         checkFields(HISTORY_FIELDS, fields);
       },
       columns: ({ fields }) => fieldsOf(HISTORY_FIELDS, fields) ?? INDEX_ALONE,
+      normalize: ({ fields, ...others }) => {
+        const chosen = fieldsOf(HISTORY_FIELDS, fields)?.join();
+        return chosen === undefined || chosen === INDEX_ALONE.join() ? others : { ...others, fields: chosen };
+      },
+      normalizeIn: (input, snapshot) => normalizeSpan(input, [periodsOfMarket(snapshot, input.cbsa)]),
       response: {
         description: 'The index, one row a quarter.',
         schema: listOf(hpiObservation),

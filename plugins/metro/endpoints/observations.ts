@@ -12,17 +12,17 @@ import {
   version,
 } from 'metro-forecast-api/plugin';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../collections.js';
+import { cbsaParameter, listed, listOf, marketNotFound, requireMarket } from './shared.js';
 import {
-  cbsaParameter,
   checkSpan,
-  listed,
-  listOf,
-  marketNotFound,
+  normalizeSpan,
   periodRange,
-  requireMarket,
+  periodsOfIndex,
+  periodsOfMarket,
+  periodsOfSeries,
   type Span,
   spanParameters,
-} from './shared.js';
+} from './spans.js';
 import { DEFLATOR, UNITS, type Units, unitsOf } from './units.js';
 
 const seriesNotFound = defineError({
@@ -172,7 +172,7 @@ export default definePlugin({
           cbsa: {
             ...cbsaParameter,
             description: 'Narrows `metro_hpi` to one market, or to several separated by commas: 5 digits each.',
-            schema: { type: 'string', pattern: '^\\d{5}(,\\d{5})*$' },
+            schema: { type: 'string', pattern: '^ *\\d{5} *(, *\\d{5} *)*$' },
           },
           units: {
             description:
@@ -201,8 +201,23 @@ export default definePlugin({
           throw invalidParameter('query', 'cbsa', `goes with series_id=${METRO_HPI} only`);
         }
       },
+      normalize: ({ series_id, cbsa, ...others }) => ({
+        ...others,
+        series_id: listed(series_id).join(),
+        ...(cbsa !== undefined && { cbsa: listed(cbsa).sort().join() }),
+      }),
+      async normalizeIn(input, snapshot) {
+        if (input.since === undefined && input.until === undefined) return input;
+        const codes = input.cbsa === undefined ? [] : listed(input.cbsa);
+        const ofIndex = () => (codes.length === 1 ? periodsOfMarket(snapshot, codes[0]!) : periodsOfIndex(snapshot));
+        const ids = listed(input.series_id);
+        return normalizeSpan(
+          input,
+          ids.map((id) => (id === METRO_HPI ? ofIndex() : periodsOfSeries(snapshot, id))),
+        );
+      },
       async handler({ series_id, cbsa, ...asked }, { snapshot }) {
-        const codes = cbsa === undefined ? undefined : listed(cbsa).sort();
+        const codes = cbsa === undefined ? undefined : listed(cbsa);
         for (const code of codes ?? []) await requireMarket(snapshot, code);
         const catalogued: Pick<Series, 'series_id' | 'cadence'>[] = [];
         for (const id of listed(series_id)) {

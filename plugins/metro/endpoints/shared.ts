@@ -2,14 +2,13 @@
 import {
   ApiError,
   defineError,
-  invalidParameter,
   type JsonSchema,
   type Parameter,
   type SnapshotReader,
   schemas,
 } from 'metro-forecast-api/plugin';
 import { metroAreas } from '../areas.js';
-import { cbsa, date, type ForecastRun, forecastRuns, type Market, markets } from '../collections.js';
+import { cbsa, type ForecastRun, forecastRuns, type Market, markets } from '../collections.js';
 
 const { record } = schemas;
 
@@ -33,30 +32,8 @@ export const cbsaParameter = {
   },
 } as const satisfies Parameter;
 
-/** The values of a parameter that takes several, separated by commas: each once. */
+/** The values of a comma-separated parameter, each once. Blanks around values are ignored. */
 export const listed = (value: string): string[] => [...new Set(value.split(',').map((part) => part.trim()))];
-
-/** The first and the last day of a part of a list, both included. */
-export interface Span {
-  readonly since?: string;
-  readonly until?: string;
-}
-
-/** Of lists that have a period in each row: its first day, or a forecast's target. */
-export const spanParameters = {
-  since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
-  until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
-} as const satisfies Record<keyof Span, Parameter>;
-
-/** A span that ends before it begins is a mistake, not an empty list. */
-export const checkSpan = ({ since, until }: Span): void => {
-  if (since === undefined || until === undefined || since <= until) return;
-  throw invalidParameter('query', 'until', `must not be before since=${since}`);
-};
-
-/** The span as part of a query on `period_start`. */
-export const periodRange = ({ since, until }: Span) =>
-  ({ range: { field: 'period_start', from: since, to: until } }) as const;
 
 /** Throws `market_not_found`. */
 export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Promise<Market> => {

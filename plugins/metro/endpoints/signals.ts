@@ -94,6 +94,7 @@ export default definePlugin({
       parameters: { query: signalList.parameters },
       check: signalList.check,
       columns: signalList.columns,
+      normalize: signalList.normalize,
       response: {
         description: 'One row a market that the run scored.',
         schema: listOf(signalRow),
@@ -155,6 +156,7 @@ export default definePlugin({
       },
       check: moverList.check,
       columns: moverList.columns,
+      normalize: moverList.normalize,
       response: {
         description: 'The largest changes.',
         schema: listOf(moverRow),

@@ -1,0 +1,96 @@
+/** `since` and `until`, and the form that equivalent spans share, so that they share a cached response. */
+import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
+import { date, hpi, observations } from '../collections.js';
+
+/** The first and the last day of a part of a list, both included. */
+export interface Span {
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** Of lists whose rows have a period: its first day, or the target of a forecast. */
+export const spanParameters = {
+  since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
+  until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
+} as const satisfies Record<keyof Span, Parameter>;
+
+/** @throws ApiError for a span that ends before it starts: that is a mistake, not an empty list */
+export const checkSpan = ({ since, until }: Span): void => {
+  if (since === undefined || until === undefined || since <= until) return;
+  throw invalidParameter('query', 'until', `must not be before since=${since}`);
+};
+
+/** The span as part of a query on `period_start`. */
+export const periodRange = ({ since, until }: Span) =>
+  ({ range: { field: 'period_start', from: since, to: until } }) as const;
+
+/** Finds the first period within a span, or the last one. */
+type FindPeriod = (span: Span, which: 'first' | 'last') => Promise<string | undefined>;
+
+export const periodsOfSeries =
+  (snapshot: SnapshotReader, series_id: string): FindPeriod =>
+  async (span, which) => {
+    const query = { equal: { series_id }, ...periodRange(span), descending: which === 'last', limit: 1 } as const;
+    return (await snapshot.find(observations, query))[0]?.period_start;
+  };
+
+export const periodsOfMarket =
+  (snapshot: SnapshotReader, cbsa: string): FindPeriod =>
+  async (span, which) => {
+    const query = { equal: { cbsa }, ...periodRange(span), descending: which === 'last', limit: 1 } as const;
+    return (await snapshot.find(hpi, query))[0]?.period_start;
+  };
+
+/** The periods of the index of any market, in order, by snapshot. */
+const indexPeriods = new WeakMap<SnapshotReader['manifest'], Promise<readonly string[]>>();
+
+const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly string[]> => {
+  const found = new Set<string>();
+  for await (const batch of snapshot.stream(hpi)) for (const { period_start } of batch) found.add(period_start);
+  return [...found].sort();
+};
+
+/** Reads the whole index once for each snapshot: no order of the collection starts with the period. */
+export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
+  const { manifest } = snapshot;
+  const known = indexPeriods.get(manifest);
+  const periods = known ?? readIndexPeriods(snapshot);
+  if (!known) {
+    indexPeriods.set(manifest, periods);
+    periods.catch(() => indexPeriods.delete(manifest));
+  }
+  return async ({ since = '', until = '9999' }, which) => {
+    const within = (period: string) => since <= period && period <= until;
+    return which === 'first' ? (await periods).find(within) : (await periods).findLast(within);
+  };
+};
+
+const BEFORE_ALL = '0001-01-01';
+const AFTER_ALL = '9999-12-31';
+
+/**
+ * Moves `since` and `until` to the nearest periods within the span, and removes those that exclude no period.
+ * @param finders of the series in the response
+ */
+export const normalizeSpan = async <Input extends Span>(
+  input: Input,
+  finders: readonly FindPeriod[],
+): Promise<Input> => {
+  const { since, until, ...others } = input;
+  const find = async (span: Span, which: 'first' | 'last') => {
+    const found: string[] = [];
+    for (const finder of finders) {
+      const period = await finder(span, which);
+      if (period !== undefined) found.push(period);
+    }
+    found.sort();
+    return found.at(which === 'first' ? 0 : -1);
+  };
+  const from = since && ((await find({ since }, 'first')) ?? AFTER_ALL);
+  const to = until && ((await find({ until }, 'last')) ?? BEFORE_ALL);
+  return {
+    ...others,
+    ...(from && from !== (await find({}, 'first')) && { since: from }),
+    ...(to && to !== (await find({}, 'last')) && { until: to }),
+  } as unknown as Input;
+};
