@@ -1,4 +1,4 @@
-/** Lists of a plugin in pages, read from the store by `findPage`, over real HTTP and on every adapter. */
+/** Paging with `findPage` in a plugin's routes, over HTTP, on every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
@@ -97,7 +97,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
   const limitOf = (list: string): number => (list.includes('/of/') ? 7 : 97);
 
   for (const list of PAGED) {
-    it(`GET ${list}?limit= leads from page to page, which are the whole list`, async () => {
+    it(`GET ${list}?limit= pages together are the whole list`, async () => {
       const whole = (await service.get(list)).json.data;
       const pages = await pagesOf(service, `${list}?limit=${limitOf(list)}`);
       expect(pages.length)
@@ -107,33 +107,33 @@ describe('findPage(context, collection, query, { limit, after })', function () {
     });
   }
 
-  it('has no link where the last page is full', async () => {
+  it('the last page has no link when it is full', async () => {
     const { length } = (await service.get(`/said/of/${HOUSTON}`)).json.data;
     expect((await service.get(`/said/of/${HOUSTON}?limit=${length}`)).headers).to.not.have.property('link');
     expect((await service.get(`/said/of/${HOUSTON}?limit=${length - 1}`)).headers).to.have.property('link');
   });
 
   for (const [what, target, advice] of [
-    ['of another order', `/said?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'of another order'],
+    ['of another order', `/said?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'of a list in another order'],
     ['in the other direction', `/said/newest-first?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'another order'],
-    ['of another type', `/said?after=${place('run_id,cbsa', '1', '2')}`, 'as it stands in the'],
-    ['of too few values', `/said?after=${place('run_id,cbsa', 1)}`, 'as it stands in the'],
-    ['of a null', `/said?after=${place('run_id,cbsa', 1, null)}`, 'as it stands in the'],
-    ['of no JSON', '/said?after=x', 'as it stands in the'],
+    ['of another type', `/said?after=${place('run_id,cbsa', '1', '2')}`, 'must be copied from the'],
+    ['of too few values', `/said?after=${place('run_id,cbsa', 1)}`, 'must be copied from the'],
+    ['of a null', `/said?after=${place('run_id,cbsa', 1, null)}`, 'must be copied from the'],
+    ['of no JSON', '/said?after=x', 'must be copied from the'],
   ] as const) {
-    it(`refuses a place ${what}`, async () => {
+    it(`rejects an "after" ${what}`, async () => {
       const { status, json } = await service.get(target);
       expect([status, json.code, json.details[0].name]).to.deep.equal([400, 'invalid_parameter', 'after']);
       expect(json.error).to.include(advice);
     });
   }
 
-  it('a header that the route does not declare is an error of the service', async () => {
+  it('setting a header that the route does not declare is a 500', async () => {
     expect((await service.get('/undeclared')).status).to.equal(500);
   });
 
   for (const [name, section] of Object.entries(otherAdapters)) {
-    it(`answers the same pages on ${name} as on json, each as_of its date`, async () => {
+    it(`${name} has the same pages as json, with as_of too`, async () => {
       const other = await start(await section());
       try {
         const { dataset, manifest } = await openDirectory(sample);
@@ -174,8 +174,8 @@ describe('headers that a route declares', () => {
     [{ 'Content-Type': header }, 'response header "Content-Type" is one that the framework sends'],
     [{ Deflator: { description: 'x' } }, 'response header "Deflator": "example" is missing'],
   ] as const) {
-    it(`${JSON.stringify(headers)} is refused at the start`, () => expect(faultsOf(headers)).to.include(fault));
+    it(`${JSON.stringify(headers)} is rejected at the start`, () => expect(faultsOf(headers)).to.include(fault));
   }
 
-  it('a name of its own is not', () => expect(faultsOf({ Deflator: header })).to.not.include('header'));
+  it('a header with another name is accepted', () => expect(faultsOf({ Deflator: header })).to.not.include('header'));
 });

@@ -96,12 +96,16 @@ describe('parameters of lists', function () {
     ['/movers?limit=51', 'limit', 'must be <= 50'],
     ['/forecasts?limit=ten', 'limit', 'must be an integer'],
     ['/markets?after=', 'after', 'must not be empty'],
-    ['/markets?after=26420', 'after', 'must be as it stands in the "next" link of the page before'],
+    ['/markets?after=26420', 'after', 'must be copied from the "next" link of the previous page'],
     [`/markets?after=${place('cbsa')}`, 'after', 'must be as it stands'],
     [`/markets?after=${place('cbsa', {})}`, 'after', 'must be as it stands'],
     [`/markets?after=${place('cbsa', '26420')}=`, 'after', 'must be as it stands'],
-    [`/markets?after=${place('-name,cbsa', 'Tampa', '45300')}`, 'after', 'of another order: send it with the same'],
-    [`/movers?after=${place('cbsa', '26420')}`, 'after', 'of another order'],
+    [
+      `/markets?after=${place('-name,cbsa', 'Tampa', '45300')}`,
+      'after',
+      'of a list in another order: send it with the same',
+    ],
+    [`/movers?after=${place('cbsa', '26420')}`, 'after', 'of a list in another order'],
   ] as const) {
     it(`GET ${target} is a 400 that says what to do`, async () => {
       const { status, json } = await service.get(target);
