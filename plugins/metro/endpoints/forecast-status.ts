@@ -1,4 +1,4 @@
-/** What `/status` reports on Metro Forecast: the pipeline that brings the data, and the model. */
+/** The components `pipeline` and `model` of `/status`. */
 import type { StatusComponent } from 'metro-forecast-api/plugin';
 import { newestRuns } from './shared.js';
 
@@ -15,7 +15,7 @@ const model: StatusComponent = {
     const failed = runs.find(({ status }) => status !== 'running')?.status === 'failed';
     return {
       status: failed ? 'degraded' : 'operational',
-      message: failed ? 'The newest run failed; the one before it is served.' : null,
+      message: failed ? 'The newest run failed. The previous run is served.' : null,
       updated_at: completed.run_at,
     };
   },

@@ -1,4 +1,4 @@
-/** Forecasts: what the model says now, what it said at each past run, and how well that came true. */
+/** Forecasts: the newest, all past ones, and the runs that made them. */
 
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
@@ -25,7 +25,7 @@ import {
   upper80,
 } from '../collections.js';
 import { methodologyPage } from '../explorer/methodology.js';
-import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
+import { backtestRoutes } from './backtest-routes.js';
 import { components } from './forecast-status.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
@@ -41,7 +41,7 @@ const historyProperties = {
   upper_80: nullable(upper80),
 };
 
-/** Where the run of a row comes from. */
+/** The origin of the run of a row. */
 const originProperties = {
   basis: runOrigin.basis,
   vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
@@ -98,8 +98,8 @@ const runProperties = {
   horizon_months: { type: 'integer', minimum: 1 },
   ...originProperties,
   published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
-  rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades in force at the run.' },
-  coefficients: { ...coefficients, description: 'Coefficients of the fit at the run; empty where it published none.' },
+  rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades at the run.' },
+  coefficients: { ...coefficients, description: 'Coefficients of the fit at the run. Empty if it published none.' },
 };
 
 const asHistory = (
@@ -134,7 +134,7 @@ const asTrack = (forecast: Forecast, run: ForecastRun) => {
 
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
-/** From forecasts to rows: of completed runs, with targets in the span. */
+/** Returns a function that makes rows of the forecasts of completed runs, with targets in the span. */
 const rowsIn = async <T>(snapshot: SnapshotReader, { since = '', until = '9999' }: Span, asRow: AsRow<T>) => {
   const completed = new Map((await completedRuns(snapshot)).map((run) => [run.id, run]));
   return (batch: readonly Forecast[]): T[] =>
@@ -147,47 +147,18 @@ const rowsIn = async <T>(snapshot: SnapshotReader, { since = '', until = '9999' 
 
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
 
-/** The market's rows, oldest first. Throws `market_not_found`. */
+/** Rows of one market, oldest first. @throws ApiError `market_not_found` */
 const rowsOfMarket = async <T>(snapshot: SnapshotReader, cbsa: string, span: Span, asRow: AsRow<T>): Promise<T[]> => {
   await requireMarket(snapshot, cbsa);
   const rows = await rowsIn(snapshot, span, asRow);
   return rows(await snapshot.find(forecasts, { order: BY_MARKET, equal: { cbsa } }));
 };
 
-/** Every market's rows, by code, each oldest first. */
+/** Rows of all markets, by code, then oldest first. */
 async function* rowsOfAll<T extends object>(snapshot: SnapshotReader, span: Span, asRow: AsRow<T>) {
   const rows = await rowsIn(snapshot, span, (forecast, run) => ({ cbsa: forecast.cbsa, ...asRow(forecast, run) }));
   for await (const batch of snapshot.stream(forecasts, { order: BY_MARKET })) yield rows(batch);
 }
-
-const groupProperties = {
-  group: { ...text, description: 'The year, quarter, grade, signal, state or size of forecast.' },
-  n: { type: 'integer', minimum: 1, description: 'Scored forecasts.' },
-  mean_point: { ...percent, description: 'Mean point forecast, in percent.' },
-  mean_realized: { ...percent, description: 'Mean published change, in percent.' },
-  mae_pp: { type: 'number', minimum: 0, description: 'Mean absolute error, in percentage points.' },
-  benchmark_mae_pp: { type: 'number', minimum: 0, description: 'The same of persistence.' },
-  bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
-  benchmark_bias_pp: { type: 'number', description: 'The same of persistence.' },
-  coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
-  interval_score_80: { type: 'number', minimum: 0, description: 'Mean of the width + 10 times the miss.' },
-  direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
-  benchmark_hit_rate: { ...rate, description: 'The same of persistence.' },
-  always_up_hit_rate: {
-    ...rate,
-    description: 'The same of saying "up" each time: the share of realized values above 0.',
-  },
-  declines: { type: 'integer', minimum: 0, description: 'Realized values below 0.' },
-  declines_called: { type: 'integer', minimum: 0, description: 'Of these, those with a point forecast below 0.' },
-  decline_calls: { type: 'integer', minimum: 0, description: 'Point forecasts below 0, right or wrong.' },
-  decline_share: { ...rate, description: 'Share of realized values below 0.' },
-  predicted_decline_share: {
-    ...nullable(rate),
-    description:
-      'Mean `decline_probability` of the same forecasts: equal to `decline_share` where grades say what comes true.',
-  },
-};
-const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
 
 export default definePlugin({
   name: 'forecasts',
@@ -195,7 +166,7 @@ export default definePlugin({
   description: 'The 12-month forecasts: the newest, all past ones, the runs that made them and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
-  // Its figures are those of the served snapshot, in the place of those in the file.
+  // The page shows the figures of the served snapshot.
   mounts: () => [methodologyPage()],
   components,
   routes: () => [
@@ -225,7 +196,7 @@ export default definePlugin({
       operationId: 'getForecastHistory',
       parquet: true,
       vintages: true,
-      summary: 'What the model says of one market at each past quarter',
+      summary: 'The past forecasts for one market',
       description:
         'Rows of completed runs, oldest first. A record where `basis` is `published`. Rows that are `reconstructed` were ' +
         'computed later, from revised data: they show how the model works, and are no test of a trading rule.',
@@ -233,7 +204,7 @@ export default definePlugin({
       errors: [marketNotFound],
       check: checkSpan,
       response: {
-        description: 'One row a run.',
+        description: 'One row per run.',
         schema: listOf({ title: 'ForecastHistory', ...record({ ...historyProperties, ...originProperties }) }),
         example: { data: [historyExample] },
       },
@@ -246,13 +217,13 @@ export default definePlugin({
       operationId: 'getForecastTrack',
       parquet: true,
       vintages: true,
-      summary: 'Each past forecast of one market beside what came true',
+      summary: 'The past forecasts for one market, with realized values',
       description: 'One row per completed run that scored the market, oldest first.',
       parameters: { path: { cbsa: cbsaParameter }, query: spanParameters },
       errors: [marketNotFound],
       check: checkSpan,
       response: {
-        description: 'One row a run.',
+        description: 'One row per run.',
         schema: listOf({ title: 'ForecastTrack', ...record(trackProperties) }),
         example: {
           data: [trackExample],
@@ -265,12 +236,12 @@ export default definePlugin({
       operationId: 'listForecastHistories',
       parquet: true,
       vintages: true,
-      summary: 'What the model says of every market at each past quarter',
+      summary: 'The past forecasts for all markets',
       description: 'The rows of `/forecasts/{cbsa}/history` of all areas, by CBSA code, then oldest first.',
       parameters: { query: spanParameters },
       check: checkSpan,
       response: {
-        description: 'One row a market and run.',
+        description: 'One row per market and run.',
         schema: listOf({
           title: 'AreaForecastHistory',
           ...record({ cbsa, ...historyProperties, ...originProperties }),
@@ -284,12 +255,12 @@ export default definePlugin({
       operationId: 'listForecastTracks',
       parquet: true,
       vintages: true,
-      summary: 'Each past forecast of every market beside what came true',
+      summary: 'The past forecasts for all markets, with realized values',
       description: 'The rows of `/markets/{cbsa}/forecast-track` of all areas, by CBSA code, then oldest first.',
       parameters: { query: spanParameters },
       check: checkSpan,
       response: {
-        description: 'One row a market and run.',
+        description: 'One row per market and run.',
         schema: listOf({ title: 'AreaForecastTrack', ...record({ cbsa, ...trackProperties }) }),
         example: { data: [{ cbsa: '26420', ...trackExample }] },
       },
@@ -337,115 +308,6 @@ export default definePlugin({
         })),
       }),
     }),
-    dataRoute({
-      path: '/forecast-backtest',
-      operationId: 'getForecastBacktest',
-      vintages: true,
-      summary: 'The newest rolling-realized backtest of the baseline forecast',
-      description:
-        'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months.',
-      response: {
-        description: 'The backtest, or null.',
-        schema: {
-          type: 'object',
-          required: ['data'],
-          additionalProperties: false,
-          properties: { data: { anyOf: [{ title: 'Backtest', ...backtests.schema }, { type: 'null' }] } },
-        },
-        example: {
-          data: {
-            as_of: '2026-02-24T00:00:00Z',
-            model_version: 'pooled-momentum-1.0',
-            horizon_months: 12,
-            window_start: '2016-10-01',
-            window_end: '2025-10-01',
-            n: 14800,
-            n_metros: 410,
-            n_runs: 37,
-            mae_pp: 3.5,
-            rmse_pp: 4.9,
-            bias_pp: 0.4,
-            coverage_80: 0.8,
-            interval_score_80: 18.1,
-            direction_hit_rate: 0.93,
-            benchmark: { name: 'persistence', mae_pp: 4.1 },
-            skill_mae: 0.146,
-            realized_vintage: '2025-12-31',
-            base_rate_up: 0.96,
-            declines: 549,
-            declines_called: 2,
-          },
-        },
-      },
-      handler: async (_input, { snapshot }) => {
-        const runs = await completedRuns(snapshot);
-        const newest = runs[0];
-        const oldest = runs.at(-1);
-        if (!newest || !oldest) return { data: null };
-        // A day's grace: twelve months are not always as long as twelve mean months.
-        const months = (Date.parse(newest.run_at) - Date.parse(oldest.run_at)) / MONTH_MS;
-        if (months < 12 - 0.05) return { data: null };
-        const [row] = await snapshot.find(backtests, { descending: true, limit: 1 });
-        return { data: row ?? null };
-      },
-    }),
-    dataRoute({
-      path: '/forecast-backtest/breakdown',
-      operationId: 'getForecastBacktestBreakdown',
-      vintages: true,
-      summary: 'How well past forecasts came true, by year, quarter, grade, signal, state or size of forecast',
-      description:
-        'The forecasts of the backtest in groups, each beside persistence and beside saying "up" each time. `year`: of the ' +
-        'target. `quarter`: of the data that the forecast was made from. `state`: the first of the name. `size`: of the ' +
-        'point forecast, in percent.',
-      parameters: {
-        query: {
-          by: {
-            description: 'What to group by.',
-            schema: { type: 'string', enum: BREAKDOWN_KEYS },
-            required: true,
-            example: 'year',
-          },
-          ...spanParameters,
-        },
-      },
-      check: checkSpan,
-      response: {
-        description: 'One row a group, in their natural order; none without a backtest.',
-        schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
-        example: {
-          data: [
-            {
-              group: '2023',
-              n: 1610,
-              mean_point: 3.4,
-              mean_realized: 2.8,
-              mae_pp: 3.7,
-              benchmark_mae_pp: 9.4,
-              bias_pp: -0.6,
-              benchmark_bias_pp: -9.2,
-              coverage_80: 0.71,
-              interval_score_80: 20.2,
-              direction_hit_rate: 0.87,
-              benchmark_hit_rate: 0.91,
-              always_up_hit_rate: 0.91,
-              declines: 141,
-              declines_called: 12,
-              decline_calls: 31,
-              decline_share: 0.0876,
-              predicted_decline_share: 0.11,
-            },
-          ],
-        },
-      },
-      handler: async ({ by, since = '', until = '9999' }, { snapshot }) => {
-        const runs = await completedRuns(snapshot);
-        const names = new Map((await snapshot.find(markets)).map(({ cbsa, name }) => [cbsa, name]));
-        const targets = (await snapshot.find(forecasts)).filter(
-          ({ target_period: target }) => since <= target && target <= until,
-        );
-        return { data: breakdownOf(runs, targets, names, by) };
-      },
-    }),
+    ...backtestRoutes,
   ],
 });

@@ -39,7 +39,7 @@ const filter = (what: string, example: string) => ({
   example,
 });
 
-const STATE = filter('Postal codes of states, which may be any of those that a market lies in.', 'TX,OK');
+const STATE = filter('Postal codes of states. A market can lie in several.', 'TX,OK');
 const SIGNAL = filter(`Signals: ${SIGNALS.join(', ')}.`, 'expand');
 const RISK_SCORE = filter(`Risk grades: ${RISK_GRADES.join(', ')}.`, 'A,B');
 
@@ -141,7 +141,7 @@ export const listParameters = <T extends ListRow = ListRow>(
         ...(fields !== undefined && { fields: fieldsOf(all, fields)!.join() }),
       } as unknown as Input;
     },
-    /** @param rows in any order */
+    /** Filters and sorts the rows, and returns one page of them. */
     answer<R extends T>(rows: readonly R[], given: Selection, context: DataContext) {
       const { sort } = given;
       const by = sort === undefined ? ownOrder : orderOf(sort);

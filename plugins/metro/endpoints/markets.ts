@@ -1,4 +1,4 @@
-/** Markets: every metro with its latest figures, and its house price index. */
+/** Markets with their latest figures, their house price index, and areas. */
 
 import { ApiError, dataRoute, defineError, definePlugin, guidePage, version } from 'metro-forecast-api/plugin';
 import { metroAreas } from '../areas.js';
@@ -10,7 +10,6 @@ import { checkSpan, normalizeSpan, periodRange, periodsOfMarket, spanParameters 
 
 export const marketSchema = { title: 'Market', ...markets.schema };
 
-/** Parameters of lists of markets. */
 export const marketList = listParameters<Market>(marketSchema);
 
 export const marketExample: Market = {
@@ -77,14 +76,14 @@ const hpiObservation = {
     {
       standard_error: {
         ...nullable(standardError),
-        description: 'Standard error of `value`, where `fields` asks for it.',
+        description: 'Standard error of `value`. Only with `fields`.',
       },
     },
   ),
 };
 
 const HISTORY_FIELDS = Object.keys(hpiObservation.properties);
-/** Without `fields`. */
+/** The default of `fields`. */
 const INDEX_ALONE = ['period_start', 'value'];
 
 export default definePlugin({
@@ -192,7 +191,7 @@ export default definePlugin({
       },
       normalizeIn: (input, snapshot) => normalizeSpan(input, [periodsOfMarket(snapshot, input.cbsa)]),
       response: {
-        description: 'The index, one row a quarter.',
+        description: 'The index, one row per quarter.',
         schema: listOf(hpiObservation),
         example: { data: [{ period_start: '2025-10-01', value: 366.32 }] },
       },

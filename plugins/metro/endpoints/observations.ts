@@ -1,4 +1,4 @@
-/** Observations: raw macro series and the metros' index, and the catalogue of both. */
+/** Observations of macro series and of the metro index, and their catalogue. */
 
 import {
   ApiError,
@@ -38,17 +38,17 @@ const macroObservation = {
   required: ['period_start', 'value'],
   additionalProperties: false,
   properties: {
-    series_id: { ...text, description: 'The series, where several are asked for.' },
+    series_id: { ...text, description: 'The series. Only if several are requested.' },
     period_start: { ...date, description: 'First day of the period.' },
     value: { type: 'number', description: 'In the units of the series, or as `units` says.' },
     cbsa: { ...cbsa, description: 'The market, on rows of `metro_hpi`.' },
-    deflator: { ...text, description: 'The series that values are divided by, where `units=real`.' },
+    deflator: { ...text, description: 'The series that values are divided by. Only with `units=real`.' },
   },
 } as const;
 
 type MacroObservation = FromSchema<typeof macroObservation>;
 
-/** What rows are sent with, by what is asked for. */
+/** The columns of the response. */
 const columnsFor = ({ series_id, units }: { readonly series_id: string; readonly units: Units }) => [
   ...(listed(series_id).length > 1 ? ['series_id'] : []),
   'period_start',
@@ -57,7 +57,7 @@ const columnsFor = ({ series_id, units }: { readonly series_id: string; readonly
   ...(units === 'real' ? ['deflator'] : []),
 ];
 
-/** The deflator by month. Throws a 400 where the snapshot lacks it. */
+/** The deflator by month. @throws ApiError with status 400 if the snapshot does not have it */
 const pricesOf = async (snapshot: SnapshotReader): Promise<ReadonlyMap<string, number>> => {
   if (!(await snapshot.get(series, [DEFLATOR]))) {
     const advice = `this service does not have ${DEFLATOR}, the consumer price index that "real" divides by`;
@@ -73,7 +73,7 @@ interface Level {
   readonly value: number;
 }
 
-/** The levels of one series, oldest first; those of the index by market. */
+/** The levels of one series, oldest first. The levels of the index are ordered by market first. */
 async function* levelsOf(
   snapshot: SnapshotReader,
   series_id: string,

@@ -1,4 +1,4 @@
-/** Signals: what the newest run says of each market, and where it has changed its mind most. */
+/** Signals of the newest run, and the markets whose forecast changed most. */
 
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
@@ -27,7 +27,7 @@ interface Scored {
   readonly forecast: Forecast;
 }
 
-/** A run's forecasts by CBSA code, with the markets' names. */
+/** The forecasts of a run by CBSA code, with the names of the markets. */
 const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Map<string, Scored>> => {
   const names = new Map((await snapshot.find(markets)).map((market) => [market.cbsa, market.name]));
   const rows = await snapshot.find(forecasts, { equal: { run_id: run.id } });
@@ -96,7 +96,7 @@ export default definePlugin({
       columns: signalList.columns,
       normalize: signalList.normalize,
       response: {
-        description: 'One row a market that the run scored.',
+        description: 'One row per market that the run scored.',
         schema: listOf(signalRow),
         example: {
           data: [
@@ -148,7 +148,7 @@ export default definePlugin({
         query: {
           ...moverList.parameters,
           limit: {
-            description: 'How many at most.',
+            description: 'The most rows.',
             schema: { type: 'integer', minimum: 1, maximum: 50, default: 5 },
             example: 5,
           },

@@ -69,7 +69,7 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span, and removes those that exclude no period.
+ * Moves `since` and `until` to the nearest periods within the span. Removes each of them if it excludes no period.
  * @param finders of the series in the response
  */
 export const normalizeSpan = async <Input extends Span>(

@@ -1,4 +1,4 @@
-/** The units of observations besides the level, such as changes in percent, computed from the snapshot's levels. */
+/** The units of observations, such as changes in percent, computed from levels. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
@@ -23,7 +23,7 @@ const rounded = (value: number): number => {
   return isExact ? nearest / SCALE : Number(value.toFixed(8));
 };
 
-/** The mean of the published price indexes of a period's months. */
+/** The mean of the price indexes that are published for the months of a period. */
 const priceIn = (prices: ReadonlyMap<string, number>, start: string, cadence: Cadence): number | undefined => {
   const published: number[] = [];
   let month = `${start.slice(0, 7)}-01`;
@@ -35,7 +35,7 @@ const priceIn = (prices: ReadonlyMap<string, number>, start: string, cadence: Ca
   return published.length === 0 ? undefined : published.reduce((sum, price) => sum + price, 0) / published.length;
 };
 
-/** The same day a year before. There is none before the last of February of a leap year. */
+/** The same day of the previous year. 29 February has none. */
 const yearBefore = (day: string): string => `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4)}`;
 
 /**
@@ -63,7 +63,7 @@ export const unitsOf = (
       levels.set(period, level);
       return then === undefined || then === 0 ? undefined : rounded((level / then - 1) * 100);
     }
-    // Trading days have no fixed distance: for them, the observation before is the period before.
+    // Trading days have no fixed distance, so the previous observation is the previous period.
     const isNext = previous && (cadence === 'daily' || nextPeriod(previous.period, cadence) === period);
     return isNext ? rounded(level - previous.level) : undefined;
   };

@@ -1,4 +1,4 @@
-/** Vintages: what was published when, and what changed each time. */
+/** `/vintages`: the published versions, and what changed in each. */
 
 import { compareBy } from 'metro-forecast-api/adapter';
 import {
@@ -33,16 +33,16 @@ const vintageRow = {
   ...record({
     version: { ...text, description: 'As in the header `Snapshot-Version`.' },
     vintage: { ...date, description: 'Date up to which its data was known.' },
-    published_at: { ...dateTime, description: 'When it became the current one.' },
-    current: { type: 'boolean', description: 'Whether it is what is served without `as_of`.' },
+    published_at: { ...dateTime, description: 'When it became the current version.' },
+    current: { type: 'boolean', description: 'Whether it is served without `as_of`.' },
     changes: {
       anyOf: [changes, { type: 'null' }],
-      description: 'Since the publication before; null where the store does not keep that one.',
+      description: 'Since the previous publication. Null if the store no longer has it.',
     },
   }),
 };
 
-/** Documents one by one, in the order of their key. */
+/** Yields documents one by one, in key order. */
 async function* documentsOf<T extends object>(snapshot: SnapshotReader, collection: Collection<T>) {
   for await (const batch of snapshot.stream(collection)) yield* batch;
 }
@@ -53,7 +53,7 @@ interface Difference {
   changed: number;
 }
 
-/** Reads two snapshots side by side, with one document of each in memory. */
+/** Compares two snapshots, with one document of each in memory. */
 const compare = async <T extends object>(
   collection: Collection<T>,
   before: SnapshotReader,
@@ -94,7 +94,7 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   };
 };
 
-/** Undefined for a version that the store has dropped meanwhile. */
+/** Undefined for a version that the store has deleted. */
 type Counted = Promise<{ readonly vintage: string; readonly changes: Changes | null } | undefined>;
 
 /** Counts the changes of each publication once, since a version never changes. */
@@ -105,7 +105,7 @@ class Vintages {
   async list(published: readonly PublishedVersion[]) {
     const counted = new Map<string, Counted>();
     const rows: FromSchema<typeof vintageRow>[] = [];
-    // One after the other, since each reads two whole versions.
+    // Sequentially, since each comparison reads two whole versions.
     for (const [i, version] of published.entries()) {
       const before = published[i + 1];
       const name = JSON.stringify([version.version, before?.version]);
@@ -140,7 +140,7 @@ class Vintages {
 export default definePlugin({
   name: 'vintages',
   version,
-  description: 'What was published when, with what changed each time.',
+  description: 'The published versions, with their changes.',
   needs: ['markets', 'observations', 'forecasts'],
   collections: [markets, hpi, observations, forecastRuns],
   routes: () => {
@@ -149,12 +149,12 @@ export default definePlugin({
       serviceRoute({
         path: '/vintages',
         operationId: 'listVintages',
-        summary: 'What was published when, and what changed',
+        summary: 'The published versions, with their changes',
         description:
           'Newest first: every publication that the store keeps, the current one alone where it keeps no earlier ones. ' +
           'A date from `published_at` on, as `as_of` of any data endpoint, selects this version.',
         response: {
-          description: 'One row a publication.',
+          description: 'One row per publication.',
           schema: listOf(vintageRow),
           example: {
             data: [

@@ -1,4 +1,4 @@
-/** What a single request can make the service do, whatever it carries: bounded, and counted before it is done. */
+/** The work of a single request is bounded, whatever the client sends. */
 import { expect } from 'chai';
 import { resolve } from '../../../core/app/container.js';
 import { request, type TestRequest } from '../../support/http-client.js';
@@ -19,7 +19,7 @@ describe('the work of one request', () => {
   const health = (query = '', headers: Record<string, string> = {}) =>
     request(`${service.url}/health${query}`, { headers });
 
-  // Judged, each would be refused, or sent compressed, or be a 304.
+  // If these headers were parsed, the response would be a 406, compressed, or a 304.
   for (const [name, value] of [
     ['Accept', filled('a/b,')],
     ['Accept', `a/b${filled(';x=y')}`],
@@ -35,12 +35,12 @@ describe('the work of one request', () => {
     });
   }
 
-  it('judges negotiation of the length that clients use', async () => {
+  it('negotiates by headers of usual length', async () => {
     expect((await health('', { Accept: 'text/html' })).status).to.equal(406);
     expect((await health('', { Accept: `${'a/b,'.repeat(100)}application/json` })).status).to.equal(200);
   });
 
-  it('an error names 20 faults at most', async () => {
+  it('an error has at most 20 details', async () => {
     const { status, json, text } = await service.get(`/movers?${'limit=x&'.repeat(50)}`);
     expect([status, json.details.length]).to.deep.equal([400, 20]);
     expect(text.length).to.be.below(4096);
@@ -64,7 +64,7 @@ describe('the work of one request', () => {
     ['a place in a list', (text: string) => `/markets?limit=1&after=${text}`],
     ['a date of a snapshot', (text: string) => `/markets?as_of=${text}`],
   ] as const) {
-    it(`an error quotes little of ${what}, and nothing of a key`, async () => {
+    it(`an error quotes an excerpt of ${what}, and no key`, async () => {
       for (const text of ['x-'.repeat(3500), '%22%0a'.repeat(1150)]) {
         const { status, text: body } = await service.get(target(text));
         expect(status).to.be.within(400, 404);
@@ -78,7 +78,7 @@ describe('the work of one request', () => {
     });
   }
 
-  it('a query has 100 parameters at most', async () => {
+  it('a query has at most 100 parameters', async () => {
     const parameters = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=1`).join('&');
     const { json: unknown } = await service.get(`/movers?${parameters(100)}`);
     expect([unknown.code, unknown.details.length]).to.deep.equal(['unknown_parameter', 20]);
@@ -89,7 +89,7 @@ describe('the work of one request', () => {
     }
   });
 
-  it('a fault counts against the limit also where the endpoint has none', async () => {
+  it('an error counts against the limit at an endpoint without one too', async () => {
     const faulty = Array.from({ length: LIMIT + 1 }, (_, i) => `?a${i}`);
     const statuses = [];
     for (const query of faulty) statuses.push((await health(query)).status);
@@ -130,7 +130,7 @@ describe('the work of one request', () => {
     }
   }
 
-  it('GET /health asks the store ten times a second at most', async () => {
+  it('GET /health pings the store at most ten times a second', async () => {
     const adapter = resolve(service.app.container, 'adapter');
     const { ping } = adapter;
     let pings = 0;

@@ -1,4 +1,4 @@
-/** Input of a route: what is taken, as which value, and what is said of all that is not. */
+/** Parsing of a route's parameters: accepted values and error messages. */
 import { assert } from 'chai';
 import { dataRoute, type Parameter } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
@@ -26,7 +26,7 @@ type Pairs = readonly (readonly [string, string])[];
 const read = (query: Record<string, Parameter>, given: Pairs, unknown: 'reject' | 'ignore' = 'reject', id = '1') =>
   compileInput(route(query), unknown)(new Map([['id', id]]), given).input;
 
-/** What is thrown, with all of its parts. */
+/** The thrown error as an object. */
 const refusal = (...args: Parameters<typeof read>) => {
   try {
     read(...args);
@@ -39,7 +39,7 @@ const refusal = (...args: Parameters<typeof read>) => {
 };
 
 describe('compileInput(route)', () => {
-  it('gives values the type of their schema, and absent ones their default', () => {
+  it('converts values to the type of their schema, and fills in defaults', () => {
     const query = {
       limit: parameter({ type: 'integer', default: 5 }),
       share: parameter({ type: 'number' }),
@@ -56,7 +56,7 @@ describe('compileInput(route)', () => {
     assert.deepEqual({ ...read(query, [['all', 'true']]) }, { id: '1', limit: 5, all: true });
   });
 
-  it('makes an input without a prototype', () => {
+  it('returns an input without a prototype', () => {
     assert.isNull(Object.getPrototypeOf(read({}, [])));
   });
 
@@ -65,7 +65,7 @@ describe('compileInput(route)', () => {
     ...['.5', '5.', '01', '1e', 'NaN', 'Infinity', '1e999', ''].map((value) => ['number', value]),
     ...['TRUE', '1', '', 'yes'].map((value) => ['boolean', value]),
   ] as const) {
-    it(`refuses ${JSON.stringify(value)} for ${type}`, () => {
+    it(`rejects ${JSON.stringify(value)} for ${type}`, () => {
       const issue = {
         integer: 'must be an integer',
         number: 'must be a number',
@@ -81,7 +81,7 @@ describe('compileInput(route)', () => {
   }
 
   for (const value of ['0', '-7', '9007199254740991']) {
-    it(`takes ${value} for integer`, () => {
+    it(`accepts ${value} for integer`, () => {
       assert.equal(read({ x: parameter({ type: 'integer' }) }, [['x', value]])['x'], Number(value));
     });
   }
@@ -93,20 +93,20 @@ describe('compileInput(route)', () => {
     [{ type: 'integer', maximum: 100 }, '101', 'must be <= 100'],
     [{ type: 'string', pattern: '^x', minLength: 1 }, '', 'must not be empty and must match pattern "^x"'],
   ] as const) {
-    it(`says of ${JSON.stringify(value)} that it ${issue}`, () => {
+    it(`rejects ${JSON.stringify(value)} with "${issue}"`, () => {
       const { message, details } = refusal({ x: parameter(schema) }, [['x', value]]);
       assert.equal(message, `The query parameter "x" ${issue}.`);
       assert.deepEqual(details, [{ in: 'query', name: 'x', issue }]);
     });
   }
 
-  it('says in which place a parameter stands', () => {
+  it('names the place of a parameter', () => {
     const { message, details } = refusal({}, [], 'reject', 'abc');
     assert.equal(message, 'The path parameter "id" must match pattern "^\\d+$".');
     assert.deepEqual(details, [{ in: 'path', name: 'id', issue: 'must match pattern "^\\d+$"' }]);
   });
 
-  it('asks for what is required, in the words of its description', () => {
+  it('rejects a missing required parameter with its description', () => {
     assert.deepEqual(refusal({ x: parameter({ type: 'string' }, { required: true }) }, []), {
       code: 'missing_parameter',
       status: 400,
@@ -115,7 +115,7 @@ describe('compileInput(route)', () => {
     });
   });
 
-  it('refuses a parameter that is given twice', () => {
+  it('rejects a repeated parameter', () => {
     const twice: Pairs = [
       ['x', '1'],
       ['x', '1'],
@@ -125,7 +125,7 @@ describe('compileInput(route)', () => {
     assert.equal(message, 'The query parameter "x" must be given once only.');
   });
 
-  it('suggests the nearest name for one that is not known', () => {
+  it('suggests the nearest name for an unknown parameter', () => {
     assert.deepEqual(refusal({ since: parameter({ type: 'string' }) }, [['sinse', '']]), {
       code: 'unknown_parameter',
       status: 400,
@@ -134,21 +134,21 @@ describe('compileInput(route)', () => {
     });
   });
 
-  it('lists what there is where no name is near', () => {
+  it('lists the parameters if no name is near', () => {
     const query = { since: parameter({ type: 'string' }), cbsa: parameter({ type: 'string' }) };
     const { message, details } = refusal(query, [['constructor', '']]);
     assert.equal(message, 'This endpoint has no query parameter "constructor". It has: since, cbsa.');
     assert.deepEqual(details, [{ in: 'query', name: 'constructor', issue: 'is not known' }]);
   });
 
-  it('says where there are none at all', () => {
+  it('says that the endpoint has no parameters', () => {
     assert.equal(
       refusal({}, [['x', '']]).message,
       'This endpoint has no query parameter "x". It takes no query parameters.',
     );
   });
 
-  it('ignores unknown names where it is told to, also twice', () => {
+  it('ignores unknown parameters with "ignore", repeated ones too', () => {
     const given: Pairs = [
       ['x', '1'],
       ['x', '2'],
@@ -156,7 +156,7 @@ describe('compileInput(route)', () => {
     assert.deepEqual({ ...read({}, given, 'ignore') }, { id: '1' });
   });
 
-  it('names the error by the unknown before the missing before the invalid, and tells all', () => {
+  it('prefers unknown over missing over invalid as the code, and lists all problems', () => {
     const query = {
       a: parameter({ type: 'integer' }),
       b: parameter({ type: 'string' }, { required: true }),
@@ -170,7 +170,7 @@ describe('compileInput(route)', () => {
     assert.equal(refusal(query, [['a', 'x']]).code, 'missing_parameter');
   });
 
-  it("runs the route's own check on what has passed, and only then", () => {
+  it("runs the route's check only on valid input", () => {
     const seen: object[] = [];
     const parse = compileInput(
       route({ x: parameter({ type: 'integer' }) }, (input) => {

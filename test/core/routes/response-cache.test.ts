@@ -1,30 +1,30 @@
-/** Which answers are kept within a budget of bytes. */
+/** Which responses the cache keeps within its budget. */
 import { expect } from 'chai';
 import { JSON_TYPE } from '../../../core/response/formats.js';
 import { Representation } from '../../../core/response/representation.js';
 import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/served-snapshot.js';
 
 const BODY = 99;
-/** Shapes of the tests are of one letter: with all that belongs to it, an answer takes this many bytes. */
+/** Bytes of a response in the cache, with its key of one letter and its overhead. */
 const BYTES = BODY + 1 + ENTRY_OVERHEAD;
 const answerOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
 const answer = (): Representation => answerOf(BODY);
 
-/** A cache for so many answers, and the shapes that it has dropped, in their sequence. */
+/** A cache for a number of responses, and the keys that it drops, in order. */
 const cacheFor = (answers: number) => {
   const dropped: string[] = [];
   return { cache: new ResponseCache(answers * BYTES, (shape) => dropped.push(shape)), dropped };
 };
 
 describe('ResponseCache', () => {
-  it('keeps what fits into its budget to the last byte', () => {
+  it('fills its budget to the last byte', () => {
     const { cache, dropped } = cacheFor(3);
     for (const shape of 'abc') cache.set(shape, answer());
     expect([cache.size, cache.bytes, dropped]).to.deep.equal([3, 3 * BYTES, []]);
   });
 
-  it('drops the oldest of those that are used equally, and no more than it must', () => {
+  it('drops the oldest of equally used responses, and only as many as necessary', () => {
     const { cache, dropped } = cacheFor(3);
     for (const shape of 'abcd') cache.set(shape, answer());
     expect(dropped).to.deep.equal(['a']);
@@ -33,7 +33,7 @@ describe('ResponseCache', () => {
     expect(cache.get('b')).to.be.instanceOf(Representation);
   });
 
-  it('drops what is used less before what is used more, however old', () => {
+  it('drops less used responses first, regardless of their age', () => {
     const { cache, dropped } = cacheFor(3);
     for (const shape of 'abc') cache.set(shape, answer());
     for (let use = 0; use < 8; use++) cache.get('a');
@@ -42,7 +42,7 @@ describe('ResponseCache', () => {
     expect(cache.get('a')).to.be.instanceOf(Representation);
   });
 
-  it('drops also what was much used once, when it is used no more', () => {
+  it('drops a response that was used often but is no longer used', () => {
     const { cache, dropped } = cacheFor(2);
     cache.set('a', answer());
     for (let use = 0; use < 8; use++) cache.get('a');
@@ -50,7 +50,7 @@ describe('ResponseCache', () => {
     expect(dropped).to.include('a');
   });
 
-  it('looks at few answers for each one that it drops, however many it keeps', () => {
+  it('visits few responses for each one that it drops', () => {
     let looks = 0;
     class Watched extends Representation {
       override get size(): number {
@@ -68,13 +68,13 @@ describe('ResponseCache', () => {
     expect(looks).to.be.lessThan(4 * 2000);
   });
 
-  it('does not keep an answer that is larger than all of it', () => {
+  it('does not keep a response larger than the budget', () => {
     const { cache, dropped } = cacheFor(0.5);
     cache.set('a', answer());
     expect([cache.size, cache.bytes, dropped]).to.deep.equal([0, 0, ['a']]);
   });
 
-  it('counts the compressed forms that came later', async () => {
+  it('counts encodings that were added later', async () => {
     const { cache, dropped } = cacheFor(100);
     const large = answerOf(60 * BYTES);
     cache.set('a', large);
@@ -85,7 +85,7 @@ describe('ResponseCache', () => {
     expect(body.length).to.be.greaterThan(0);
   });
 
-  it('names the most used ones, the hottest first', () => {
+  it('lists the most used responses, most used first', () => {
     const { cache } = cacheFor(3);
     for (const shape of 'abc') cache.set(shape, answer());
     for (const shape of 'cca') cache.get(shape);
@@ -94,7 +94,7 @@ describe('ResponseCache', () => {
     expect(cache.hottest(0)).to.deep.equal([]);
   });
 
-  it('computes an answer once for all who ask meanwhile, and again when it failed', async () => {
+  it('computes a response once for concurrent requests, and again after a failure', async () => {
     const { cache } = cacheFor(3);
     let computed = 0;
     const compute = async () => {

@@ -1,4 +1,4 @@
-/** Answers of data routes: what a list that is written batch by batch has in common with one that is written whole. */
+/** Responses of data routes: a list written in batches equals a list written at once. */
 
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -41,7 +41,7 @@ describe('representData() of a list in batches', () => {
     ['JSON', jsonFormat],
     ['CSV', csvFormat(['a', 'b'], true)],
   ] as const) {
-    it(`has the bytes, validator and type of the whole list in ${name}, however it is cut, empty batches included`, async () => {
+    it(`has the bytes, ETag and type of the whole list in ${name}, for any batches`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(rows, { maxLength: 5 }), async (batches) => {
           const [cut, whole] = await Promise.all([answer(inBatches(batches), format), answer(batches.flat(), format)]);
@@ -52,7 +52,7 @@ describe('representData() of a list in batches', () => {
     });
   }
 
-  it('lets others have their turn in between', async () => {
+  it('runs other work between batches', async () => {
     const batch = Array.from({ length: 1000 }, (_, i) => ({ i, text: 'a row of some length, as they often are' }));
     let turns = 0;
     let going = true;
@@ -68,7 +68,7 @@ describe('representData() of a list in batches', () => {
     expect(turns).to.be.greaterThan(5);
   });
 
-  it('goes on at a pace after each batch, where nobody waits for it', async () => {
+  it('pauses after each batch of background work', async () => {
     const batches = Array.from({ length: 50 }, (_, i) => [{ i }]);
     const pace = new CountedPace();
     const [paced, whole] = await Promise.all([answer(inBatches(batches), jsonFormat, pace), answer(batches.flat())]);
@@ -81,7 +81,7 @@ describe('representData() of a list in batches', () => {
     ['CSV', csvFormat(['i', 'text'], true)],
     ['Parquet', parquetFormat([{ name: 'text', type: 'string', optional: false }])],
   ] as const) {
-    it(`writes a long list that has come whole in batches too, where nobody waits for it, in ${name}`, async () => {
+    it(`writes a long list in memory in batches in ${name}`, async () => {
       for (const length of [0, 1, 100, 101, 1234]) {
         const rows = Array.from({ length }, (_, i) => ({ i, text: `=${i}` }));
         const pace = new CountedPace();
@@ -94,7 +94,7 @@ describe('representData() of a list in batches', () => {
     });
   }
 
-  it('rejects with what stops it halfway', async () => {
+  it('rejects with the error of a batch', async () => {
     async function* broken() {
       yield [{ a: 1 }];
       throw new Error('the store is gone');

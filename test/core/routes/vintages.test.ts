@@ -1,4 +1,4 @@
-/** Vintages against a model: whatever was published and activated when, each date has what was served at its end. */
+/** Random publications and activations: `as_of` a date returns what was served at the end of that day. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -56,7 +56,7 @@ const publish = (adapter: Versioned, version: string, created: number, value: nu
     ),
   );
 
-/** Counts how often it computes. */
+/** A request that counts how often its handler runs. */
 const countingRequest = (): { request: DataRequest; calls: () => number } => {
   let calls = 0;
   const route = dataRoute({
@@ -87,7 +87,7 @@ type Step = { readonly created: number } | { readonly activate: number };
 
 const history = fc.array(
   fc.oneof(
-    // Within a few days, so that some share one; some at the very ends of a day.
+    // Within a few days, so that some share a day; some at the first and last millisecond of a day.
     { weight: 3, arbitrary: fc.record({ created: fc.integer({ min: 0, max: 6 * DAY }).map((ms) => START + ms) }) },
     {
       weight: 1,
@@ -115,7 +115,7 @@ describe('Vintages', () => {
     describe(`on ${name}`, function () {
       this.timeout(120_000);
 
-      it('answers every date as it was answered when that date ended', async () => {
+      it('returns for each date what was served at its end', async () => {
         await fc.assert(
           fc.asyncProperty(history, async (steps) => {
             const adapter = await create();
@@ -142,7 +142,7 @@ describe('Vintages', () => {
                 const { version, publishedAt } = snapshot;
                 snapshot.release();
                 served.push({ version, publishedAt: publishedAt.getTime(), value: valuesBy.get(version)! });
-                // Asked now, too: what is kept of an answer must not outlive its truth.
+                // Read now too: a cached response must not outlive its version.
                 await bodyAt(vintages, dateOf(START + 3 * DAY), request);
               }
               const dates = served.flatMap(({ publishedAt }) => [publishedAt - DAY, publishedAt, publishedAt + DAY]);
@@ -167,7 +167,7 @@ describe('Vintages', () => {
         );
       });
 
-      it('computes once however many ask, and lets go of the version afterwards', async () => {
+      it('computes once for concurrent requests, then releases the version', async () => {
         const adapter = await create();
         await adapter.open();
         try {
@@ -192,7 +192,7 @@ describe('Vintages', () => {
         }
       });
 
-      it('lets go of the version when the handler fails', async () => {
+      it('releases the version when the handler fails', async () => {
         const adapter = await create();
         await adapter.open();
         try {

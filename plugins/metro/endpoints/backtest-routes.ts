@@ -1,0 +1,149 @@
+/** How well past forecasts came true: the backtest, and its breakdown into groups. */
+import { dataRoute, type Route } from 'metro-forecast-api/plugin';
+import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
+import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
+import { completedRuns, listOf } from './shared.js';
+import { checkSpan, spanParameters } from './spans.js';
+
+const groupProperties = {
+  group: { ...text, description: 'The year, quarter, grade, signal, state or size of forecast.' },
+  n: { type: 'integer', minimum: 1, description: 'Scored forecasts.' },
+  mean_point: { ...percent, description: 'Mean point forecast, in percent.' },
+  mean_realized: { ...percent, description: 'Mean published change, in percent.' },
+  mae_pp: { type: 'number', minimum: 0, description: 'Mean absolute error, in percentage points.' },
+  benchmark_mae_pp: { type: 'number', minimum: 0, description: 'The same for persistence.' },
+  bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
+  benchmark_bias_pp: { type: 'number', description: 'The same for persistence.' },
+  coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
+  interval_score_80: { type: 'number', minimum: 0, description: 'Mean of the width + 10 times the miss.' },
+  direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+  benchmark_hit_rate: { ...rate, description: 'The same for persistence.' },
+  always_up_hit_rate: {
+    ...rate,
+    description: 'The same for a forecast of "up" each time: the share of realized values above 0.',
+  },
+  declines: { type: 'integer', minimum: 0, description: 'Realized values below 0.' },
+  declines_called: { type: 'integer', minimum: 0, description: 'Declines with a point forecast below 0.' },
+  decline_calls: { type: 'integer', minimum: 0, description: 'Point forecasts below 0, whether right or wrong.' },
+  decline_share: { ...rate, description: 'Share of realized values below 0.' },
+  predicted_decline_share: {
+    ...nullable(rate),
+    description:
+      'Mean `decline_probability` of the same forecasts. Close to `decline_share` if grades are well calibrated.',
+  },
+};
+
+const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
+
+export const backtestRoutes: readonly Route[] = [
+  dataRoute({
+    path: '/forecast-backtest',
+    operationId: 'getForecastBacktest',
+    vintages: true,
+    summary: 'The newest rolling-realized backtest of the baseline forecast',
+    description:
+      'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months.',
+    response: {
+      description: 'The backtest, or null.',
+      schema: {
+        type: 'object',
+        required: ['data'],
+        additionalProperties: false,
+        properties: { data: { anyOf: [{ title: 'Backtest', ...backtests.schema }, { type: 'null' }] } },
+      },
+      example: {
+        data: {
+          as_of: '2026-02-24T00:00:00Z',
+          model_version: 'pooled-momentum-1.0',
+          horizon_months: 12,
+          window_start: '2016-10-01',
+          window_end: '2025-10-01',
+          n: 14800,
+          n_metros: 410,
+          n_runs: 37,
+          mae_pp: 3.5,
+          rmse_pp: 4.9,
+          bias_pp: 0.4,
+          coverage_80: 0.8,
+          interval_score_80: 18.1,
+          direction_hit_rate: 0.93,
+          benchmark: { name: 'persistence', mae_pp: 4.1 },
+          skill_mae: 0.146,
+          realized_vintage: '2025-12-31',
+          base_rate_up: 0.96,
+          declines: 549,
+          declines_called: 2,
+        },
+      },
+    },
+    handler: async (_input, { snapshot }) => {
+      const runs = await completedRuns(snapshot);
+      const newest = runs[0];
+      const oldest = runs.at(-1);
+      if (!newest || !oldest) return { data: null };
+      // Twelve months can be a day shorter than twelve mean months.
+      const months = (Date.parse(newest.run_at) - Date.parse(oldest.run_at)) / MONTH_MS;
+      if (months < 12 - 0.05) return { data: null };
+      const [row] = await snapshot.find(backtests, { descending: true, limit: 1 });
+      return { data: row ?? null };
+    },
+  }),
+  dataRoute({
+    path: '/forecast-backtest/breakdown',
+    operationId: 'getForecastBacktestBreakdown',
+    vintages: true,
+    summary: 'How well past forecasts came true, by year, quarter, grade, signal, state or size of forecast',
+    description:
+      'The forecasts of the backtest in groups, with persistence and a constant forecast of "up" for comparison. `year`: of the ' +
+      'target. `quarter`: of the data that the forecast was made from. `state`: the first of the name. `size`: of the ' +
+      'point forecast, in percent.',
+    parameters: {
+      query: {
+        by: {
+          description: 'What to group by.',
+          schema: { type: 'string', enum: BREAKDOWN_KEYS },
+          required: true,
+          example: 'year',
+        },
+        ...spanParameters,
+      },
+    },
+    check: checkSpan,
+    response: {
+      description: 'One row per group, in order. Empty without a backtest.',
+      schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
+      example: {
+        data: [
+          {
+            group: '2023',
+            n: 1610,
+            mean_point: 3.4,
+            mean_realized: 2.8,
+            mae_pp: 3.7,
+            benchmark_mae_pp: 9.4,
+            bias_pp: -0.6,
+            benchmark_bias_pp: -9.2,
+            coverage_80: 0.71,
+            interval_score_80: 20.2,
+            direction_hit_rate: 0.87,
+            benchmark_hit_rate: 0.91,
+            always_up_hit_rate: 0.91,
+            declines: 141,
+            declines_called: 12,
+            decline_calls: 31,
+            decline_share: 0.0876,
+            predicted_decline_share: 0.11,
+          },
+        ],
+      },
+    },
+    handler: async ({ by, since = '', until = '9999' }, { snapshot }) => {
+      const runs = await completedRuns(snapshot);
+      const names = new Map((await snapshot.find(markets)).map(({ cbsa, name }) => [cbsa, name]));
+      const targets = (await snapshot.find(forecasts)).filter(
+        ({ target_period: target }) => since <= target && target <= until,
+      );
+      return { data: breakdownOf(runs, targets, names, by) };
+    },
+  }),
+];
