@@ -135,11 +135,11 @@ export type BacktestGroup = {
   readonly mean_realized: number;
   /** Mean absolute error, in percentage points. */
   readonly mae_pp: number;
-  /** The same of persistence. */
+  /** The same for persistence. */
   readonly benchmark_mae_pp: number;
   /** Mean of realized - point, in percentage points. */
   readonly bias_pp: number;
-  /** The same of persistence. */
+  /** The same for persistence. */
   readonly benchmark_bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
@@ -147,19 +147,19 @@ export type BacktestGroup = {
   readonly interval_score_80: number;
   /** Share of forecasts with the sign of the realized change. */
   readonly direction_hit_rate: number;
-  /** The same of persistence. */
+  /** The same for persistence. */
   readonly benchmark_hit_rate: number;
-  /** The same of saying "up" each time: the share of realized values above 0. */
+  /** The same for a forecast of "up" each time: the share of realized values above 0. */
   readonly always_up_hit_rate: number;
   /** Realized values below 0. */
   readonly declines: number;
-  /** Of these, those with a point forecast below 0. */
+  /** Declines with a point forecast below 0. */
   readonly declines_called: number;
-  /** Point forecasts below 0, right or wrong. */
+  /** Point forecasts below 0, whether right or wrong. */
   readonly decline_calls: number;
   /** Share of realized values below 0. */
   readonly decline_share: number;
-  /** Mean `decline_probability` of the same forecasts: equal to `decline_share` where grades say what comes true. */
+  /** Mean `decline_probability` of the same forecasts. Close to `decline_share` if grades are well calibrated. */
   readonly predicted_decline_share: number | null;
 };
 
@@ -211,7 +211,7 @@ export type ForecastRun = {
   readonly vintage: string | null;
   /** When it was first published. */
   readonly published_at: string | null;
-  /** The rules of signals and grades in force at the run. */
+  /** The rules of signals and grades at the run. */
   readonly rules: {
     /** `expand` needs a `point` of at least this, */
     readonly expand_point: number;
@@ -222,7 +222,7 @@ export type ForecastRun = {
     /** Probabilities of a decline below which the grade is A, B, C and D; F from the last one on. */
     readonly grades: readonly number[];
   } | null;
-  /** Coefficients of the fit at the run; empty where it published none. */
+  /** Coefficients of the fit at the run. Empty if it published none. */
   readonly coefficients: readonly {
     readonly name: string;
     readonly value: number;
@@ -274,12 +274,12 @@ export type HpiObservation = {
   readonly period_start: string;
   /** Index level. */
   readonly value: number;
-  /** Standard error of `value`, where `fields` asks for it. */
+  /** Standard error of `value`. Only with `fields`. */
   readonly standard_error?: number | null;
 };
 
 export type MacroObservation = {
-  /** The series, where several are asked for. */
+  /** The series. Only if several are requested. */
   readonly series_id?: string;
   /** First day of the period. */
   readonly period_start: string;
@@ -287,7 +287,7 @@ export type MacroObservation = {
   readonly value: number;
   /** The market, on rows of `metro_hpi`. */
   readonly cbsa?: string;
-  /** The series that values are divided by, where `units=real`. */
+  /** The series that values are divided by. Only with `units=real`. */
   readonly deflator?: string;
 };
 
@@ -398,11 +398,11 @@ export type Vintage = {
   readonly version: string;
   /** Date up to which its data was known. */
   readonly vintage: string;
-  /** When it became the current one. */
+  /** When it became the current version. */
   readonly published_at: string;
-  /** Whether it is what is served without `as_of`. */
+  /** Whether it is served without `as_of`. */
   readonly current: boolean;
-  /** Since the publication before; null where the store does not keep that one. */
+  /** Since the previous publication. Null if the store no longer has it. */
   readonly changes: {
     /** Markets that came or went. */
     readonly markets: number;
@@ -422,7 +422,7 @@ export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
       /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
@@ -500,7 +500,7 @@ export interface Paths {
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
       /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
@@ -523,7 +523,7 @@ export interface Paths {
       readonly data: readonly Market[];
     };
   };
-  /** What the model says of one market at each past quarter */
+  /** The past forecasts for one market */
   readonly '/forecasts/{cbsa}/history': {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
@@ -541,7 +541,7 @@ export interface Paths {
       readonly data: readonly ForecastHistory[];
     };
   };
-  /** Each past forecast of one market beside what came true */
+  /** The past forecasts for one market, with realized values */
   readonly '/markets/{cbsa}/forecast-track': {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
@@ -559,7 +559,7 @@ export interface Paths {
       readonly data: readonly ForecastTrack[];
     };
   };
-  /** What the model says of every market at each past quarter */
+  /** The past forecasts for all markets */
   readonly '/forecast-history': {
     readonly input: {
       /** Earliest period, inclusive. */
@@ -575,7 +575,7 @@ export interface Paths {
       readonly data: readonly AreaForecastHistory[];
     };
   };
-  /** Each past forecast of every market beside what came true */
+  /** The past forecasts for all markets, with realized values */
   readonly '/forecast-track': {
     readonly input: {
       /** Earliest period, inclusive. */
@@ -668,7 +668,7 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
       /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
@@ -694,7 +694,7 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: {
-      /** Postal codes of states, which may be any of those that a market lies in. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
       readonly state?: string;
       /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
       readonly signal?: string;
@@ -702,7 +702,7 @@ export interface Paths {
       readonly sort?: string;
       /** Which keys each row has, separated by commas: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Their sequence stays the same. */
       readonly fields?: string;
-      /** How many at most. */
+      /** The most rows. */
       readonly limit?: number;
       /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
@@ -715,7 +715,7 @@ export interface Paths {
       readonly data: readonly Mover[];
     };
   };
-  /** What was published when, and what changed */
+  /** The published versions, with their changes */
   readonly '/vintages': {
     readonly input: Readonly<Record<string, never>>;
     readonly output: {
