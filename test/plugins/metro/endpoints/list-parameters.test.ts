@@ -97,9 +97,9 @@ describe('parameters of lists', function () {
     ['/forecasts?limit=ten', 'limit', 'must be an integer'],
     ['/markets?after=', 'after', 'must not be empty'],
     ['/markets?after=26420', 'after', 'must be copied from the "next" link of the previous page'],
-    [`/markets?after=${place('cbsa')}`, 'after', 'must be as it stands'],
-    [`/markets?after=${place('cbsa', {})}`, 'after', 'must be as it stands'],
-    [`/markets?after=${place('cbsa', '26420')}=`, 'after', 'must be as it stands'],
+    [`/markets?after=${place('cbsa')}`, 'after', 'must be copied from'],
+    [`/markets?after=${place('cbsa', {})}`, 'after', 'must be copied from'],
+    [`/markets?after=${place('cbsa', '26420')}=`, 'after', 'must be copied from'],
     [
       `/markets?after=${place('-name,cbsa', 'Tampa', '45300')}`,
       'after',
