@@ -1,4 +1,4 @@
-/** Lines over time as SVG, without a library: a panel for each quantity. */
+/** Line charts over time as SVG, with one panel per quantity. */
 import { escapeText, svg } from '../svg.js';
 
 const WIDTH = 720;
@@ -15,7 +15,7 @@ const STYLE = {
 
 export interface Panel {
   readonly title: string;
-  /** Seconds, and the value then. */
+  /** Pairs of seconds and value. */
   readonly points: readonly (readonly [number, number])[];
 }
 
@@ -41,7 +41,7 @@ const panelLines = ({ title, points }: Panel, index: number): string[] => {
   ];
 };
 
-/** Every panel begins at zero, so that what grows is seen to. */
+/** Every panel starts at zero, so that growth is visible. */
 export const curves = (title: string, note: string, panels: readonly Panel[]): string => {
   const height = TOP + panels.length * (PANEL_HEIGHT + PANEL_GAP) + 30;
   const foot = `<text class="note" x="0" y="${height - 8}">${escapeText(note)}</text>`;

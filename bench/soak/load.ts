@@ -1,21 +1,21 @@
-/** Clients that ask one request after the other, on kept and on new connections, and judge each answer. */
+/** Clients that send requests one after another, on kept and new connections, and check each response. */
 import { connect, type Socket } from 'node:net';
 import { AnswerHeadReader } from '../answer-head.js';
 import { type Ask, OVERLOADED } from './requests.js';
 
 const BODILESS = new Set([204, 304]);
 const MOST_SURPRISES = 10;
-/** Addresses whose ETags are remembered; then others are. */
+/** The most URLs whose ETags are kept. */
 const MOST_ETAGS = 10_000;
 
-/** What has come back so far. */
+/** Counts of responses. */
 export interface Tally {
   answered: number;
   aborted: number;
   connections: number;
   bytes: number;
   readonly statuses: Map<number, number>;
-  /** The first answers that nobody expected, and how many there were. */
+  /** The first unexpected responses; `surprised` counts all. */
   readonly surprises: string[];
   surprised: number;
 }
@@ -43,12 +43,12 @@ export class Load {
     this.#port = port;
   }
 
-  /** By target, what the last answers said. */
+  /** ETags by target. */
   get etags(): ReadonlyMap<string, string> {
     return this.#etags;
   }
 
-  /** What is asked from now on. */
+  /** Starts to send these requests. */
   turnTo(next: () => Ask): void {
     this.#next = next;
   }
@@ -58,7 +58,7 @@ export class Load {
     for (const client of this.#clients) client.ask();
   }
 
-  /** Resolves when no request is under way. Connections stay. */
+  /** Resolves when no request is in flight. Connections stay open. */
   async pause(): Promise<void> {
     this.#paused = true;
     if (this.#busy === 0) return;
@@ -77,14 +77,14 @@ export class Load {
     for (const client of this.#clients) client.close();
   }
 
-  /** For a client: its next request, unless there shall be none now. */
+  /** For a client: its next request. Undefined while paused. */
   take(): Ask | undefined {
     if (!this.#next || this.#paused || this.#closed) return undefined;
     this.#busy++;
     return this.#next();
   }
 
-  /** For a client: its request has ended. @param status 0 where it was cut on purpose */
+  /** For a client: its request has ended. @param status 0 if it was cut on purpose */
   ended(ask: Ask, status: number, etag: string | undefined): void {
     this.#busy--;
     if (status === 0) this.tally.aborted++;
@@ -98,7 +98,7 @@ export class Load {
     if (this.#busy === 0) this.#idle?.();
   }
 
-  /** For a client: its connection has failed under it. */
+  /** For a client: its connection has failed. */
   failed(ask: Ask, reason: string): void {
     if (this.#closed) return;
     this.#busy--;
@@ -117,14 +117,14 @@ export class Load {
   }
 }
 
-/** One connection at a time, with at most one request under way. */
+/** One connection at a time, with at most one request in flight. */
 class Client {
   readonly #port: number;
   readonly #load: Load;
   #socket: Socket | undefined;
   #ask: Ask | undefined;
   #head = new AnswerHeadReader();
-  /** Of the answer under way; undefined while its head has not come. */
+  /** The current response. Undefined until its head has arrived. */
   #answer:
     | { readonly status: number; readonly etag: string | undefined; readonly closes: boolean; left: number }
     | undefined;
@@ -143,7 +143,7 @@ class Client {
     this.#answer = undefined;
     const socket = this.#connection();
     socket.write(ask.text);
-    // It has reached the server, or is about to: which of both differs from time to time.
+    // The request may or may not have reached the server.
     if (ask.connection === 'abort') setImmediate(() => this.#end(0, undefined, true));
   }
 
@@ -167,7 +167,7 @@ class Client {
       if (!ask) return;
       this.#ask = undefined;
       this.#load.failed(ask, 'the connection was closed before the answer');
-      // Not at once: a server that refuses connections would be asked without a pause.
+      // Waits, since a server that refuses connections would be asked without a pause.
       setTimeout(() => this.ask(), 10);
     });
     return socket;

@@ -35,12 +35,12 @@ const run = async ({ adapter, out, ...options }: Options): Promise<void> => {
     });
     const verdict = judge(result, describeMachine());
     const { samples, tally } = result;
-    const figures = { options, trends: verdict.trends, faults: verdict.faults, statuses: [...tally.statuses], samples };
+    const figures = { options, trends: verdict.trends, failures: verdict.failures, statuses: [...tally.statuses], samples };
     await writeFile(join(out, `soak-${name}.json`), `${JSON.stringify(figures, null, 2)}\n`);
     await writeFile(join(out, `soak-${name}.md`), `${verdict.text}\n`);
     await writeFile(join(out, `soak-${name}.svg`), verdict.chart);
     process.stdout.write(`\n${verdict.text}\n`);
-    if (verdict.faults.length > 0) process.exitCode = 1;
+    if (verdict.failures.length > 0) process.exitCode = 1;
   }
   process.stderr.write(`\nWritten to ${out}\n`);
 };

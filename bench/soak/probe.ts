@@ -1,19 +1,19 @@
 /**
- * Loaded into the server's process before the service (`node --expose-gc --import`): collects garbage and counts what the
- * process holds, whenever its parent asks.
+ * Loaded into the process of the server before the service (`node --expose-gc --import`). Collects garbage and counts
+ * memory and handles when its parent asks.
  */
 import { readdirSync } from 'node:fs';
 
-/** What the process holds after a full garbage collection. Sizes in bytes. */
+/** Memory and handles after a full garbage collection. Sizes in bytes. */
 export interface Holdings {
   readonly rss: number;
   readonly heapUsed: number;
-  /** Buffers and the like, outside the heap. */
+  /** Memory outside the heap, such as buffers. */
   readonly external: number;
   readonly fds: number;
-  /** Handles and requests that keep the event loop alive, timers among them. */
+  /** Handles and requests that keep the event loop alive, timers included. */
   readonly resources: number;
-  /** Of the process itself and its standard streams. */
+  /** Of the process and its standard streams. */
   readonly listeners: number;
   /** Warnings of Node, such as MaxListenersExceededWarning. */
   readonly warnings: readonly string[];

@@ -1,4 +1,4 @@
-/** Publishes the sample again and again, each time with other figures, as another process than the server. */
+/** Publishes the sample repeatedly with changed figures, in another process than the server. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { type OpenedStorage, openStorage } from '../../core/app/open-stores.js';
@@ -7,10 +7,10 @@ import type { Dataset } from '../../core/contracts/storage.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 import { loadConfig, loadModules } from '../../product.js';
 
-/** Earlier versions that stay, for requests as of an earlier time. */
+/** Earlier versions to keep, for requests with `as_of`. */
 const KEPT = 3;
 
-/** Figures of odd versions are larger by one, so that every body that shows them changes each time. */
+/** Figures of odd versions are larger by one, so that each publication changes the bodies. */
 const versionOf = ({ manifest, dataset }: OpenedDirectory, number: number): Dataset => {
   const changed = (row: Document): Document =>
     'value' in row ? { ...row, value: Number(row['value']) + (number % 2) } : row;
@@ -38,7 +38,7 @@ export class Publisher {
     this.#source = source;
   }
 
-  /** @param directory of the dataset that is published, changed */
+  /** @param directory of the dataset to change and publish */
   static async open(config: string, directory: string): Promise<Publisher> {
     const loaded = await loadConfig({ path: config, env: process.env });
     const modules = await loadModules(loaded);
@@ -57,7 +57,7 @@ export class Publisher {
     await adapter.versions?.prune(KEPT);
   }
 
-  /** Publishes every so many seconds, until `close`. Rejects with what went wrong. */
+  /** Publishes at an interval in seconds until `close`. Rejects with the first error. */
   run(everySeconds: number): Promise<void> {
     this.#ended = (async () => {
       while (this.#going) {

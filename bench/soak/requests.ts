@@ -1,18 +1,18 @@
-/** The mix of requests: every endpoint and page, each as clients of all sorts ask it, wrong ones among them. */
+/** The mix of requests: every endpoint and page, from many kinds of clients, with invalid requests among them. */
 import { createKey } from '../../core/keys/key.js';
 import { type Random, randomFrom } from '../../plugins/metro/sample/random.js';
 import { BASE } from '../service.js';
 
-/** One request as it is sent, and what may come back. */
+/** A request and its expected responses. */
 export interface Ask {
   readonly kind: string;
   readonly method: string;
-  /** Under which the ETag of the answer is remembered. */
+  /** The key of the response's ETag. */
   readonly target: string;
-  /** As it is sent, with its body where it has one. */
+  /** Its bytes, with the body. */
   readonly text: string;
   readonly expected: readonly number[];
-  /** What becomes of its connection: kept, closed after the answer, or cut before it. */
+  /** Whether its connection is kept, closed after the response, or cut before it. */
   readonly connection: 'keep' | 'close' | 'abort';
 }
 
@@ -20,17 +20,17 @@ export interface MixOptions {
   readonly seed: string;
   readonly cbsas: readonly string[];
   readonly series: readonly string[];
-  /** May ask as often as it wants. */
+  /** Has a high limit. */
   readonly key: string;
-  /** Has a small limit, and is refused most of the time. */
+  /** Has a low limit, and is rejected most of the time. */
   readonly limitedKey: string;
   /** Whether the store keeps earlier versions. */
   readonly versions: boolean;
-  /** By target, what earlier answers said. */
+  /** ETags by target. */
   readonly etags: ReadonlyMap<string, string>;
 }
 
-/** Refused for overload, as happens on a machine that is too busy: in order, and counted apart. */
+/** The status of an overload, which is expected on a busy machine and counted separately. */
 export const OVERLOADED = 503;
 
 const choose = <T>(random: Random, values: readonly T[]): T =>
@@ -41,7 +41,7 @@ const day = (random: Random): string =>
     .toISOString()
     .slice(0, 10);
 
-/** Targets of data, most of them under few addresses, some under addresses that hardly come again. */
+/** Data targets: most requests use a few URLs, some use URLs that rarely repeat. */
 const dataTarget = (random: Random, { cbsas, series }: MixOptions): string => {
   const cbsa = choose(random, cbsas);
   const targets = [
@@ -71,7 +71,7 @@ const WRONG = ['/markets/1', '/movers?limit=0', '/markets?page=2', '/observation
 const ENCODINGS = ['gzip', 'br', 'br;q=0.5, gzip', 'identity'];
 
 interface Sent extends Partial<Pick<Ask, 'method' | 'connection'>>, Pick<Ask, 'target' | 'expected'> {
-  /** Header fields; absent: a valid key. */
+  /** Header fields. Default: a valid key. */
   readonly lines?: readonly string[];
   readonly body?: string;
 }
@@ -87,7 +87,7 @@ const write = (kind: string, sent: Sent, key: string): Ask => {
   return { kind, target, expected, method, connection, text: `${head.join('\r\n')}\r\n\r\n${body}` };
 };
 
-/** Few answers under more addresses than the service remembers, since letters may be percent-encoded or not. */
+/** Few responses under more URLs than the service memoizes, since letters can be percent-encoded. */
 export const manyAddresses = ({ seed, cbsas, key }: MixOptions): (() => Ask) => {
   const random = randomFrom(seed);
   const spelled = (text: string) =>
@@ -98,7 +98,7 @@ export const manyAddresses = ({ seed, cbsas, key }: MixOptions): (() => Ask) => 
   };
 };
 
-/** An endless sequence, the same for the same seed but for the keys that are made up. */
+/** An endless sequence of requests. A seed repeats it, except for generated keys. */
 export const requestMix = (options: MixOptions): (() => Ask) => {
   const random = randomFrom(options.seed);
   const { key, limitedKey, versions, etags } = options;
@@ -122,7 +122,7 @@ export const requestMix = (options: MixOptions): (() => Ask) => {
     return { target: data(), expected: [200], lines: [ours, `X-Request-Id: soak-${id}`, traceparent] };
   };
 
-  /** With how many of them there are for each other. */
+  /** The relative number of each kind. */
   const kinds: Readonly<Record<string, readonly [number, () => Sent]>> = {
     plain: [40, () => ({ target: data(), expected: [200] })],
     conditional: [14, conditional],
@@ -134,21 +134,21 @@ export const requestMix = (options: MixOptions): (() => Ask) => {
     asOf: [3, asOf],
     traced: [1, traced],
     preflight: [1, () => ({ target: data(), expected: [204], method: 'OPTIONS' })],
-    // No market of the sample has so small a code.
+    // The sample has no market with such a low code.
     unknownMarket: [3, () => ({ target: `${BASE}/markets/${String(number(1000)).padStart(5, '0')}`, expected: [404] })],
     unknownAddress: [1, () => ({ target: `${BASE}/nothing-${number(1e9)}`, expected: [404] })],
     wrong: [3, () => ({ target: `${BASE}${pick(WRONG)}`, expected: [400] })],
     wrongMethod: [1, () => ({ target: data(), expected: [405], method: pick(['POST', 'DELETE', 'PUT']) })],
     notAcceptable: [1, () => ({ target: data(), expected: [406], lines: [ours, 'Accept: image/png'] })],
     limited: [1, () => ({ target: data(), expected: [200, 429], lines: [bearer(limitedKey)] })],
-    // Whoever shows no valid key counts against the address, which has the limit of everybody.
+    // Requests without a valid key count against the client's address.
     unknownKey: [1, () => ({ target: data(), expected: [401, 429], lines: [bearer(createKey().key)] })],
     malformedKey: [1, () => ({ target: data(), expected: [401, 429], lines: [bearer(`mfk_${number(1e9)}`)] })],
     withoutKey: [1, () => ({ target: data(), expected: [401, 429], lines: [] })],
     publicWithoutKey: [1, () => ({ target: pick(PUBLIC), expected: [200, 429], lines: [] })],
     closing: [1, () => ({ target: data(), expected: [200], connection: 'close' })],
     aborted: [1, () => ({ target: data(), expected: [], connection: 'abort' })],
-    // Refused without being read, which ends the connection.
+    // The body is rejected without being read, which closes the connection.
     withBody: [1, () => ({ target: data(), expected: [400], lines: [ours, 'Content-Length: 4'], body: 'body' })],
   };
   const byWeight = Object.entries(kinds).flatMap(([kind, [weight, make]]) =>

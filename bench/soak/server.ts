@@ -1,4 +1,4 @@
-/** The server under soak: a process of its own on real stores, that can be asked what it holds. */
+/** The server under test, in a process of its own, with real stores. It reports its memory and handles. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ export interface SoakedServer {
   /** Its metrics, as Prometheus reads them. */
   scrape(): Promise<string>;
   holdings(): Promise<Holdings>;
-  /** Lets it shut down, and rejects where it does not end as it should. */
+  /** Shuts it down. Rejects unless it exits with 0. */
   stop(): Promise<void>;
   kill(): void;
 }
@@ -28,11 +28,11 @@ export interface SoakConfig {
   readonly redis: string;
   readonly keys: readonly KeyRecord[];
   readonly level: 'info' | 'warn';
-  /** Laid over the other sections. */
+  /** Sections that replace others. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** Everything switched on; what is not said is as the product has it. */
+/** A configuration with all features, and defaults for the rest. */
 export const writeSoakConfig = async ({ folder, adapter, redis, keys, level, more }: SoakConfig): Promise<string> => {
   await writeFile(join(folder, 'keys.json'), formatKeyFile(keys));
   const path = join(folder, `config-${level}.json`);
@@ -56,7 +56,7 @@ const PROBE = new URL('probe.js', import.meta.url).href;
 export const startSoakedServer = async (config: string): Promise<SoakedServer> => {
   const port = await freePort();
   const { metrics } = JSON.parse(await readFile(config, 'utf8')) as { metrics: { port: number } };
-  // The log is written as it would be, and not kept; what Node warns of, the probe tells.
+  // The log is written and discarded. The probe reports Node's warnings.
   const child = spawn(process.execPath, ['--expose-gc', '--import', PROBE, PROGRAM, 'start', '--config', config], {
     env: { PATH: process.env['PATH'], PORT: String(port), NODE_ENV: 'production' },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -92,7 +92,7 @@ export const startSoakedServer = async (config: string): Promise<SoakedServer> =
 const ready = async (child: ChildProcess, url: string): Promise<void> => {
   const since = performance.now();
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}.`);
+    if (child.exitCode !== null) throw new Error(`It exited with ${child.exitCode}.`);
     if (performance.now() - since > START_TIMEOUT_MS) throw new Error(`It does not answer at ${url}.`);
     const answer = await fetch(url).catch(() => null);
     await answer?.arrayBuffer();

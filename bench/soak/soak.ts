@@ -1,4 +1,4 @@
-/** One soak: load on a server that is published to all the while, and what the server holds from time to time. */
+/** One soak: load on a server during publications, with samples of its memory and handles. */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,17 +20,17 @@ export type AdapterName = (typeof ADAPTERS)[number];
 export interface SoakOptions {
   readonly seconds: number;
   readonly clients: number;
-  /** Seconds from one publication to the next. */
+  /** Seconds between publications. */
   readonly publishEvery: number;
   readonly seed: string;
 }
 
 export interface SoakSample extends Omit<Holdings, 'warnings'> {
-  /** Seconds since the load began. */
+  /** Seconds since the load started. */
   readonly at: number;
   readonly requests: number;
   readonly published: number;
-  /** Bytes of answers that are kept ready. */
+  /** Bytes of cached responses. */
   readonly cache: number;
 }
 
@@ -43,12 +43,12 @@ export interface SoakResult {
 
 const SAMPLES = 120;
 const SHORTEST_INTERVAL = 2;
-/** So high that it never refuses; the limiter does all its work nevertheless. */
+/** High enough that no request is rejected. The limiter still counts all of them. */
 const NEVER_REFUSED = 100_000_000;
 const SMALL_LIMIT = 60;
-/** All of them from the start: opened as they are needed, they would look like handles that leak. */
+/** All connections are opened at the start, since later ones would look like leaking handles. */
 const POOL = { poolMin: 20, poolMax: 20 };
-/** Requests before the clock starts, enough to fill what the service remembers of addresses. */
+/** Requests before the first sample, enough to fill the memo of URLs. */
 const FILLING = 30_000;
 
 const codesOf = async (directory: string, collection: string, field: string): Promise<string[]> => {
@@ -64,7 +64,7 @@ interface Parts {
   readonly publisher: Publisher;
 }
 
-/** Looks at the server at even intervals, with the load held back: what is under way would count as held. */
+/** Samples the server at regular intervals, while the load is paused: requests in flight would count as memory. */
 const sampleAll = async (
   { server, load, publisher }: Parts,
   seconds: number,

@@ -1,23 +1,23 @@
-/** Whether a series grows: a straight line through its last two thirds, by least squares. */
+/** Whether a series grows: a least-squares line through its last two thirds. */
 
 export interface Trend {
-  /** Of the samples that count. */
+  /** Of the samples after the settling. */
   readonly mean: number;
-  /** Of the line, from the first of these samples to the last. */
+  /** The growth of the line from the first of these samples to the last. */
   readonly growth: number;
-  /** The growth in units of its own standard error. */
+  /** The growth in standard errors. */
   readonly significance: number;
 }
 
 export interface Sample {
-  /** Seconds since the beginning. */
+  /** Seconds since the start. */
   readonly at: number;
   readonly value: number;
-  /** A part of what explains the value that may come and go, in any unit: the line is that at an even share of it. */
+  /** A quantity that explains part of the value, in any unit. The line is adjusted for it. */
   readonly beside: number;
 }
 
-/** At the beginning, caches fill and the compiler is at work. */
+/** The share of samples to skip, while caches fill and the compiler works. */
 const SETTLING = 1 / 3;
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
@@ -28,7 +28,7 @@ const centred = (values: readonly number[]): number[] => {
   return values.map((value) => value - mean);
 };
 
-/** What a straight line on `beside` leaves of the values; both centred. */
+/** The residuals of the values after a regression on `beside`. Both are centred. */
 const without = (values: readonly number[], beside: readonly number[]): number[] => {
   const squares = product(beside, beside);
   const slope = squares > 0 ? product(values, beside) / squares : 0;
@@ -36,8 +36,8 @@ const without = (values: readonly number[], beside: readonly number[]): number[]
 };
 
 /**
- * The slope in a regression on time and `beside` is that of what `beside` leaves of the values on what it leaves of time
- * (Frisch and Waugh, Econometrica 1933).
+ * The slope on time in a regression on time and `beside` equals the slope between the residuals of both after a regression
+ * on `beside` (Frisch and Waugh, Econometrica 1933).
  * @throws Error for fewer than four samples after the settling
  */
 export const trendOf = (samples: readonly Sample[]): Trend => {
@@ -58,12 +58,12 @@ export const trendOf = (samples: readonly Sample[]): Trend => {
   };
 };
 
-/** Three standard errors: chance alone goes so far up in one of some hundred series. */
+/** Three standard errors: chance alone exceeds this in about one of 700 series. */
 const SIGNIFICANT = 3;
 
 /**
- * Whether a growth is more than noise, and more than what is allowed: what is measured is so even that a line that rises
- * by a thousandth is no chance, and no leak either.
+ * Whether a growth is more than noise, and more than is allowed. Some series are so even that a growth of a thousandth is
+ * significant, but no leak.
  */
 export const grows = ({ growth, significance }: Trend, allowed: number): boolean =>
   growth > allowed && significance > SIGNIFICANT;

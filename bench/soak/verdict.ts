@@ -1,4 +1,4 @@
-/** What a soak has shown: how much each quantity grew, and every reason to call it failed. */
+/** The result of a soak: the growth of each quantity, and the reasons why it failed. */
 import { type Machine, machineLine } from '../machine.js';
 import { formatCell, formatTable, type Table } from '../table.js';
 import { curves } from './curve.js';
@@ -10,7 +10,7 @@ const MIB = 2 ** 20;
 interface Quantity {
   readonly title: string;
   readonly read: (sample: SoakSample) => number;
-  /** Growth over two thirds of the run that is no fault, however steady: a share of the mean, or a number. */
+  /** The growth over two thirds of the run that is allowed: a share of the mean, or a number. */
   readonly allowed: { readonly share: number } | { readonly number: number };
 }
 
@@ -25,8 +25,8 @@ const quantities: readonly Quantity[] = [
 
 export interface Verdict {
   readonly trends: Readonly<Record<string, Trend>>;
-  /** Empty where nothing is wrong. */
-  readonly faults: readonly string[];
+  /** Empty for a success. */
+  readonly failures: readonly string[];
   /** As Markdown. */
   readonly text: string;
   /** As SVG. */
@@ -53,15 +53,15 @@ const curveTable = (samples: readonly SoakSample[]): Table => {
 
 export const judge = (result: SoakResult, machine: Machine): Verdict => {
   const { adapter, samples, tally, warnings } = result;
-  const faults = [
+  const failures = [
     ...warnings.map((warning) => `Node has warned: ${warning}`),
     ...(tally.surprised > 0 ? [`${tally.surprised} answers were not as expected`, ...tally.surprises] : []),
   ];
   const judged = quantities.map(({ title, read, allowed }) => {
-    // A busy minute keeps more answers ready than a quiet one, and each publication drops them all.
+    // A busy minute caches more responses than a quiet one, and each publication drops them all.
     const trend = trendOf(samples.map((sample) => ({ at: sample.at, value: read(sample), beside: sample.cache })));
     const most = 'share' in allowed ? allowed.share * trend.mean : allowed.number;
-    if (grows(trend, most)) faults.push(`${title} grew by ${trend.growth.toFixed(2)}, more than ${most.toFixed(2)}`);
+    if (grows(trend, most)) failures.push(`${title} grew by ${trend.growth.toFixed(2)}, more than ${most.toFixed(2)}`);
     return { title, trend, most };
   });
   const last = samples.at(-1)!;
@@ -77,7 +77,7 @@ export const judge = (result: SoakResult, machine: Machine): Verdict => {
       columns: ['', 'mean', 'growth', 'in standard errors', 'allowed'],
       rows: judged.map(({ title, trend, most }) => [title, trend.mean, trend.growth, trend.significance, most]),
     }),
-    faults.length === 0 ? 'Nothing grows.' : faults.map((fault) => `- ${fault}`).join('\n'),
+    failures.length === 0 ? 'Nothing grows.' : failures.map((failure) => `- ${failure}`).join('\n'),
   ].join('\n\n');
   const chart = curves(
     `${what}: what the server held, after collecting garbage`,
@@ -87,5 +87,5 @@ export const judge = (result: SoakResult, machine: Machine): Verdict => {
       points: samples.map((sample) => [sample.at, read(sample)] as const),
     })),
   );
-  return { trends: Object.fromEntries(judged.map(({ title, trend }) => [title, trend])), faults, text, chart };
+  return { trends: Object.fromEntries(judged.map(({ title, trend }) => [title, trend])), failures, text, chart };
 };

@@ -1,4 +1,4 @@
-/** The Metro Forecast dataset: every collection, its document type and its JSON Schema. */
+/** The collections of the Metro Forecast dataset, with their document types and JSON Schemas. */
 import { type Cadence, type Collection, collection, type FromSchema, schemas } from 'metro-forecast-api/plugin';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 import { lookAhead } from './periods.js';
@@ -13,11 +13,11 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** Whether a run is as it was published at its time, or was computed later, for a quarter that had none. */
+/** Whether a run was published at its time, or computed later. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** The series of all metros' indexes, which are a collection of their own. */
+/** The series of the indexes of all metros. Its values are in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
 // Building blocks of the schemas below; routes use them too.
@@ -27,7 +27,7 @@ export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fr
 export const standardError = {
   type: 'number',
   minimum: 0,
-  description: 'Standard error of `value`, by its publisher.',
+  description: 'Standard error of `value`, as published.',
 } as const;
 const count = { type: 'integer', minimum: 1 } as const;
 const tally = { type: 'integer', minimum: 0 } as const;
@@ -38,7 +38,7 @@ export const forecast12m = { ...percent, description: forecastMeaning } as const
 export const lower80 = { ...percent, description: lowerMeaning } as const;
 export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' } as const;
 
-/** What a run says of where it comes from, beside its forecasts. */
+/** The origin of a run. */
 export const runOrigin = {
   basis: {
     type: 'string',
@@ -72,7 +72,7 @@ export const coefficients = {
 
 export type RunRules = FromSchema<typeof runRules>;
 
-/** The fault of a period that ends after its dataset was made. */
+/** The error of a period that ends after its dataset was created. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
@@ -136,12 +136,12 @@ export const observations = collection({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // The cadence is in the catalogue, whose `observation_end` is held to the period's last day.
+  // The cadence is in the catalogue. Its `observation_end` is checked against the last day of the period.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 export type Observation = RowOf<typeof observations>;
 
-/** One run of a model over the markets. Only completed runs are served. The optional fields say how it was made. */
+/** One run of a model over the markets. Only completed runs are served. */
 export const forecastRuns = collection({
   name: 'forecast_runs',
   key: ['id'],
@@ -156,7 +156,7 @@ export const forecastRuns = collection({
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),
     },
-    // Without `basis` it is reconstructed.
+    // A run without `basis` is reconstructed.
     { ...runOrigin, rules: runRules, coefficients },
   ),
 });
@@ -167,7 +167,7 @@ export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // A published run keeps its forecasts of areas that have been redrawn since, so `cbsa` need not be of a market.
+  // No reference to markets: a published run keeps the forecasts of areas that were redrawn later.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {
@@ -183,11 +183,11 @@ export const forecasts = collection({
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
-      // The published 12-month change at `target_period`, and the vintage that it was read from.
+      // The published 12-month change at `target_period`, and its vintage.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
-    // What `risk_score` grades, and what persistence forecast from the same data.
+    // The basis of `risk_score`, and the forecast of persistence from the same data.
     { decline_probability: nullable(rate), benchmark: nullable(percent) },
   ),
   check({ lower_80, point, upper_80 }) {
@@ -228,10 +228,10 @@ export const backtests = collection({
     {
       base_rate_up: {
         ...rate,
-        description: 'Share of realized values above 0: the hit rate of saying "up" each time.',
+        description: 'Share of realized values above 0: the hit rate of a constant forecast of "up".',
       },
       declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
-      declines_called: { ...tally, description: 'Of these, those with a point forecast below 0.' },
+      declines_called: { ...tally, description: 'Declines with a point forecast below 0.' },
     },
   ),
 });

@@ -1,10 +1,10 @@
-/** Calendar arithmetic of periods. Days are `YYYY-MM-DD`; quarters are counted from year 0, so that they subtract. */
+/** Calendar arithmetic. Days are `YYYY-MM-DD`. Quarters are counted from year 0, so that they can be subtracted. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 
-/** A quarter as people write it: `2005Q4`. */
+/** The name of a quarter, such as `2005Q4`. */
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
 
-/** The index (as of `quarterIndex`) of a quarter written `2005Q4`, or undefined. */
+/** The number of a quarter written as `2005Q4`, as counted by `quarterIndex`. Undefined for other text. */
 export const parseQuarter = (text: string): number | undefined => {
   const [, year, quarter] = /^(\d{4})Q([1-4])$/i.exec(text) ?? [];
   return year && quarter ? quarterIndex(Number(year), Number(quarter)) : undefined;
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 export const isDay = (text: string): boolean => {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
-  // Date.parse lets 31 June pass as 1 July.
+  // Date.parse accepts 31 June as 1 July.
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 };
 
@@ -25,7 +25,7 @@ export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 
 const toDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** The count of quarters up to this one; `quarter` is 1 to 4. */
+/** The number of a quarter since year 0. @param quarter 1 to 4 */
 export const quarterIndex = (year: number, quarter: number): number => year * 4 + quarter - 1;
 
 /** The first day of a quarter. */
@@ -43,15 +43,15 @@ export const periodEnd = (start: string, cadence: Cadence): string =>
   toDay((dayNumber(nextPeriod(start, cadence)) - 1) * DAY_MS);
 
 /**
- * The last day of the period that a value is dated by, before which it cannot have been known: days and weeks are dated
- * by their last day, longer periods by their first.
+ * The last day of the period of a value, before which it cannot be known. Values of days and weeks have the date of the
+ * last day, values of longer periods the date of the first.
  */
 export const lastDay = (day: string, cadence: Cadence): string =>
   cadence === 'daily' || cadence === 'weekly' ? day : periodEnd(day, cadence);
 
-/** What is wrong with a value that a dataset made at `created` (RFC 3339, UTC) cannot have known; nothing otherwise. */
+/** Describes a period that ended after its dataset was created. Undefined otherwise. @param created RFC 3339, UTC */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
-  // No period is longer than a year: most values are so old that their period need not be computed.
+  // No period is longer than a year, so the period of most values need not be computed.
   if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 1) return undefined;
   const last = lastDay(day, cadence);
   return last > created.slice(0, 10)
@@ -59,7 +59,7 @@ export const lookAhead = (day: string, cadence: Cadence, created: string): strin
     : undefined;
 };
 
-/** The cadence that the days of a series suggest, by their median distance; undefined for fewer than two. */
+/** Infers the cadence of a series from the median distance of its days. Undefined for fewer than two days. */
 export const inferCadence = (days: readonly string[]): Cadence | undefined => {
   const numbers = days.map(dayNumber).sort((a, b) => a - b);
   const gaps = numbers.slice(1).map((day, i) => day - (numbers[i] as number));

@@ -1,15 +1,15 @@
-/** Rows of a collection, in batches of any size; and the name of a dataset's version, made from its rows. */
+/** Rows of a collection in batches, and the version of a dataset that is derived from its rows. */
 import { createHash } from 'node:crypto';
 import type { Source } from 'metro-forecast-api/plugin';
 
 export type Rows = AsyncIterable<readonly object[]>;
 
-/** Rows that are at hand, as one batch. */
+/** Yields rows in memory as one batch. */
 export async function* inOneBatch<T extends object>(rows: readonly T[]): AsyncGenerator<readonly T[]> {
   yield rows;
 }
 
-/** @param onRead told how many rows have been read so far, after each batch */
+/** @param onRead called after each batch with the number of rows read so far */
 export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = () => {}): Promise<T[]> => {
   const all: T[] = [];
   for await (const batch of rows as AsyncIterable<readonly T[]>) {
@@ -20,8 +20,7 @@ export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = (
 };
 
 /**
- * `2025-12-31-1f0c2a9b7d3e`: the vintage says to people what it is, the hash changes with the content, and
- * with nothing else.
+ * Returns a version such as `2025-12-31-1f0c2a9b7d3e`: the vintage for people, and a hash that depends on the content only.
  * @param collections every collection; read once each, in the map's order
  */
 export const contentVersion = async (

@@ -1,32 +1,31 @@
-/** Who the Metro Forecast API is. */
+/** Name, description and changes of the Metro Forecast API. */
 import { conventions, type InterfaceChange, type ServiceInfo } from 'metro-forecast-api/plugin';
 
 const { methods, limits, caching } = conventions;
 
 const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 
-/** Newest first; the reference shows them, and CHANGELOG.md leaves them to it. */
+/** Newest first. The reference shows them. */
 const changes: readonly InterfaceChange[] = [
   {
     version: 'Unreleased',
-    summary:
-      'Lists come in pages by `limit` and `after`, with the next one in the header `Link`, and with `fields` of choice.',
+    summary: 'Paging of lists by `limit` and `after`, with the next page in the header `Link`; `fields` of choice.',
     operations: [...lists, 'listMovers'],
   },
   {
     version: 'Unreleased',
     summary:
-      'Several `series_id` and `cbsa` in one call, and `units` of level, change, logarithm, year over year or real.',
+      'Several `series_id` and `cbsa` in one request; `units` of level, change, logarithm, year over year or real.',
     operations: ['listObservations'],
   },
   {
     version: 'Unreleased',
-    summary: "FHFA's `standard_error` of the index, where `fields` asks for it.",
+    summary: "FHFA's `standard_error` of the index, with `fields`.",
     operations: ['getMarketHistory'],
   },
   {
     version: 'Unreleased',
-    summary: 'Lists as NDJSON, a row a line: `format=ndjson` or `Accept: application/x-ndjson`.',
+    summary: 'Lists as NDJSON: `format=ndjson` or `Accept: application/x-ndjson`.',
   },
   {
     version: 'Unreleased',
@@ -41,33 +40,33 @@ const changes: readonly InterfaceChange[] = [
   },
   {
     version: 'Unreleased',
-    summary: 'What was published when, with what changed each time.',
+    summary: 'The published versions, with their changes.',
     operations: ['listVintages'],
   },
   {
     version: 'Unreleased',
-    summary: 'Whether a replica may get requests: it has a dataset and does not shut down.',
+    summary: 'Readiness of a replica: it has a dataset and is not shutting down.',
     operations: ['getReady'],
   },
   {
     version: 'Unreleased',
-    summary: 'Lists of markets can be narrowed by `state`, `signal` and `risk_score`, and sorted by `sort`.',
+    summary: 'Lists of markets can be filtered by `state`, `signal` and `risk_score`, and sorted by `sort`.',
     operations: [...lists, 'listMovers'],
   },
   {
     version: 'Unreleased',
     summary:
-      'Every metropolitan area and division, with and without an index; the 404 of a divided metro names its parts.',
+      'Every metropolitan area and division, with or without an index. The 404 of a divided metro names its divisions.',
     operations: ['listAreas', 'getArea'],
   },
   {
     version: 'Unreleased',
-    summary: 'Forecast histories and tracks of all metros in one call.',
+    summary: 'Forecast histories and tracks of all metros in one request.',
     operations: ['listForecastHistories', 'listForecastTracks'],
   },
   {
     version: 'Unreleased',
-    summary: 'Runs, forecast histories and tracks say their `basis` and `vintage`: a record or a reconstruction.',
+    summary: '`basis` and `vintage` of runs, forecast histories and tracks.',
     operations: [
       'listForecastRuns',
       'getForecastHistory',
@@ -98,7 +97,7 @@ const changes: readonly InterfaceChange[] = [
       'listObservations',
     ],
   },
-  { version: 'Unreleased', summary: '`as_of` on every endpoint of data, where it was on those of histories alone.' },
+  { version: 'Unreleased', summary: '`as_of` on every data endpoint.' },
   { version: '1.0.0', summary: 'The first version.' },
 ];
 

@@ -1,4 +1,4 @@
-/** Lists and rows of collections by configuration alone: filters, sorting and pages by the orders that they declare. */
+/** Serves the rows of collections without code: filters, sorting and paging by the orders that they declare. */
 import { type Collection, definePlugin, OperatorError, readDeclarations, version } from 'metro-forecast-api/plugin';
 import { tableRoutes } from './routes.js';
 
@@ -20,14 +20,14 @@ export default definePlugin({
         type: 'array',
         items: { type: 'string', minLength: 1 },
         uniqueItems: true,
-        description: 'Collections of other plugins to be served too, by name. Their schemas must have `examples`.',
+        description: 'Names of collections of other plugins to serve too. Their schemas must have `examples`.',
       },
     },
   },
   collections({ path, collections }, { resolvePath }) {
     if (path !== undefined) return readDeclarations(resolvePath(path));
     if (collections?.length) return [];
-    throw new OperatorError('nothing says which tables to serve: give it the option "path" or "collections"');
+    throw new OperatorError('no tables are configured: set the option "path" or "collections"');
   },
   routes({ collections: named = [] }, { collections, ownCollections }) {
     const others = named.map((name): Collection => {

@@ -32,12 +32,12 @@ export const rowNotFound = defineError({
 
 const FROM = '_from';
 const TO = '_to';
-/** Names of parameters that every list has. */
+/** Parameters that every list has. */
 const RESERVED = ['sort', 'limit', 'after', 'format', 'as_of'];
 
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
-/** How `sort` names an order: by the first fields that no order before it begins with. */
+/** The values of `sort`: the shortest prefix of each order that differs from the earlier ones. */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
   const names = new Map<string, readonly string[]>();
   for (const order of orders) {
@@ -66,7 +66,7 @@ const askedOf = (fields: readonly string[], input: Input): Asked => {
   return { equal, ranges };
 };
 
-/** Whether an order begins with the fields that are given, and has the one of the range behind them. */
+/** Whether an order starts with the fields of the filters, followed by the field of the range. */
 const serves = (order: readonly string[], { equal, ranges }: Asked): boolean => {
   const given = Object.keys(equal);
   const rest = order.slice(given.length);
@@ -77,7 +77,7 @@ const serves = (order: readonly string[], { equal, ranges }: Asked): boolean => 
 };
 
 /**
- * The query that an input asks for. Every filter is read by an order of the collection, and none by looking at all rows.
+ * The query of an input. Every filter uses an order of the collection, so that no request reads all rows.
  * @throws ApiError for filters that no order has together
  */
 const queryOf = (orders: ReadonlyMap<string, readonly string[]>, fields: readonly string[], input: Input) => {
@@ -108,7 +108,7 @@ const queryOf = (orders: ReadonlyMap<string, readonly string[]>, fields: readonl
   } as QueryOf<Row>;
 };
 
-/** What a parameter says of a field: its type and limits. */
+/** The schema of a parameter: type and limits of its field. */
 const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   const {
     default: _,
@@ -119,7 +119,7 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   return rest;
 };
 
-/** @throws OperatorError where a table cannot be served as it is declared */
+/** @throws OperatorError if the declaration of the table cannot be served */
 export const tableRoutes = (collection: Collection): Route[] => {
   const { name, key, orders: more = [], schema } = collection as Collection<Row>;
   const [example] = (schema['examples'] ?? []) as readonly Row[];
@@ -129,7 +129,7 @@ export const tableRoutes = (collection: Collection): Route[] => {
   const filters: Record<string, Parameter> = {};
   for (const field of fields) {
     const type = schemaOf(schema, field);
-    filters[field] = { description: `Rows with this \`${field}\` alone.`, schema: type, example: example[field]! };
+    filters[field] = { description: `Only rows with this \`${field}\`.`, schema: type, example: example[field]! };
     filters[field + FROM] = { description: `Rows from this \`${field}\` on.`, schema: { type: type['type'] } };
     filters[field + TO] = { description: `Rows up to this \`${field}\`, included.`, schema: { type: type['type'] } };
   }
@@ -141,8 +141,7 @@ export const tableRoutes = (collection: Collection): Route[] => {
   const query: Record<string, Parameter> = {
     ...filters,
     sort: {
-      description:
-        'What to sort by: ascending, or descending with a "-" before it. Without it: as the filters want it.',
+      description: 'The order, descending with a "-" in front. Default: an order that fits the filters.',
       schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
       example: names.at(-1)!,
     },
@@ -157,8 +156,8 @@ export const tableRoutes = (collection: Collection): Route[] => {
       vintages: true,
       summary: `The rows of ${name}`,
       description:
-        `By ${key.join(', ')} unless \`sort\` or a filter says otherwise. Filters that go together: the first fields of an ` +
-        `order, and a range of one field behind them. The orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}.`,
+        `Ordered by ${key.join(', ')} unless \`sort\` or a filter says otherwise. Filters can combine the first fields of an ` +
+        `order with a range of the next field. The orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}.`,
       parameters: { query },
       check: (input) => void queryOf(orders, fields, input as Input),
       response: {

@@ -116,11 +116,11 @@ export type Backtest = {
   readonly skill_mae: number;
   /** Vintage of the realized values. */
   readonly realized_vintage: string;
-  /** Share of realized values above 0: the hit rate of saying "up" each time. */
+  /** Share of realized values above 0: the hit rate of a constant forecast of "up". */
   readonly base_rate_up?: number;
   /** Scored forecasts whose realized value is below 0. */
   readonly declines?: number;
-  /** Of these, those with a point forecast below 0. */
+  /** Declines with a point forecast below 0. */
   readonly declines_called?: number;
 };
 

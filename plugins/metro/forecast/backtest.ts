@@ -1,8 +1,8 @@
-/** The rolling-realized backtest: what completed runs said against what was published since. */
+/** The rolling-realized backtest: forecasts of completed runs compared with the values published later. */
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** A forecast whose target has been published, with the benchmark's point for the same pair. In percent. */
+/** A forecast whose target has been published, and the benchmark's forecast of the same target. In percent. */
 export interface ScoredForecast {
   readonly point: number;
   readonly lower_80: number;
@@ -13,10 +13,10 @@ export interface ScoredForecast {
 
 export interface Scores {
   readonly n: number;
-  /** Realized values below 0, and those of them with a point below 0. */
+  /** Realized values below 0, and how many of them had a point forecast below 0. */
   readonly declines: number;
   readonly declines_called: number;
-  /** Share of realized values above 0: the hit rate of saying "up" each time. */
+  /** Share of realized values above 0: the hit rate of a constant forecast of "up". */
   readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;
@@ -24,12 +24,12 @@ export interface Scores {
   readonly bias_pp: number;
   readonly coverage_80: number;
   readonly interval_score_80: number;
-  /** Share of forecasts that rose exactly where the index did. */
+  /** Share of forecasts with the direction of the realized change. */
   readonly direction_hit_rate: number;
   readonly benchmark_mae_pp: number;
   readonly benchmark_bias_pp: number;
   readonly benchmark_hit_rate: number;
-  /** 1 - MAE / benchmark's MAE; 0 where the benchmark made no error. */
+  /** 1 - MAE / MAE of the benchmark. 0 if the benchmark made no error. */
   readonly skill_mae: number;
 }
 
@@ -43,7 +43,7 @@ const MISS_COST = 10;
 export const intervalScore = (lower: number, upper: number, realized: number): number =>
   upper - lower + MISS_COST * Math.max(0, lower - realized, realized - upper);
 
-/** Scores of one forecast or more; undefined without any. */
+/** The scores of forecasts. Undefined for an empty list. */
 export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefined => {
   const n = forecasts.length;
   if (n === 0) return undefined;
@@ -69,12 +69,12 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
   };
 };
 
-/** A forecast with all that scoring needs, as it is stored. */
+/** A stored forecast with all values that scoring needs. */
 export type Scorable = Forecast & ScoredForecast;
 
 /**
- * The forecasts that are scored: of completed runs of the newest run's model, whose target has been published. A forecast
- * without bounds, or without a benchmark, is not scored, so that all figures are of the same pairs.
+ * Returns the forecasts to score: of completed runs of the newest run's model, with a published target. Forecasts without
+ * bounds or benchmark are left out, so that all scores use the same pairs.
  */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
   const completed = runs.filter(({ status }) => status === 'completed');
@@ -90,13 +90,13 @@ export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forec
 export interface BacktestInput {
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  /** The name of the model that the forecasts' `benchmark` is of. */
+  /** The model that the forecasts' `benchmark` comes from. */
   readonly benchmark: string;
-  /** The vintage that realized values were read from. */
+  /** The vintage of the realized values. */
   readonly vintage: string;
 }
 
-/** Whether the moments span 12 months or more. RFC 3339 in UTC, which orders as text. */
+/** Whether the times span at least 12 months. RFC 3339 in UTC, which sorts as text. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;

@@ -1,4 +1,4 @@
-/** How well past forecasts came true in groups: by year, quarter, grade, signal, state and size of forecast. */
+/** Scores of past forecasts by year, quarter, grade, signal, state or size of forecast. */
 import { type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
 import { quarterOf } from '../periods.js';
 import { rounded } from '../rounding.js';
@@ -9,7 +9,7 @@ import { stateOf } from './panel.js';
 export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size'] as const;
 export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
 
-/** Sizes of point forecasts, each from its lower limit in percent on. */
+/** Sizes of point forecasts by their lower limit in percent. */
 const SIZES = [
   ['below 0', Number.NEGATIVE_INFINITY],
   ['0 to 2', 0],
@@ -21,14 +21,14 @@ const SIZES = [
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
 
-/** Groups in their natural order, where that is not the alphabet's. */
+/** The order of groups that do not sort alphabetically. */
 const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   grade: RISK_GRADES,
   signal: SIGNALS,
   size: SIZES.map(([name]) => name),
 };
 
-/** The group of a forecast; undefined where it has none, such as a grade that was not given. */
+/** The group of a forecast. Undefined if it has none, such as a forecast without a grade. */
 const groupOf = (row: Scorable, by: BreakdownKey, names: ReadonlyMap<string, string>): string | undefined => {
   switch (by) {
     case 'year':
@@ -76,8 +76,8 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
 export type BacktestGroup = ReturnType<typeof figuresOf>;
 
 /**
- * The scored forecasts of the newest run's model in groups, in their natural order.
- * @param names of the markets by code; a forecast of another area has no state
+ * Groups the scored forecasts of the newest run's model, and sorts the groups.
+ * @param names of the markets by code. A forecast of another area has no state
  */
 export const breakdownOf = (
   runs: readonly ForecastRun[],

@@ -1,6 +1,6 @@
-/** Makes predicted probabilities of a decline say what came true: isotonic regression on past forecasts. */
+/** Calibrates predicted probabilities of a decline by isotonic regression on past forecasts. */
 
-/** A run of predictions with one share of declines. */
+/** Consecutive predictions with the same share of declines. */
 interface Block {
   /** Mean prediction. */
   readonly predicted: number;
@@ -9,18 +9,18 @@ interface Block {
 }
 
 export interface DeclineCalibration {
-  /** Takes forecasts whose outcome has become known, in any order. */
+  /** Adds forecasts whose outcome is known, in any order. */
   learn(outcomes: readonly { readonly predicted: number; readonly declined: boolean }[]): void;
   /**
-   * The share of declines of past forecasts with this prediction: between the means of two blocks by linear interpolation,
-   * outside of all blocks that of the nearest one. The prediction itself while nothing has been learnt.
+   * The share of declines of past forecasts with this prediction. Interpolates linearly between the means of two blocks,
+   * and returns the share of the nearest block outside all blocks. Without past forecasts, returns the prediction.
    */
   calibrated(predicted: number): number;
 }
 
 /**
- * Isotonic regression by pooling adjacent violators: the increasing function of the prediction that is nearest to what
- * came true, in least squares. Source: Barlow, Bartholomew, Bremner and Brunk, "Statistical Inference under Order
+ * Isotonic regression by pooling adjacent violators: the increasing function of the prediction with the least squared
+ * distance to the outcomes. Source: Barlow, Bartholomew, Bremner and Brunk, "Statistical Inference under Order
  * Restrictions", 1972; for probabilities, Zadrozny and Elkan, "Transforming Classifier Scores into Accurate Multiclass
  * Probability Estimates", KDD 2002.
  */
@@ -52,7 +52,7 @@ const pool = (outcomes: readonly { readonly predicted: number; readonly declined
   for (const { predicted, declined } of outcomes) {
     let block = { from: predicted, to: predicted, predicted, declines: Number(declined), count: 1 };
     for (let last = pooled.at(-1); last; last = pooled.at(-1)) {
-      // Equal predictions are one, and a share that does not exceed the one before it is pooled with it.
+      // Pools equal predictions, and a share that does not exceed the previous one.
       if (last.to < block.from && last.declines / last.count < block.declines / block.count) break;
       pooled.pop();
       block = {

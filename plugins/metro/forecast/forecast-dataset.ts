@@ -1,4 +1,4 @@
-/** Forecasts of a whole dataset, as the collections that they replace. */
+/** Forecasts a whole dataset. Returns the collections that change. */
 import type { Dataset } from 'metro-forecast-api/adapter';
 import {
   backtests,
@@ -20,7 +20,7 @@ import { createPanel, macroSeries } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'vintage' | 'kept'> {
-  /** Whether existing runs are made anew, except for runs that an earlier vintage published. */
+  /** Whether existing runs are computed again, except for runs that an earlier vintage published. */
   readonly recompute?: boolean | undefined;
 }
 
@@ -28,16 +28,16 @@ export interface ForecastDataset {
   readonly made: Runs;
   /** Ids of earlier runs that are replaced. */
   readonly replacedRuns: readonly number[];
-  /** The rows of each collection that changes, in key order: markets, runs, forecasts and backtests. */
+  /** The rows of the collections that change, in key order: markets, runs, forecasts and backtests. */
   readonly replaced: Readonly<Record<string, readonly object[]>>;
 }
 
-/** Whether a run is the record of what was published before this vintage was. */
+/** Whether a run was published before this vintage. */
 const isRecord = (run: ForecastRun, vintage: string): boolean => run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * The runs that stay, and their forecasts. Runs that did not complete are replaced, and so are runs without a `basis`,
- * which may have been made with other rules.
+ * Returns the runs to keep, and their forecasts. Runs that did not complete are replaced. So are runs without a `basis`,
+ * which may have used other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));
@@ -51,8 +51,8 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
 };
 
 /**
- * @param onRead told the rows of the index read so far
- * @throws OperatorError when the index has bad rows, no market can be forecast, or what the model reads is not there
+ * @param onRead called with the number of index rows read so far
+ * @throws OperatorError if the index has invalid rows, no market can be forecast, or an input of the model is missing
  */
 export const forecastDataset = async (
   dataset: Dataset,

@@ -1,17 +1,17 @@
-/** Forecasts of a dataset directory, written into it as its next version. */
+/** Forecasts a dataset directory, and writes the next version into it. */
 import { openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
 import { type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { contentVersion, inOneBatch, type Rows } from '../rows.js';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
 export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created'> {
-  /** When the forecast takes place; now by default. */
+  /** The time of the forecast. Default: now. */
   readonly time?: Date | undefined;
-  /** Told the rows of the index read so far. */
+  /** Called with the number of index rows read so far. */
   readonly onRead?: (rows: number) => void;
 }
 
-/** What is wrong with a dataset that is read is for its operator to mend. */
+/** Makes errors of the dataset errors for the operator. */
 const readable = async <T>(directory: string, read: () => Promise<T>): Promise<T> => {
   try {
     return await read();
@@ -26,9 +26,9 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 }
 
 /**
- * Adds runs to the dataset, updates its markets, and gives it another version; all else stays. Readers
- * see the old version until the new one is whole; when anything fails, nothing is changed.
- * @throws OperatorError when the directory cannot be read or written, the index has bad rows, or no market can be
+ * Adds runs to the dataset, updates its markets, and gives it a new version. Readers see the old version until the new one
+ * is complete. If anything fails, nothing changes.
+ * @throws OperatorError if the directory cannot be read or written, the index has invalid rows, or no market can be
  *   forecast
  */
 export const forecastDirectory = async (

@@ -1,16 +1,16 @@
-/** The index of all markets as one table, quarter by quarter: what models are walked over. */
+/** The panel: the index of all markets as one table by quarter, the input of models. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { metroAreas, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
-/** What a model knows of a market beside its index. */
+/** What a model knows about a market in addition to its index. */
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /** Postal code of the first state after the name's comma; '' where there is none, a group of its own. */
+  /** Postal code of the first state after the name's comma; '' if there is none, which counts as a state. */
   readonly state: string;
-  /** Centre of the area in degrees; undefined for a code that the Census does not list. */
+  /** Centre of the area in degrees. Undefined for a code that the Census does not list. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface Panel {
   readonly markets: readonly PanelMarket[];
   /** Index of the first quarter with a value, as counted by `quarterIndex`. */
   readonly firstQuarter: number;
-  /** One array per quarter without a break, one index level per market; `NaN` where there is none. */
+  /** One array per quarter, without gaps, with one index level per market. `NaN` is a missing level. */
   readonly quarters: readonly Float64Array[];
   /** The macro series that models may read. */
   readonly macro: MacroSeriesValues;
@@ -37,7 +37,7 @@ export interface Panel {
 /** The state of a metro's name: `GA` of "Atlanta-Sandy Springs, GA-AL". */
 export const stateOf = (name: string): string => statesOf(name)[0] ?? '';
 
-/** The observations of macro series with the ends of their periods, which say when each can have been known. */
+/** The observations of macro series, with the ends of their periods. A value is known after its period ends. */
 export const macroSeries = (
   catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
   observations: readonly Observation[],
@@ -53,7 +53,7 @@ export const macroSeries = (
 };
 
 /**
- * Arranges the rows of a dataset as a panel. A market without rows has its place too.
+ * Arranges the rows of a dataset as a panel. Markets without rows are included.
  * @throws OperatorError naming each row that is not a positive value on a quarter's first day
  */
 export const createPanel = (
@@ -89,6 +89,6 @@ export const createPanel = (
   };
 };
 
-/** The published change of the index between two quarters, in percent; `NaN` where either has no value. */
+/** The published change of the index between two quarters, in percent; `NaN` if either has no value. */
 export const percentChange = (from: number | undefined, to: number | undefined): number =>
   100 * ((to ?? Number.NaN) / (from ?? Number.NaN) - 1);

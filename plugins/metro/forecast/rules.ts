@@ -1,6 +1,5 @@
 /**
- * The rules that turn a forecast into a signal and a risk grade when it is made; `default-rules.ts` has the default
- * ones.
+ * The rules that turn a forecast into a signal and a risk grade. The defaults are in `default-rules.ts`.
  */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
@@ -10,38 +9,38 @@ import { normalCdf } from './normal-distribution.js';
 const SIGMAS_WIDE = 2.563;
 
 export interface Rules {
-  /** `expand` needs a point forecast of at least this many percent ... */
+  /** `expand` needs a point forecast of at least this, in percent, */
   readonly expandPoint: number;
-  /** ... and a lower bound above this many. */
+  /** and a lower bound above this. */
   readonly expandLower: number;
-  /** `contract` needs a point forecast below this many percent. */
+  /** `contract` needs a point forecast below this, in percent. */
   readonly contractPoint: number;
-  /** Probabilities of a decline below which the grade is A, B, C and D; F from the last one on. */
+  /** The grade is A, B, C or D below these probabilities of a decline, and F otherwise. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
-/** A forecast in percent. Bounds are null where the model gave none. */
+/** A forecast in percent. Bounds are null if the model has none. */
 export interface Outlook {
   readonly point: number;
   readonly lower_80: number | null;
   readonly upper_80: number | null;
 }
 
-/** The signal is `hold` if neither of the other two rules applies; a forecast without bounds is never `expand`. */
+/** The signal is `hold` if neither other rule applies. A forecast without bounds is never `expand`. */
 export const signalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';
 };
 
 /**
- * The probability that the index declines over the 12 months, were the forecast normally distributed:
- * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds. Grades are of the calibrated one
- * (`decline-calibration.ts`).
+ * The probability that the index declines over the 12 months if the forecast error is normally distributed:
+ * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds. Grades use the calibrated
+ * probability (`decline-calibration.ts`).
  */
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
   const sigma = (upper_80 - lower_80) / SIGMAS_WIDE;
-  // Without spread the point is certain; 0 / 0 is an even chance.
+  // Without spread, the point is certain. 0 / 0 means 50%.
   return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
 };
 
@@ -52,7 +51,7 @@ export const riskGradeOf = (probability: number | null, rules: Rules): RiskGrade
   return (grade === -1 ? RISK_GRADES.at(-1) : RISK_GRADES[grade]) as RiskGrade;
 };
 
-/** The rules as a run publishes them. */
+/** The rules as published with a run. */
 export const toRunRules = ({ expandPoint, expandLower, contractPoint, grades }: Rules): RunRules => ({
   expand_point: expandPoint,
   expand_lower: expandLower,
@@ -60,7 +59,7 @@ export const toRunRules = ({ expandPoint, expandLower, contractPoint, grades }: 
   grades,
 });
 
-/** @throws OperatorError listing every rule that contradicts another */
+/** @throws OperatorError with every rule that contradicts another */
 export const checkRules = (rules: Rules): Rules => {
   const faults: string[] = [];
   if (rules.expandPoint < rules.contractPoint) {

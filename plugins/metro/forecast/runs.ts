@@ -1,4 +1,4 @@
-/** Runs of a model over a panel, as documents of the dataset: one run per quarter, each from data up to it. */
+/** Runs of a model over a panel, as documents of the dataset. Each quarter has one run, computed from data up to it. */
 
 import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
@@ -14,7 +14,7 @@ import type { Panel } from './panel.js';
 import { declineProbability, type Rules, riskGradeOf, signalOf, toRunRules } from './rules.js';
 import { macroKnownAt, type Origin, realizedChange, walk } from './walk.js';
 
-/** The quarters to make runs at: those from `from` to `to`, both included, and of these the newest `last`. */
+/** The quarters of new runs: the newest `last` quarters between `from` and `to`, both included. */
 export interface Span {
   readonly from?: number;
   readonly to?: number;
@@ -25,7 +25,7 @@ export const defaultSpan: Span = { last: 40 };
 
 export interface RunsInput {
   readonly panel: Panel;
-  /** Absent: the default where the panel has its inputs. */
+  /** Default: the default model, if the panel has its inputs. */
   readonly model?: ForecastModel | undefined;
   readonly options: ForecastOptions;
   readonly rules: Rules;
@@ -34,38 +34,38 @@ export interface RunsInput {
   readonly vintage: string;
   /** When the runs are published. */
   readonly created: Date;
-  /** Runs that stay as they are, and their forecasts: none is made at their quarters. */
+  /** Runs to keep, and their forecasts. Their quarters get no new run. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
 
-/** What a run is made of, beside the quarter. */
+/** The inputs of a run other than the quarter. */
 interface Making extends RunsInput {
   readonly chosen: ChosenModel;
   readonly benchmark: readonly Origin[];
 }
 
-/** Earlier and new runs together, and their forecasts, each in key order. */
+/** Earlier and new runs, and their forecasts, in key order. */
 export interface Runs {
-  /** Numbers of the runs that are new. */
+  /** Ids of the new runs. */
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
   readonly backtest: Backtest | undefined;
 }
 
-/** A run's id names its quarter, and so stays the same whatever the span: 20054 for 2005Q4. */
+/** The id of a run is derived from its quarter, and does not depend on the span: 20054 for 2005Q4. */
 const runId = (quarter: number): number => Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
 
 /**
- * When a quarter's index is known: the first day of the third month after the quarter. FHFA publishes it in
- * the last week of the second. Never after the publication that carries the run.
+ * The day on which the index of a quarter is known: the first day of the third month after it. FHFA publishes it in the
+ * last week of the second month. Never after the publication of the run.
  */
 const runAt = (quarter: number, created: Date): string => {
   const known = Date.parse(`${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01T00:00:00Z`);
   return new Date(Math.min(known, created.getTime())).toISOString().replace('.000Z', 'Z');
 };
 
-/** Null for a number that is not there. */
+/** Null instead of `NaN`. */
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : rounded(value);
 
@@ -88,13 +88,13 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
   );
 };
 
-/** An origin, and the calibrated probabilities of a decline by market; `NaN` where there are no bounds. */
+/** An origin with the calibrated probabilities of a decline by market. `NaN` for a forecast without bounds. */
 interface CalibratedOrigin extends Origin {
   readonly decline: Float64Array;
 }
 
 /**
- * Calibrates the probabilities at each origin by what has come true of the forecasts of four quarters before and more.
+ * Calibrates the probabilities at each origin by the outcomes of forecasts that are at least four quarters older.
  */
 const calibrate = (panel: Panel, origins: readonly Origin[]): CalibratedOrigin[] => {
   const calibration = createDeclineCalibration();
@@ -121,7 +121,7 @@ const calibrate = (panel: Panel, origins: readonly Origin[]): CalibratedOrigin[]
   });
 };
 
-/** What an origin's run says of its markets, by code. */
+/** The forecasts of an origin's run, by code. */
 const forecastsAt = (origin: CalibratedOrigin, input: Making): Forecast[] => {
   const { panel, chosen, rules, vintage, created, benchmark } = input;
   const naive = benchmark[origin.quarter - panel.firstQuarter] as Origin;
@@ -149,13 +149,13 @@ const forecastsAt = (origin: CalibratedOrigin, input: Making): Forecast[] => {
   return rows.sort((a, b) => compareScalars(a.cbsa, b.cbsa));
 };
 
-/** What has come true of a market's forecast, in this vintage. */
+/** The realized value of a market's forecast in this vintage. */
 const realizedIn = (panel: Panel, vintage: string, quarter: number, market: number) => {
   const realized = orNull(realizedChange(panel, quarter, market));
   return { realized, realized_as_of: realized === null ? null : vintage };
 };
 
-/** How far the series that a run reads were known. */
+/** The last day for which the series of a run were known. */
 const macroNote = ({ panel, chosen }: Making, quarter: number): string =>
   [...macroKnownAt(panel, chosen.model.series, quarter)]
     .map(([id, values]) => ` ${id} up to ${values.at(-1)?.start.slice(0, 7) ?? 'nothing'}.`)
@@ -190,10 +190,10 @@ const runOf = ({ quarter, coefficients }: Origin, markets: number, input: Making
   };
 };
 
-/** The quarter of a run's number, as counted by `quarterIndex`. */
+/** The quarter of a run's id, as counted by `quarterIndex`. */
 export const quarterOfRun = (id: number): number => quarterIndex(Math.floor(id / 10), id % 10);
 
-/** Earlier forecasts as they were made, with the changes that have been published since. */
+/** Earlier forecasts with the realized values that were published since. */
 const withRealized = (forecasts: readonly Forecast[], { panel, vintage }: RunsInput): Forecast[] => {
   const place = new Map(panel.markets.map(({ cbsa }, market) => [cbsa, market]));
   return forecasts.map((row) => {
@@ -204,13 +204,12 @@ const withRealized = (forecasts: readonly Forecast[], { panel, vintage }: RunsIn
 };
 
 /**
- * Walks the model over the whole panel, and makes a run of each quarter of the span that has forecasts and no run yet.
+ * Runs the model over the whole panel. Adds a run for each quarter of the span that has forecasts and no run yet.
  *
- * The run at the newest quarter of the index is made at its own time: published. Runs of earlier quarters are
- * reconstructions: pseudo-out-of-sample, a run sees only quarters up to its own, but in this vintage, with the
- * revisions made since. Numbers are rounded before the rules read them, so that a reader gets the same signal and grade
- * from what is served.
- * @throws OperatorError when no quarter of the span has a forecast, or the panel lacks what the model reads
+ * The run at the newest quarter of the index is `published`. Runs at earlier quarters are `reconstructed`, which makes
+ * them pseudo-out-of-sample: they use only quarters up to their own, but in this vintage, with later revisions. Numbers
+ * are rounded before the rules use them, so that the served numbers lead to the served signal and grade.
+ * @throws OperatorError if no quarter of the span has a forecast, or the panel lacks an input of the model
  */
 export const makeRuns = (input: RunsInput): Runs => {
   const { panel, options, span, vintage, kept = { runs: [], forecasts: [] } } = input;
@@ -237,7 +236,7 @@ export const makeRuns = (input: RunsInput): Runs => {
 
 const hasForecast = ({ point }: Origin): boolean => point.some((value) => !Number.isNaN(value));
 
-/** The markets with the newest completed run's figures; null where it has none for a market. */
+/** The markets with the figures of the newest completed run, or null for a market without a forecast. */
 export const withNewestRun = (
   markets: readonly Market[],
   { runs, forecasts }: Pick<Runs, 'runs' | 'forecasts'>,

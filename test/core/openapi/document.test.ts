@@ -1,4 +1,4 @@
-/** The OpenAPI document says what the service does, and the service does what it says. */
+/** The OpenAPI document and the responses of the service agree. */
 import { expect } from 'chai';
 import { resolve } from '../../../core/app/container.js';
 import { errors } from '../../../core/errors.js';
@@ -14,7 +14,7 @@ type Json = any;
 
 const PARQUET = 'application/vnd.apache.parquet';
 
-/** Where tiers have such terms, which `test/core/pipeline/tiers.test.ts` configures. */
+/** Errors that only services with tiers have: see `test/core/pipeline/tiers.test.ts`. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {
@@ -33,7 +33,7 @@ describe('GET /openapi.json', () => {
       .reduce((at, key) => at[key], document);
   const dereferenced = (value: Json): Json => (value?.$ref ? pointer(value.$ref) : value);
 
-  /** The schema with the document's components at hand. */
+  /** The schema with the components of the document. */
   const validator = (schema: Json) =>
     compileSchema({ ...schema, $defs: undefined, components: document.components } as object, { strict: false });
 
@@ -73,7 +73,7 @@ describe('GET /openapi.json', () => {
     ]);
   });
 
-  it('names the schemas of the specification', () => {
+  it('has the schemas of the specification by name', () => {
     expect(document.components.schemas).to.include.keys(
       'Market',
       'HpiObservation',
@@ -84,10 +84,10 @@ describe('GET /openapi.json', () => {
     );
   });
 
-  it('has examples that validate, of parameters, answers and errors', () => {
+  it('has valid examples of parameters, responses and errors', () => {
     for (const { path, operation } of operations()) {
       for (const { name, schema, example } of operation.parameters ?? []) {
-        // A place in a list is of that list and its order: none would be an example for all.
+        // `after` depends on the list and its order, so it has no example.
         if (name !== 'after') expect(compileSchema(schema)(example), `${path} ${name}`).to.equal(true);
       }
       for (const [status, referenced] of Object.entries(operation.responses)) {
@@ -112,17 +112,17 @@ describe('GET /openapi.json', () => {
       for (const code of Object.keys(response.content['application/json'].examples)) documented.add(code);
     }
     const { registry } = resolve(service.app.container, 'modules');
-    // Whatever path is asked for, an address that is none belongs to no operation.
+    // The 404 of an unknown path belongs to no operation.
     const undocumented = new Set<string>([errors.route_not_found.code, ...OF_TIERS]);
     const expected = [...registry.errors.keys()].filter((code) => !undocumented.has(code));
     expect([...documented]).to.have.members(expected);
   });
 
-  /** Whether a response is one that the document describes: its status, its headers, its body. */
+  /** Checks status, headers and body of a response against the document. */
   const expectDocumented = (path: string, operation: Json, response: TestResponse): void => {
     const described = dereferenced(operation.responses[response.status]);
     expect(described, `${path} ${response.status} is documented`).to.be.an('object');
-    // Those that a route declares itself are there at times, as the link of a page to the next.
+    // Headers that a route declares are optional, such as the link to the next page.
     const always = Object.entries<Json>(described.headers ?? {}).filter(([, header]) => header.$ref);
     for (const [name] of always) {
       expect(response.headers, `${path} ${response.status} sends ${name}`).to.have.property(name.toLowerCase());
@@ -147,7 +147,7 @@ describe('GET /openapi.json', () => {
     return path.replace('{cbsa}', ATLANTA) + (query.length > 0 ? `?${query.join('&')}` : '');
   };
 
-  it('describes the answers of every operation', async () => {
+  it('describes the responses of every operation', async () => {
     for (const { path, operation } of operations()) {
       const url = target(path, operation);
       const answer = await service.get(url);
@@ -168,7 +168,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('offers CSV, JSON by lines, and the parameter `format`, for every list of data and for nothing else', () => {
+  it('has CSV, NDJSON and the parameter `format` for every list, and for no other operation', () => {
     for (const { path, operation } of operations()) {
       const { content } = operation.responses[200];
       const { schema } = content['application/json'];
@@ -187,7 +187,7 @@ describe('GET /openapi.json', () => {
       const more = content[PARQUET] ? ['parquet'] : [];
       expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      // Where the parameters decide on the columns, those of the example.
+      // The columns of the example, if they depend on parameters.
       const [row] = content['application/json'].example.data;
       const all = Object.keys(rows.properties);
       const some = ['/observations', '/markets/{cbsa}/history'].includes(path)
@@ -197,7 +197,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('says the thresholds of signals and grades wherever they are described', () => {
+  it('has the thresholds of signals and grades in each description of them', () => {
     const properties = (path: string): Json =>
       dereferenced(
         dereferenced(document.paths[path].get.responses[200].content['application/json'].schema.properties.data.items),
@@ -214,7 +214,7 @@ describe('GET /openapi.json', () => {
       expect(properties(path).lower_80.description, path).to.include('`expand` needs it above 0');
   });
 
-  it('has the parameter `as_of` for every endpoint of data', () => {
+  it('has the parameter `as_of` for every data endpoint', () => {
     const withVintages = operations().filter(({ operation }) =>
       (operation.parameters ?? []).some(({ name }: Json) => name === 'as_of'),
     );
@@ -224,7 +224,7 @@ describe('GET /openapi.json', () => {
     );
   });
 
-  it('links the answers that name markets and series to the operations that take them', () => {
+  it('links responses with markets and series to the operations with such parameters', () => {
     const links = Object.fromEntries(
       operations().flatMap(({ operation }) => {
         const names = Object.keys(operation.responses[200].links ?? {});
@@ -250,7 +250,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('has links that lead to an answer', async () => {
+  it('has links that lead to a 200', async () => {
     for (const { path, operation } of operations()) {
       const links = Object.values<Json>(operation.responses[200].links ?? {});
       const { json } = await service.get(target(path, operation));
@@ -292,7 +292,7 @@ describe('GET /openapi.json', () => {
       }
       const { key } = await service.newKey({ limit_per_minute: 1 });
       const headers = { Authorization: `Bearer ${key}` };
-      // Faulty requests alone count at every endpoint.
+      // Only requests with an error count at every endpoint.
       const faulty = `${url}${url.includes('?') ? '&' : '?'}nope=1`;
       await service.get(faulty, { headers });
       const limited = await service.get(faulty, { headers });
@@ -301,7 +301,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('says which operations need a key, truly', async () => {
+  it('states correctly which operations need a key', async () => {
     for (const { path, operation } of operations()) {
       const { status } = await request(`${service.url}${target(path, operation)}`);
       expect(status, path).to.equal(operation.security ? 200 : 401);

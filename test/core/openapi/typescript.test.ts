@@ -1,4 +1,4 @@
-/** Types out of an OpenAPI document. */
+/** TypeScript types of an OpenAPI document. */
 import { expect } from 'chai';
 import { typescriptOf } from '../../../core/openapi/typescript.js';
 
@@ -32,7 +32,7 @@ describe('typescriptOf(document)', () => {
     });
   }
 
-  it('gives each path what it takes and what it answers with, documented', () => {
+  it('has the documented input and output of each path', () => {
     const text = typescriptOf({
       ...documentOf({ type: 'string' }),
       paths: {

@@ -12,7 +12,7 @@ import {
 } from '../../../plugins/metro/periods.js';
 
 describe('metro/periods', () => {
-  it('isDay knows the calendar, leap days included', () => {
+  it('isDay accepts days of the calendar only, leap days included', () => {
     for (const day of ['2024-02-29', '2000-02-29', '1975-01-01', '2025-12-31']) expect(isDay(day), day).to.equal(true);
     for (const day of [
       '2023-02-29',
@@ -27,7 +27,7 @@ describe('metro/periods', () => {
       expect(isDay(day), day).to.equal(false);
   });
 
-  it('quarterStart and quarterOf undo each other, on every day of the quarter', () => {
+  it('quarterOf is the inverse of quarterStart on every day of a quarter', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1900, max: 2099 }), fc.integer({ min: 1, max: 4 }), (year, quarter) => {
         const index = quarterIndex(year, quarter);
@@ -49,7 +49,7 @@ describe('metro/periods', () => {
     expect(periodEnd('2024-01-01', 'annual')).to.equal('2024-12-31');
   });
 
-  it('inferCadence goes by the usual distance, whatever the order and the gaps', () => {
+  it('inferCadence uses the median distance, in any order and with gaps', () => {
     expect(inferCadence(['2025-01-06', '2025-01-03', '2025-01-02', '2025-01-07'])).to.equal('daily');
     expect(inferCadence(['2025-01-03', '2025-01-10', '2025-01-17'])).to.equal('weekly');
     expect(inferCadence(['2025-01-01', '2025-02-01', '2025-03-01', '2025-08-01'])).to.equal('monthly');

@@ -1,4 +1,4 @@
-/** The JSON Schemas in the repository, and the page that explains the files. */
+/** The JSON Schemas in the repository, and the page about the files. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -14,7 +14,7 @@ const read = (path: string) => readFileSync(path, 'utf8');
 const schemaOf = (name: string) => JSON.parse(read(join(folder, `${name}.schema.json`)));
 
 describe('docs/schemas', () => {
-  it('are those of the declared collections (`npm run schemas` writes them)', () => {
+  it('equal the schemas of the declared collections (`npm run schemas` writes them)', () => {
     const generated = schemaFiles(collections);
     expect(readdirSync(folder).sort()).to.deep.equal(Object.keys(generated).sort());
     for (const [name, schema] of Object.entries(generated)) {
@@ -22,7 +22,7 @@ describe('docs/schemas', () => {
     }
   });
 
-  it('hold for the embedded sample: its manifest, and each line of its files', () => {
+  it('validate the manifest and each line of the embedded sample', () => {
     const manifest = JSON.parse(read(join(dataset, 'manifest.json'))) as DirectoryManifest;
     expect(compileSchema(schemaOf('manifest'))(manifest)).to.equal(true);
     for (const { name } of collections) {
@@ -36,7 +36,7 @@ describe('docs/schemas', () => {
 describe('docs/reference/dataset-format.md', () => {
   const page = read(join(packageRoot, 'docs/reference/dataset-format.md'));
 
-  it('shows a manifest that is one', () => {
+  it('has a valid manifest', () => {
     const [, example] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
     expect(manifestErrors(JSON.parse(example!))).to.deep.equal([]);
   });

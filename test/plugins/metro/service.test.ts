@@ -1,4 +1,4 @@
-/** With its plugins, and where the configuration does not say otherwise, a service is the Metro Forecast API. */
+/** A service with the plugins of Metro Forecast is the Metro Forecast API, unless the configuration changes it. */
 import { expect } from 'chai';
 import { metroService } from '../../../plugins/metro/service.js';
 import { createApp, loadConfig } from '../../../product.js';
@@ -8,7 +8,7 @@ import { startTestApp } from '../../support/test-app.js';
 const plugins = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
 describe('the Metro Forecast API', () => {
-  it('is named in its document and its realm without a setting', async () => {
+  it('has its name in the document and the realm by default', async () => {
     const service = await startTestApp({ config: { plugins: [...plugins, 'vintages'], auth: { keys: 'memory' } } });
     try {
       const { description, 'x-changes': changes, ...info } = (await service.get('/openapi.json')).json.info;
@@ -19,7 +19,7 @@ describe('the Metro Forecast API', () => {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'The operator of this service' },
       });
-      // Where all plugins are there, none of what has changed is left out, nor are its endpoints.
+      // With all plugins, the document has all changes and all their operations.
       expect(changes).to.deep.equal(metroService.changes);
       expect(description).to.be.a('string').and.not.equal('');
       const { headers } = await request(`${service.url}/markets`);
@@ -29,7 +29,7 @@ describe('the Metro Forecast API', () => {
     }
   });
 
-  it('leaves what has changed in endpoints that it lacks out of its document', async () => {
+  it('has no changes of endpoints that are not served', async () => {
     const service = await startTestApp({ config: { plugins: ['markets'], auth: { keys: 'memory' } } });
     try {
       const { paths, info } = (await service.get('/openapi.json')).json;
@@ -45,7 +45,7 @@ describe('the Metro Forecast API', () => {
     }
   });
 
-  it('has another title, and that in its realm, where the configuration says so', async () => {
+  it('has the title of the configuration in the document and the realm', async () => {
     const settings = { title: 'Our forecasts', termsOfService: 'https://example.com/terms' };
     const service = await startTestApp({ config: { plugins, service: settings, auth: { keys: 'memory' } } });
     try {
@@ -59,7 +59,7 @@ describe('the Metro Forecast API', () => {
     }
   });
 
-  it('has the realm API where its title cannot stand in a header', async () => {
+  it('has the realm API if its title is not allowed in a header', async () => {
     const service = await startTestApp({ config: { service: { title: 'Häuser' }, plugins, auth: { keys: 'memory' } } });
     try {
       expect((await request(`${service.url}/markets`)).headers['www-authenticate']).to.equal('Bearer realm="API"');
@@ -68,7 +68,7 @@ describe('the Metro Forecast API', () => {
     }
   });
 
-  it('is made by the embedded configuration, with keys that begin with mfk_', async () => {
+  it('is the service of the embedded configuration, with keys that start with mfk_', async () => {
     const app = await createApp(await loadConfig({ env: {} }));
     try {
       expect(app.local.info).to.include({ name: 'metro-forecast', keyPrefix: 'mfk_' });

@@ -1,4 +1,4 @@
-/** 80% intervals from past errors, those of recent origins counting most, scaled to each market and forecast. */
+/** 80% intervals from past errors, with more weight on recent origins, scaled to each market and forecast. */
 import { HORIZON_QUARTERS } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';

@@ -9,7 +9,7 @@ import { createRegionalGrowth } from './regional-growth.js';
 
 /** FRED's id of new one-family houses sold in the United States, monthly, seasonally adjusted at annual rates. */
 const NEW_HOME_SALES = 'HSN1F';
-/** Quarters of growth that tell how far prices have run. */
+/** Quarters of growth that measure how far prices have run. */
 const LONG_QUARTERS = 20;
 /** Regressors before this one are not penalised; from it on they are of the nation, one value a quarter. */
 const FIRST_PENALISED = 4;

@@ -12,7 +12,7 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
  * - s1, n1: unweighted means over the markets of its state, and over all, of the last quarter's log growth, in
  *   percent. The state is the first code after the comma in the market's name.
  * - b: ordinary least squares over every market with `minValues` values and every quarter whose 12-month
- *   outcome is published, fitted anew at each quarter.
+ *   outcome is published, fitted again at each quarter.
  * - Gaps inside a series are interpolated in logs as inputs, and never used as outcomes. A market without a
  *   value at the quarter itself is not forecast.
  *
@@ -81,7 +81,7 @@ interface GroupGrowth {
   readonly nation: number;
 }
 
-/** Means over states and the nation. Read anew at each fit, since a gap that closes changes earlier ones. */
+/** Means over states and the nation. Read again at each fit, since a gap that closes changes earlier means. */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));

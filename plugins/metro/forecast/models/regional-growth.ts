@@ -4,12 +4,12 @@ import type { PanelMarket } from '../panel.js';
 /** Quarters whose mean is the level that seasons are measured from, and distance of two quarters of one season. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** Quarters whose changes of growth tell how noisy an index is; the pooled mean counts as this many of them more. */
+/** Quarters whose changes of growth measure the noise of an index. The pooled mean counts as this many quarters more. */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
 /** The distance at which a neighbour's weight has fallen to 1/e. */
 const NEIGHBOUR_KM = 100;
-/** What the nation's mean weighs beside the neighbours. */
+/** The weight of the nation's mean relative to the neighbours. */
 const NATION_WEIGHT = 0.05;
 const EARTH_RADIUS_KM = 6371.0088;
 
@@ -56,7 +56,7 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  * - m(t): the unweighted mean of g over the markets. f(t) = mean(m(t), m(t-4), ..., m(t-16)) - mean(m(t), ..., m(t-19))
  *   is the season of t, and u(i, t) = g(i, t) - f(t).
  * - Precision w = 1 / (1 + r): d(i, t) = |u(i, t) - u(i, t-1)|, and r is the mean of the market's d over t-7, ..., t and
- *   of 4 times the pooled mean of d over the same quarters (0 while nobody has a d).
+ *   of 4 times the pooled mean of d over the same quarters (0 while no market has a d).
  * - Neighbours v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05): K = exp(-km / 100) by great
  *   circle, and M the w-weighted mean of u over all markets. A market without a centre has M alone.
  */

@@ -1,4 +1,4 @@
-/** 80% intervals from a model's own past errors, scaled to each market and to how uncertain the times are. */
+/** 80% intervals from a model's own past errors, scaled to each market and to the present uncertainty. */
 import { type Forecaster, HORIZON_QUARTERS, type QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
@@ -6,7 +6,7 @@ import { percentChange } from '../panel.js';
 const COVERAGE = 0.8;
 /** A market's own errors weigh as much as the pooled ones when it has this many. */
 const PRIOR_ERRORS = 20;
-/** Realised origins whose errors tell how uncertain the times are. */
+/** Realised origins whose errors measure the present uncertainty. */
 const RECENT_ORIGINS = 8;
 /**
  * Quarters of a panel before its first forecasts count: what a model that has seen little gets wrong says

@@ -1,4 +1,4 @@
-/** The endpoints of the forecasts group, through real HTTP. */
+/** The endpoints of the plugin `forecasts`, over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, collections, DETROIT, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
@@ -15,7 +15,7 @@ describe('plugin forecasts', () => {
     expect(json).to.deep.equal({ data: collections.markets.filter(({ forecast_12m }) => forecast_12m !== null) });
   });
 
-  it('GET /forecasts/26420/history is oldest first, of completed runs only, nulls kept', async () => {
+  it('GET /forecasts/26420/history has completed runs only, oldest first, with nulls', async () => {
     const { json } = await service.get(`/forecasts/${HOUSTON}/history`);
     expect(json.data.map(({ point }: { point: number }) => point)).to.deep.equal([7.5, 2.5, 3.5, 1.5]);
     expect(json.data[1]).to.deep.equal({
@@ -31,7 +31,7 @@ describe('plugin forecasts', () => {
     });
   });
 
-  it('GET /markets/12060/forecast-track shows what came true', async () => {
+  it('GET /markets/12060/forecast-track has the realized values', async () => {
     const { json } = await service.get(`/markets/${ATLANTA}/forecast-track`);
     expect(json.data[0]).to.deep.equal({
       run_at: '2024-11-26T14:00:00Z',
@@ -54,7 +54,7 @@ describe('plugin forecasts', () => {
     });
   });
 
-  it('GET /markets/26420/forecast-track tells a miss from an open forecast', async () => {
+  it('GET /markets/26420/forecast-track has `within_80` false for a miss and null for an open forecast', async () => {
     const { data } = (await service.get(`/markets/${HOUSTON}/forecast-track`)).json;
     expect(data.map((row: { run_id: number }) => row.run_id)).to.deep.equal([1, 2, 4, 5]);
     expect(data[0]).to.include({ realized: -2, error_pp: -9.5, within_80: false });
@@ -79,7 +79,7 @@ describe('plugin forecasts', () => {
     expect([status, json.code]).to.deep.equal([400, 'invalid_parameter']);
   });
 
-  it('GET /forecast-runs is newest first, of completed runs only', async () => {
+  it('GET /forecast-runs has completed runs only, newest first', async () => {
     const { json } = await service.get('/forecast-runs');
     expect(json.data.map(({ id }: { id: number }) => id)).to.deep.equal([5, 4, 2, 1]);
     expect(json.data[3]).to.deep.equal({
@@ -100,7 +100,7 @@ describe('plugin forecasts', () => {
   });
 
   for (const path of [`/forecasts/${HOUSTON}/history`, `/markets/${HOUSTON}/forecast-track`]) {
-    it(`GET ${path}?since=...&until=... are targets from one date to another, both included`, async () => {
+    it(`GET ${path}?since=...&until=... has the targets between two dates, both included`, async () => {
       const points = async (query: string) =>
         (await service.get(`${path}?${query}`)).json.data.map(({ point }: { point: number }) => point);
       expect(await points('until=2025-10-01')).to.deep.equal([7.5]);
@@ -115,7 +115,7 @@ describe('plugin forecasts', () => {
     ['/forecast-history', (cbsa: string) => `/forecasts/${cbsa}/history`],
     ['/forecast-track', (cbsa: string) => `/markets/${cbsa}/forecast-track`],
   ] as const) {
-    it(`GET ${all} has the rows of every market, each with its code, also of a span`, async () => {
+    it(`GET ${all} has the rows of every market with its code, with a span too`, async () => {
       for (const query of ['', '?since=2026-01-01', '?until=2025-10-01']) {
         const expected: object[] = [];
         for (const cbsa of [ATLANTA, DETROIT, HOUSTON, TUCSON]) {
@@ -129,7 +129,7 @@ describe('plugin forecasts', () => {
     });
   }
 
-  it('GET /forecast-backtest/breakdown?by=grade is what one gets by hand', async () => {
+  it('GET /forecast-backtest/breakdown?by=grade has the scores computed by hand', async () => {
     const { json } = await service.get('/forecast-backtest/breakdown?by=grade');
     expect(json.data).to.deep.equal([
       {
@@ -178,7 +178,7 @@ describe('plugin forecasts', () => {
 
   const groups = { year: ['2025'], quarter: ['Q4'], signal: ['hold'], state: ['GA', 'TX'], size: ['2 to 4', '6 to 8'] };
   for (const [by, expected] of Object.entries(groups)) {
-    it(`GET /forecast-backtest/breakdown?by=${by} is in groups of it`, async () => {
+    it(`GET /forecast-backtest/breakdown?by=${by} has these groups`, async () => {
       const { data } = (await service.get(`/forecast-backtest/breakdown?by=${by}`)).json;
       expect(data.map(({ group }: { group: string }) => group)).to.deep.equal(expected);
       expect(data.reduce((sum: number, { n }: { n: number }) => sum + n, 0)).to.equal(2);
@@ -194,7 +194,7 @@ describe('plugin forecasts', () => {
     expect(await rows('since=2026-01-01')).to.deep.equal([]);
   });
 
-  it('GET /forecast-backtest/breakdown without what to group by, or by anything else, is a 400', async () => {
+  it('GET /forecast-backtest/breakdown is a 400 without `by` or with another value', async () => {
     expect((await service.get('/forecast-backtest/breakdown')).json.code).to.equal('missing_parameter');
     expect((await service.get('/forecast-backtest/breakdown?by=planet')).json.code).to.equal('invalid_parameter');
   });
@@ -204,7 +204,7 @@ describe('plugin forecasts', () => {
     expect(json).to.deep.equal({ data: collections.backtests[0] });
   });
 
-  describe('over a dataset whose completed runs span under 12 months', () => {
+  describe('with completed runs of under 12 months', () => {
     let young: TestApp;
     before(async () => {
       young = await startTestApp({
@@ -223,7 +223,7 @@ describe('plugin forecasts', () => {
     });
   });
 
-  describe('over a dataset without runs', () => {
+  describe('without runs', () => {
     let bare: TestApp;
     before(async () => {
       bare = await startTestApp({ collections: { ...documents, forecast_runs: [], forecasts: [], backtests: [] } });
@@ -247,7 +247,7 @@ describe('plugin forecasts', () => {
       expect((await bare.get('/forecast-backtest')).text).to.equal('{"data":null}');
     });
 
-    it('GET /status says that the model is unknown', async () => {
+    it('GET /status reports the model as unknown', async () => {
       const { json } = await bare.get('/status');
       expect(json.components[2]).to.include({ id: 'model', status: 'unknown', updated_at: null });
     });

@@ -1,4 +1,4 @@
-/** Filters, sorting, pages and columns of lists, through real HTTP, on every adapter. */
+/** Filters, sorting, paging and columns of lists, over HTTP, on every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';
@@ -12,7 +12,7 @@ type Row = Readonly<Record<string, string | number | null>>;
 
 const sample = join(packageRoot, 'plugins/metro/dataset');
 const LISTS = ['/markets', '/forecasts', '/signals', '/movers?limit=50'];
-/** A place in a list, as its links have it. */
+/** A value of `after`. */
 const place = (order: string, ...values: unknown[]): string =>
   Buffer.from(JSON.stringify([order, ...values])).toString('base64url');
 const with_ = (path: string, query: string) => `${path}${path.includes('?') ? '&' : '?'}${query}`;
@@ -32,7 +32,7 @@ describe('parameters of lists', function () {
   after(() => service.close());
 
   for (const list of LISTS) {
-    it(`GET ${list} keeps the rows of any of the states, signals and grades, in their order`, async () => {
+    it(`GET ${list} has the rows with any of the states, signals and grades, in order`, async () => {
       const all = await rowsOf(list);
       const lies = (row: Row, ...states: string[]) => statesOf(String(row['name'])).some((one) => states.includes(one));
       expect(await rowsOf(with_(list, 'state=TX,KS'))).to.deep.equal(all.filter((row) => lies(row, 'TX', 'KS')));
@@ -49,7 +49,7 @@ describe('parameters of lists', function () {
       expect(grades).to.not.be.empty;
     });
 
-    it(`GET ${list}&sort= goes up, or down with a "-", nulls last, ties by code`, async () => {
+    it(`GET ${list}&sort= is ascending, or descending with a "-", nulls last, ties by code`, async () => {
       const all = await rowsOf(list);
       for (const column of Object.keys(all[0] as Row)) {
         for (const [sort, sign] of [
@@ -69,7 +69,7 @@ describe('parameters of lists', function () {
     });
   }
 
-  it('GET /movers?sort=-delta_pp&limit=3 cuts what is sorted', async () => {
+  it('GET /movers?sort=-delta_pp&limit=3 sorts before it limits', async () => {
     const all = await rowsOf('/movers?limit=50&sort=-delta_pp');
     expect(await rowsOf('/movers?limit=3&sort=-delta_pp')).to.deep.equal(all.slice(0, 3));
   });
@@ -107,14 +107,14 @@ describe('parameters of lists', function () {
     ],
     [`/movers?after=${place('cbsa', '26420')}`, 'after', 'of a list in another order'],
   ] as const) {
-    it(`GET ${target} is a 400 that says what to do`, async () => {
+    it(`GET ${target} is a 400 with advice`, async () => {
       const { status, json } = await service.get(target);
       expect([status, json.details[0].name]).to.deep.equal([400, name]);
       expect(JSON.stringify(json.details)).to.include(JSON.stringify(advice).slice(1, -1));
     });
   }
 
-  /** All pages of a list, by their links, and the statuses of the last one's. */
+  /** All pages of a list, read by following the links. */
   const pagesOf = async (from: TestApp, first: string) => {
     const texts: string[] = [];
     const links: (string | undefined)[] = [];
@@ -136,20 +136,20 @@ describe('parameters of lists', function () {
   );
 
   for (const first of FIRST_PAGES) {
-    it(`GET ${first} leads from page to page, which are the whole list`, async () => {
+    it(`the pages from GET ${first} together are the whole list`, async () => {
       const { texts, links } = await pagesOf(service, first);
       const rows = texts.flatMap((text) => JSON.parse(text).data);
       const limit = Number(/limit=(\d+)/.exec(first)![1]);
       const list = first.replace(/limit=\d+&?/, first.startsWith('/movers') ? 'limit=50&' : '');
       const whole = await rowsOf(list);
-      // Of movers there is no list without a limit.
+      // Movers always have a limit.
       expect(first.startsWith('/movers') ? rows.slice(0, 50) : rows).to.deep.equal(whole);
       expect(texts).to.have.length(Math.max(1, Math.ceil(rows.length / limit)));
       expect(links.at(-1)).to.equal(undefined);
     });
   }
 
-  it('leads on in the format that was asked for, by the parameter or by Accept', async () => {
+  it('links keep the format of the parameter or of Accept', async () => {
     const asked = await service.get('/markets?limit=4&format=csv');
     const accepted = await service.get('/markets?limit=4', { headers: { Accept: 'text/csv' } });
     expect(accepted.headers['link']).to.equal(asked.headers['link']).and.include('format=csv');
@@ -161,7 +161,7 @@ describe('parameters of lists', function () {
     for (const text of texts) expect(parseCsv(text)[0]).to.deep.equal(header);
   });
 
-  it('has the link in a 304 and in the response to HEAD, and lets pages of other origins read it', async () => {
+  it('has the link in a 304 and for HEAD, readable by pages of other origins', async () => {
     const { headers } = await service.get('/markets?limit=4', { headers: { Origin: 'https://example.org' } });
     expect(headers['access-control-expose-headers']).to.match(/\bLink\b/);
     const known = await service.get('/markets?limit=4', { headers: { 'If-None-Match': headers.etag! } });
@@ -173,7 +173,7 @@ describe('parameters of lists', function () {
     ]);
   });
 
-  it('goes on behind a place whose market is gone', async () => {
+  it('continues after a market that was removed', async () => {
     const all = await rowsOf('/markets');
     for (const code of ['00000', '26421', '99999']) {
       const expected = all.filter(({ cbsa }) => String(cbsa) > code);
@@ -181,7 +181,7 @@ describe('parameters of lists', function () {
     }
   });
 
-  it('GET ?fields= keeps these keys in their own sequence, in JSON, by lines and in CSV', async () => {
+  it('GET ?fields= keeps these keys in declared order, in JSON, NDJSON and CSV', async () => {
     for (const list of LISTS) {
       const all = await rowsOf(list);
       const chosen = all.map(({ cbsa, name }) => ({ cbsa, name }));
@@ -196,7 +196,7 @@ describe('parameters of lists', function () {
   });
 
   for (const [adapter, section] of Object.entries(otherAdapters)) {
-    it(`answers the same bytes on ${adapter} as on json`, async () => {
+    it(`has the same bytes on ${adapter} as on json`, async () => {
       const other = await startTestApp({ config: { adapter: await section() } });
       try {
         await publishTo(other, (await openDirectory(sample)).dataset);

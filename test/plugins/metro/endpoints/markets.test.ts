@@ -1,4 +1,4 @@
-/** The endpoints of the markets group, through real HTTP. */
+/** The endpoints of the plugin `markets`, over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, collections, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
@@ -64,7 +64,7 @@ describe('plugin markets', () => {
     expect(text).to.equal('{"data":[]}');
   });
 
-  it('GET /markets/12060/history?since=...&until=... is a part of it, both ends included', async () => {
+  it('GET /markets/12060/history?since=...&until=... includes both bounds', async () => {
     const values = async (query: string) =>
       (await service.get(`/markets/${ATLANTA}/history?${query}`)).json.data.map((row: { value: number }) => row.value);
     expect(await values('since=2025-04-01')).to.deep.equal([202.5, 209]);
@@ -77,7 +77,7 @@ describe('plugin markets', () => {
     ]);
   });
 
-  it('GET /markets/35620 of a divided metro is a 404 that names its divisions', async () => {
+  it('GET /markets/35620 of a divided metro is a 404 with its divisions', async () => {
     for (const path of ['/markets/35620', '/markets/35620/history', '/forecasts/35620/history']) {
       const { status, json } = await service.get(path);
       expect([status, json.code]).to.deep.equal([404, 'market_not_found']);
@@ -96,7 +96,7 @@ describe('plugin markets', () => {
     expect(indexed.map(({ cbsa }: { cbsa: string }) => cbsa)).to.deep.equal([ATLANTA, '19820', '26420', TUCSON]);
   });
 
-  it('GET /areas/35620 names its divisions, and each of them its parent', async () => {
+  it('GET /areas/35620 has its divisions, and each division has its parent', async () => {
     const { json } = await service.get('/areas/35620');
     expect(json).to.deep.include({ kind: 'metropolitan', states: ['NY', 'NJ'], parent: null, has_index: false });
     for (const code of json.divisions) {
@@ -113,7 +113,7 @@ describe('plugin markets', () => {
     expect([missing.status, missing.json.code]).to.deep.equal([404, 'area_not_found']);
   });
 
-  it('GET /markets/{cbsa}/history?fields= has the standard errors, null where there is none', async () => {
+  it('GET /markets/{cbsa}/history?fields= has the standard errors, or null', async () => {
     const [, ...others] = collections.hpi;
     const hpi = [{ ...collections.hpi[0]!, standard_error: 2.62 }, ...others].map((row) => ({ ...row }));
     const other = await startTestApp({ collections: { ...documents, hpi } });

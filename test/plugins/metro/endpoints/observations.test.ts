@@ -1,4 +1,4 @@
-/** The endpoints of the observations group, through real HTTP. */
+/** The endpoints of the plugin `observations`, over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, collections, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
@@ -34,7 +34,7 @@ describe('plugin observations', () => {
     expect((await service.get('/observations?series_id=EMPTY')).text).to.equal('{"data":[]}');
   });
 
-  it('GET /observations?series_id=metro_hpi carries every metro, by CBSA code and date', async () => {
+  it('GET /observations?series_id=metro_hpi has every metro, by CBSA code and date', async () => {
     const { json } = await service.get('/observations?series_id=metro_hpi');
     expect(json.data).to.deep.equal(collections.hpi);
   });
@@ -44,7 +44,7 @@ describe('plugin observations', () => {
     expect(json.data.map((row: { value: number }) => row.value)).to.deep.equal([209, 98.76, 306.12]);
   });
 
-  it('GET /observations?series_id=metro_hpi&cbsa=12060&since=2025-04-01 narrows to one', async () => {
+  it('GET /observations?series_id=metro_hpi&cbsa=12060&since=2025-04-01 has one market', async () => {
     const { json } = await service.get(`/observations?series_id=metro_hpi&cbsa=${ATLANTA}&since=2025-04-01`);
     expect(json.data.map((row: { value: number }) => row.value)).to.deep.equal([202.5, 209]);
   });
@@ -90,7 +90,7 @@ describe('plugin observations', () => {
     expect((await service.get('/observations?seriesid=UNRATE')).json.error).to.contain('Did you mean "series_id"?');
   });
 
-  it('GET /observations?since=x&cbsa=y tells every fault at once', async () => {
+  it('GET /observations?since=x&cbsa=y reports all problems', async () => {
     const { json } = await service.get('/observations?since=x&cbsa=y&nope=1');
     expect(json.code).to.equal('unknown_parameter');
     expect(json.details.map((detail: { name: string }) => detail.name)).to.have.members([
@@ -101,7 +101,7 @@ describe('plugin observations', () => {
     ]);
   });
 
-  it('GET /series lists the catalogue by series_id, nulls kept', async () => {
+  it('GET /series lists the catalogue by series_id, with nulls', async () => {
     const { json } = await service.get('/series');
     expect(json).to.deep.equal({ data: collections.series });
   });
@@ -113,7 +113,7 @@ describe('plugin observations', () => {
     });
     after(() => lenient.close());
 
-    it('GET /observations?series_id=UNRATE&nope=1&__proto__=2 answers', async () => {
+    it('GET /observations?series_id=UNRATE&nope=1&__proto__=2 is a 200', async () => {
       const { status, json } = await lenient.get('/observations?series_id=UNRATE&nope=1&__proto__=2');
       expect(status).to.equal(200);
       expect(json.data).to.have.length(3);

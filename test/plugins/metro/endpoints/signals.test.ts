@@ -1,4 +1,4 @@
-/** The endpoints of the signals group, through real HTTP. */
+/** The endpoints of the plugin `signals`, over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, documents, HOUSTON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
@@ -10,7 +10,7 @@ describe('plugin signals', () => {
   });
   after(() => service.close());
 
-  it('GET /signals is the newest completed run, by CBSA code', async () => {
+  it('GET /signals has the newest completed run, by CBSA code', async () => {
     const { json } = await service.get('/signals');
     expect(json.data).to.have.length(2);
     expect(json.data[0]).to.deep.equal({
@@ -55,7 +55,7 @@ describe('plugin signals', () => {
     ]);
   });
 
-  it('GET /movers?limit=1 cuts the list', async () => {
+  it('GET /movers?limit=1 has one row', async () => {
     const { json } = await service.get('/movers?limit=1');
     expect(json.data.map(({ cbsa }: { cbsa: string }) => cbsa)).to.deep.equal([HOUSTON]);
   });
@@ -72,7 +72,7 @@ describe('plugin signals', () => {
     });
   }
 
-  describe('over more markets than the default limit, with ties', () => {
+  describe('with more markets than the default limit, and ties', () => {
     let wide: TestApp;
     const codes = Array.from({ length: 60 }, (_, index) => String(10_000 + index));
     before(async () => {
@@ -84,7 +84,7 @@ describe('plugin signals', () => {
           ...documents,
           hpi: [],
           markets: codes.map((cbsa, id) => ({ ...template, id, cbsa })),
-          // Even codes rise by one, odd ones fall by one: all of them tie. The last market is new.
+          // Even codes rise by one, odd codes fall by one, so all tie. The last market is new.
           forecasts: [
             ...codes.slice(0, -1).map((cbsa, i) => ({ ...prior, cbsa, point: i % 2 ? 6.1 : 4.1 })),
             ...codes.map((cbsa) => ({ ...forecast, cbsa, point: 5.1 })),

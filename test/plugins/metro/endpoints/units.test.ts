@@ -1,4 +1,4 @@
-/** The units of observations, by hand and over real HTTP, on every adapter. */
+/** The units of observations, compared with values computed by hand, and over HTTP on every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';
@@ -24,11 +24,11 @@ describe('unitsOf(units, cadence, prices)', () => {
     ['2025-04-01', 4],
   ] as const;
 
-  it('level is what was published', () => {
+  it('level is the published value', () => {
     expect(computed(months, 'level', 'monthly')).to.deep.equal([4.1, 4.3, 0, 4.51, 4]);
   });
 
-  it('change is from the period before, and not over a gap', () => {
+  it('change is the difference to the previous period, and undefined after a gap', () => {
     expect(computed(months, 'change', 'monthly')).to.deep.equal([undefined, 0.2, undefined, undefined, undefined]);
     const quarters = [
       ['2024-10-01', 1],
@@ -38,7 +38,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(quarters, 'change', 'quarterly')).to.deep.equal([undefined, 2, undefined]);
   });
 
-  it('change of a daily series is from the trading day before', () => {
+  it('change of a daily series is the difference to the previous trading day', () => {
     const days = [
       ['2025-01-03', 4.6],
       ['2025-01-06', 4.62],
@@ -47,7 +47,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(days, 'change', 'daily')).to.deep.equal([undefined, 0.02, -0.12]);
   });
 
-  it('log is the natural logarithm of what is above 0', () => {
+  it('log is the natural logarithm of positive values', () => {
     const levels = [
       ['2024-01-01', Math.E],
       ['2025-01-01', 1],
@@ -57,7 +57,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(levels, 'log', 'annual')).to.deep.equal([1, 0, undefined, undefined]);
   });
 
-  it('yoy is the change in percent from the same period a year before, where that was published and is not 0', () => {
+  it('yoy is the change in percent from the same period of the previous year, if that was published and is not 0', () => {
     expect(computed(months, 'yoy', 'monthly')).to.deep.equal([undefined, undefined, undefined, 10, undefined]);
   });
 
@@ -109,7 +109,7 @@ describe('GET /observations of several series, markets and units', function () {
     return json.data as Record<string, string | number>[];
   };
 
-  it('has the rows of each series in the sequence asked for, under its name', async () => {
+  it('has the rows of each series in the requested sequence, with its name', async () => {
     const alone = async (id: string) =>
       (await dataOf(small, `series_id=${id}&since=2025-10-01`)).map((row) => ({ series_id: id, ...row }));
     const several = await dataOf(small, 'series_id=metro_hpi,UNRATE,%20EMPTY,UNRATE&since=2025-10-01');
@@ -119,7 +119,7 @@ describe('GET /observations of several series, markets and units', function () {
     expect(csv[1]).to.deep.equal(['UNRATE', '2025-08-01', '4.3', '']);
   });
 
-  it('keeps the columns of one series as they are', async () => {
+  it('has no series_id for one series', async () => {
     const { text } = await small.get('/observations?series_id=UNRATE&units=change&format=csv');
     expect(text).to.equal('period_start,value,cbsa\r\n2025-09-01,0.1,\r\n');
   });
@@ -130,7 +130,7 @@ describe('GET /observations of several series, markets and units', function () {
     expect(both).to.deep.equal(all.filter(({ cbsa }) => cbsa === ATLANTA || cbsa === HOUSTON));
   });
 
-  it('computes changes from what lies before `since`, and from no other market', async () => {
+  it('computes changes from values before `since`, within the same market', async () => {
     const query = 'series_id=metro_hpi&units=change';
     expect(await dataOf(small, query)).to.deep.equal([
       { period_start: '2025-04-01', value: 2.5, cbsa: ATLANTA },
@@ -148,7 +148,7 @@ describe('GET /observations of several series, markets and units', function () {
     expect(year).to.have.length.of.at.least(2);
   });
 
-  it('names the deflator in each row of units=real', async () => {
+  it('has the deflator in each row with units=real', async () => {
     const [row] = await dataOf(service, 'series_id=metro_hpi&cbsa=26420&units=real');
     expect(row).to.have.all.keys('period_start', 'value', 'cbsa', 'deflator').and.include({ deflator: 'CPIAUCSL' });
     const prices = await dataOf(service, 'series_id=CPIAUCSL&units=real');
@@ -168,7 +168,7 @@ describe('GET /observations of several series, markets and units', function () {
     ['series_id=UNRATE,EMPTY&cbsa=12060', 400, 'cbsa', 'goes with series_id=metro_hpi only'],
     ['series_id=UNRATE&series_id=EMPTY', 400, 'series_id', 'must be given once only'],
   ] as const) {
-    it(`GET /observations?${query} is a ${status} that says what to do`, async () => {
+    it(`GET /observations?${query} is a ${status} with advice`, async () => {
       const response = await small.get(`/observations?${query}`);
       expect([response.status, response.json.details?.[0].name]).to.deep.equal([status, name]);
       expect(response.text).to.include(advice);
@@ -176,7 +176,7 @@ describe('GET /observations of several series, markets and units', function () {
   }
 
   for (const [adapter, section] of Object.entries(otherAdapters)) {
-    it(`answers the same bytes on ${adapter} as on json`, async () => {
+    it(`has the same bytes on ${adapter} as on json`, async () => {
       const other = await startTestApp({ config: { adapter: await section() } });
       try {
         await publishTo(other, (await openDirectory(sample)).dataset);

@@ -1,4 +1,4 @@
-/** `GET /vintages` through real HTTP: what was published when, with what changed, on every adapter. */
+/** `GET /vintages` over HTTP, on every adapter. */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
@@ -11,7 +11,7 @@ type Collections = Readonly<Record<string, readonly Document[]>>;
 
 const first = collections as unknown as Collections;
 
-/** A value more and one less, two revised, a market that has come, and a run that has been completed. */
+/** One value added, one removed, two revised, a new market, and a completed run. */
 const second: Collections = {
   ...first,
   markets: [...first['markets']!, { ...first['markets']![0], id: 9, cbsa: '99990', name: 'New Town, TX' }],
@@ -51,12 +51,12 @@ for (const [name, section] of Object.entries(otherAdapters)) {
       changes,
     });
 
-    it('is unavailable while nothing has been published, or an empty list', async () => {
+    it('is a 503 or an empty list before the first publication', async () => {
       const { status, json } = await service.get('/vintages');
       expect(status === 503 || json.data.length === 0).to.equal(true);
     });
 
-    it('lists each publication, the newest first, with what it changed', async () => {
+    it('lists publications with their changes, newest first', async () => {
       await publishTo(service, datasetOf(1, first));
       const alone = await service.get('/vintages');
       expect(alone.json).to.deep.equal({ data: [row(1, true, null)] });
@@ -72,12 +72,12 @@ for (const [name, section] of Object.entries(otherAdapters)) {
       expect(json).to.deep.equal({ data: [row(3, true, BACK), row(2, false, CHANGES), row(1, false, null)] });
     });
 
-    it('answers a request that knows the list with 304', async () => {
+    it('responds with 304 to the current ETag', async () => {
       const { headers } = await service.get('/vintages');
       expect((await service.get('/vintages', { headers: { 'If-None-Match': headers.etag! } })).status).to.equal(304);
     });
 
-    it('has dates that as_of takes', async () => {
+    it('has dates that as_of accepts', async () => {
       const { json } = await service.get('/vintages');
       for (const { version, published_at } of json.data) {
         const { headers } = await service.get(`/markets?as_of=${published_at.slice(0, 10)}`);
@@ -85,7 +85,7 @@ for (const [name, section] of Object.entries(otherAdapters)) {
       }
     });
 
-    it('follows what is activated and pruned', async () => {
+    it('shows activations and pruning', async () => {
       const { versions } = resolve(service.app.container, 'adapter');
       await versions!.activate('v2');
       const moved = (await service.get('/vintages')).json.data;
@@ -110,7 +110,7 @@ describe('GET /vintages on json, which keeps no earlier versions', () => {
   });
   after(() => service.close());
 
-  it('lists what is current', async () => {
+  it('lists the current version', async () => {
     const { json } = await service.get('/vintages');
     const { version, created, vintage } = manifest;
     expect(json).to.deep.equal({

@@ -1,4 +1,4 @@
-/** `as_of` through real HTTP: each vintage's own answers, on the adapters that keep versions; the others say so. */
+/** `as_of` over HTTP: the responses of each vintage, on adapters that keep versions, and a 404 on the others. */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';
 import { datasetVersion } from '../../../support/dataset-version.js';
@@ -26,7 +26,7 @@ const TARGETS = [
   '/series',
 ];
 
-/** The first day's end is the second version's last chance: it is published a millisecond before. */
+/** The second version is published in the last millisecond of the first day. */
 const PUBLISHED = ['2026-03-10T08:00:00Z', '2026-03-20T23:59:59.999Z', '2026-04-01T00:00:00Z'];
 
 const at = (target: string, date: string): string => `${target}${target.includes('?') ? '&' : '?'}as_of=${date}`;
@@ -51,7 +51,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
   describe(`as_of on ${name}`, function () {
     this.timeout(60_000);
     let service: TestApp;
-    /** By version and target, as they were answered while the version was current. */
+    /** The responses by version and target while the version was current. */
     const then = new Map<string, { text: string; etag: string | undefined; lastModified: string | undefined }>();
     const versions: string[] = [];
 
@@ -77,7 +77,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
       ['2026-04-01', 2],
       ['9999-12-31', 2],
     ] as const) {
-      it(`as_of=${date} answers what was answered on that day, under that snapshot's name and time`, async () => {
+      it(`as_of=${date} has the response, version and time of that day`, async () => {
         for (const target of TARGETS) {
           const { status, text, headers } = await service.get(at(target, date));
           expect(status, target).to.equal(200);
@@ -89,14 +89,14 @@ for (const [name, adapter] of Object.entries(adapters)) {
       });
     }
 
-    it('each vintage has numbers of its own', () => {
+    it('each vintage has other numbers', () => {
       for (const target of TARGETS) {
         const texts = versions.map((version) => then.get(`${version} ${target}`)!.text);
         if (!target.startsWith('/forecasts/')) expect(new Set(texts).size, target).to.equal(versions.length);
       }
     });
 
-    it('as_of before the first snapshot is a 404 that says so', async () => {
+    it('as_of before the first snapshot is a 404', async () => {
       const { status, json } = await service.get(at('/signals', '2026-03-09'));
       expect([status, json.code]).to.deep.equal([404, 'snapshot_not_found']);
       expect(json.error).to.contain('no snapshot as of 2026-03-09: nothing had been published');
@@ -117,7 +117,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
       expect((await service.get(at('/health', '2026-03-15'))).json.code).to.equal('unknown_parameter');
     });
 
-    it('goes with format=csv, HEAD, and If-None-Match', async () => {
+    it('supports format=csv, HEAD and If-None-Match', async () => {
       const target = at(TARGETS[0]!, '2026-03-15');
       const csv = await service.get(`${target}&format=csv`);
       expect(csv.headers['snapshot-version']).to.equal(versions[0]);
@@ -140,7 +140,7 @@ describe('as_of on json', () => {
   after(() => service.close());
 
   for (const target of TARGETS) {
-    it(`GET ${at(target, '2026-03-15')} is a 404 that says that this store keeps no earlier versions`, async () => {
+    it(`GET ${at(target, '2026-03-15')} is a 404, since the store keeps no earlier versions`, async () => {
       const { status, json } = await service.get(at(target, '2026-03-15'));
       expect([status, json.code]).to.deep.equal([404, 'snapshot_not_found']);
       expect(json.error).to.contain('keeps no earlier versions');
