@@ -149,7 +149,7 @@ describe('plugin tables', () => {
   for (const [what, options, says] of [
     ['a directory without a table', { path: tmpdir() }, 'import-csv'],
     ['a collection that no plugin declares', { collections: ['permits'] }, 'no plugin declares a collection "permits"'],
-    ['no table at all', {}, 'give it the option "path" or "collections"'],
+    ['no table at all', {}, 'set the option "path" or "collections"'],
   ] as const) {
     it(`refuses ${what} at the start`, async () => {
       const error = await createApp(config(options)).catch((error: OperatorError) => error);
