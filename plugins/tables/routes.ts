@@ -119,13 +119,43 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   return rest;
 };
 
+/** A table as its endpoints need it. */
+interface Table {
+  readonly collection: Collection<Row>;
+  readonly path: string;
+  /** The name in operation ids. */
+  readonly operation: string;
+  /** By the values of `sort`. */
+  readonly orders: ReadonlyMap<string, readonly string[]>;
+  /** The fields of all orders. */
+  readonly fields: readonly string[];
+  readonly example: Row;
+  /** The schema of a row, with a title. */
+  readonly row: JsonSchema;
+}
+
 /** @throws OperatorError if the declaration of the table cannot be served */
-export const tableRoutes = (collection: Collection): Route[] => {
-  const { name, key, orders: more = [], schema } = collection as Collection<Row>;
+export const tableRoutes = (declared: Collection): Route[] => {
+  const collection = declared as Collection<Row>;
+  const { name, key, orders: more = [], schema } = collection;
   const [example] = (schema['examples'] ?? []) as readonly Row[];
   if (!example) throw new OperatorError(`collection "${name}" has no example of a row: "examples" of its schema`);
   const orders = sortNames([key, ...more]);
-  const fields = [...new Set([...orders.values()].flat())];
+  const operation = pascal(name);
+  const table: Table = {
+    collection,
+    path: `/${name.replaceAll('_', '-')}`,
+    operation,
+    orders,
+    fields: [...new Set([...orders.values()].flat())],
+    example,
+    row: { title: `${operation}Row`, ...schema },
+  };
+  return [listRoute(table), rowRoute(table)];
+};
+
+/** @throws OperatorError for a field with the name of another parameter */
+const filtersOf = ({ collection: { name, schema }, fields, example }: Table): Record<string, Parameter> => {
   const filters: Record<string, Parameter> = {};
   for (const field of fields) {
     const type = schemaOf(schema, field);
@@ -134,12 +164,16 @@ export const tableRoutes = (collection: Collection): Route[] => {
     filters[field + TO] = { description: `Rows up to this \`${field}\`, included.`, schema: { type: type['type'] } };
   }
   const clash = Object.keys(filters).find((each) => RESERVED.includes(each));
-  if (clash)
-    throw new OperatorError(`collection "${name}": a field of a key or an order must not be called "${clash}"`);
+  if (!clash) return filters;
+  throw new OperatorError(`collection "${name}": a field of a key or an order must not be called "${clash}"`);
+};
+
+const listRoute = (table: Table): Route => {
+  const { collection, path, operation, orders, fields, example, row } = table;
+  const { name, key } = collection;
   const names = [...orders.keys()];
-  const row = { title: `${pascal(name)}Row`, ...schema };
   const query: Record<string, Parameter> = {
-    ...filters,
+    ...filtersOf(table),
     sort: {
       description: 'The order, descending with a "-" in front. Default: an order that fits the filters.',
       schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
@@ -147,61 +181,55 @@ export const tableRoutes = (collection: Collection): Route[] => {
     },
     ...pageParameters,
   };
-  const path = `/${name.replaceAll('_', '-')}`;
-  const operation = pascal(name);
-  return [
-    dataRoute({
-      path,
-      operationId: `list${operation}`,
-      vintages: true,
-      summary: `The rows of ${name}`,
-      description:
-        `Ordered by ${key.join(', ')} unless \`sort\` or a filter says otherwise. Filters can combine the first fields of an ` +
-        `order with a range of the next field. The orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}.`,
-      parameters: { query },
-      check: (input) => void queryOf(orders, fields, input as Input),
-      response: {
-        description: 'The rows.',
-        schema: record({ data: { type: 'array', items: row } }) as JsonSchema,
-        example: { data: [example] },
-        headers: pageHeaders,
-      },
-      async handler(input, context) {
-        const given = input as Input;
-        const asked = queryOf(orders, fields, given);
-        const { limit, after } = given;
-        if (limit === undefined && after === undefined) return { data: context.snapshot.stream(collection, asked) };
-        return { data: await findPage(context, collection as Collection<Row>, asked, given) };
-      },
-    }),
-    dataRoute({
-      path: `${path}/${key.map((field) => `{${field}}`).join('/')}`,
-      operationId: `get${operation}`,
-      vintages: true,
-      summary: `One row of ${name}`,
-      parameters: {
-        path: Object.fromEntries(
-          key.map((field): [string, Parameter] => [
-            field,
-            {
-              description: `\`${field}\` of the row.`,
-              schema: schemaOf(schema, field),
-              example: example[field]!,
-              foundIn: { [`list${operation}`]: `/data/0/${field}` },
-            },
-          ]),
-        ),
-      },
-      errors: [rowNotFound],
-      response: { description: 'The row.', schema: row, example },
-      async handler(input, { snapshot }) {
-        const found = await snapshot.get(
-          collection,
-          key.map((field) => (input as Input)[field]!),
-        );
-        if (!found) throw new ApiError(rowNotFound);
-        return found;
-      },
-    }),
-  ];
+  return dataRoute({
+    path,
+    operationId: `list${operation}`,
+    vintages: true,
+    summary: `The rows of ${name}`,
+    description:
+      `Ordered by ${key.join(', ')} unless \`sort\` or a filter says otherwise. Filters can combine the first fields of an ` +
+      `order with a range of the next field. The orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}.`,
+    parameters: { query },
+    check: (input) => void queryOf(orders, fields, input as Input),
+    response: {
+      description: 'The rows.',
+      schema: record({ data: { type: 'array', items: row } }) as JsonSchema,
+      example: { data: [example] },
+      headers: pageHeaders,
+    },
+    async handler(input, context) {
+      const given = input as Input;
+      const asked = queryOf(orders, fields, given);
+      const { limit, after } = given;
+      if (limit === undefined && after === undefined) return { data: context.snapshot.stream(collection, asked) };
+      return { data: await findPage(context, collection, asked, given) };
+    },
+  });
+};
+
+const rowRoute = ({ collection, path, operation, example, row }: Table): Route => {
+  const { name, key, schema } = collection;
+  const parameter = (field: string): Parameter => ({
+    description: `\`${field}\` of the row.`,
+    schema: schemaOf(schema, field),
+    example: example[field]!,
+    foundIn: { [`list${operation}`]: `/data/0/${field}` },
+  });
+  return dataRoute({
+    path: `${path}/${key.map((field) => `{${field}}`).join('/')}`,
+    operationId: `get${operation}`,
+    vintages: true,
+    summary: `One row of ${name}`,
+    parameters: { path: Object.fromEntries(key.map((field) => [field, parameter(field)])) },
+    errors: [rowNotFound],
+    response: { description: 'The row.', schema: row, example },
+    async handler(input, { snapshot }) {
+      const found = await snapshot.get(
+        collection,
+        key.map((field) => (input as Input)[field]!),
+      );
+      if (!found) throw new ApiError(rowNotFound);
+      return found;
+    },
+  });
 };
