@@ -47,7 +47,7 @@ describe('WorkQueue', () => {
     expect([started, queue.size]).to.deep.equal([['a0', 'a1', 'a2', 'a3'], 0]);
   });
 
-  it('starts the request of a caller at once while those of another caller wait', async () => {
+  it('starts the request of a caller at once while requests of another caller wait', async () => {
     const { started, add, settled } = controlled();
     add('a', ...numbered('a', 100));
     add('b', 'b0');

@@ -159,7 +159,7 @@ describe('plugin tables', () => {
 });
 
 describe('sortNames(orders)', () => {
-  it('are as short as they can be told apart', () => {
+  it('are the shortest that differ', () => {
     expect([
       ...sortNames([
         ['a', 'b'],

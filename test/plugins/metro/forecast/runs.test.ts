@@ -68,7 +68,7 @@ describe('makeRuns(input)', () => {
     expect(rows.at(-1)?.run_at).to.equal('2015-02-24T14:00:00Z');
   });
 
-  it('grades the share of past declines at the same prediction, which it stores beside what persistence said', () => {
+  it('grades the share of past declines at the same prediction, which it stores with the forecast of persistence', () => {
     for (const row of made.forecasts) {
       expect(row.risk_score).to.equal(riskGradeOf(row.decline_probability as number, defaultRules));
       expect(row.benchmark).to.be.a('number');
