@@ -65,9 +65,9 @@ export type AreaForecastTrack = {
   /** Date up to which the data that it was computed from was known. */
   readonly vintage: string | null;
   readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -249,9 +249,9 @@ export type ForecastTrack = {
   /** Date up to which the data that it was computed from was known. */
   readonly vintage: string | null;
   readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -297,9 +297,9 @@ export type Market = {
   readonly cbsa: string;
   /** Name of the metro. */
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Trailing 12-month change of the index, in percent. */
   readonly yoy_price: number | null;
@@ -311,9 +311,9 @@ export type MarketSignal = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
   readonly forecast_12m: number;
@@ -336,9 +336,9 @@ export type Mover = {
   readonly prior_forecast_12m: number;
   /** Current - prior, in percentage points, signed. */
   readonly delta_pp: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: its `rules` in `/forecast-runs` are those in force. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly prior_signal: 'expand' | 'hold' | 'contract' | null;
   readonly run_at: string;
   readonly prior_run_at: string;

@@ -10,7 +10,7 @@ export const defaultRules = {
 
 const { expandPoint, expandLower, contractPoint, grades } = defaultRules;
 const [a, b, c, d] = grades.map((limit) => `${Number((100 * limit).toFixed(4))}%`);
-const UNLESS = 'A run may have other thresholds: its `rules` in `/forecast-runs` are the active ones.';
+const UNLESS = 'A run may have other thresholds: see its `rules` in `/forecast-runs`.';
 
 export const signalMeaning =
   `\`expand\`: a point forecast of ${expandPoint}% or more, with a lower bound above ${expandLower}%. \`contract\`: a point ` +
