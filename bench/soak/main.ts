@@ -35,7 +35,13 @@ const run = async ({ adapter, out, ...options }: Options): Promise<void> => {
     });
     const verdict = judge(result, describeMachine());
     const { samples, tally } = result;
-    const figures = { options, trends: verdict.trends, failures: verdict.failures, statuses: [...tally.statuses], samples };
+    const figures = {
+      options,
+      trends: verdict.trends,
+      failures: verdict.failures,
+      statuses: [...tally.statuses],
+      samples,
+    };
     await writeFile(join(out, `soak-${name}.json`), `${JSON.stringify(figures, null, 2)}\n`);
     await writeFile(join(out, `soak-${name}.md`), `${verdict.text}\n`);
     await writeFile(join(out, `soak-${name}.svg`), verdict.chart);
