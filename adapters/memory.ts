@@ -21,7 +21,7 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 
-export interface MemoryOptions {
+interface MemoryOptions {
   /** A dataset directory that is published when the adapter opens. */
   readonly path?: string;
 }

@@ -28,6 +28,7 @@ import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
 import { describeFind } from './find.js';
+import { describeFindPages } from './find-pages.js';
 import { allCollections, allRows, allRowsWithCrowd, datasetOf, FIRST, FIRST_CREATED, type Rows } from './fixture.js';
 import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
 import { describeGet } from './get.js';
@@ -45,7 +46,14 @@ import { describeVersions } from './versions.js';
 export type { AdapterUnderTest } from './adapter-under-test.js';
 
 /** Each over one adapter, whose dataset is published once. */
-const READING = [describeGet, describeFind, describeValues, describeSharing, describeGeneratedQueries];
+const READING = [
+  describeGet,
+  describeFind,
+  describeFindPages,
+  describeValues,
+  describeSharing,
+  describeGeneratedQueries,
+];
 const READING_MUCH = [describeMany, describeCancelling];
 
 const describeReading = (target: AdapterUnderTest, title: string, content: Rows, reads: typeof READING): void => {

@@ -3,7 +3,7 @@ import type { Collection, Manifest } from './dataset.js';
 import type { Scalar } from './storage.js';
 
 /** Fields that a query can name: required strings and numbers. */
-export type ScalarField<T> = { [K in keyof T & string]-?: T[K] extends Scalar ? K : never }[keyof T & string];
+type ScalarField<T> = { [K in keyof T & string]-?: T[K] extends Scalar ? K : never }[keyof T & string];
 
 /** `Query` for one collection, with its fields and their types. */
 export interface QueryOf<T> {

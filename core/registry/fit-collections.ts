@@ -4,7 +4,7 @@ import type { Plugin } from '../contracts/plugin.js';
 import { checkCollection, referenceErrors } from '../data/check-collection.js';
 import { type LoadedPlugin, label, type Registration } from './registration.js';
 
-export interface FittedCollections {
+interface FittedCollections {
   /** What each plugin declares. */
   readonly own: ReadonlyMap<Plugin, readonly Collection[]>;
   /** The collections of all plugins, by name. */

@@ -24,7 +24,7 @@ export interface RegisteredMount extends Registered {
   readonly mount: Mount;
 }
 
-export type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
+type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
 
 /** Collects the mounts, without those of default plugins whose path another plugin mounts. */
 export const fitMounts = (
