@@ -1,5 +1,5 @@
 /** A connection to one MongoDB database that may be away, now and later. */
-import { OperatorError, StorageError } from 'metro-forecast-api/adapter';
+import { files, OperatorError, StorageError } from 'metro-forecast-api/adapter';
 import {
   type Collection,
   type Db,
@@ -90,6 +90,27 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
   }
 };
 
+/** Parameters of a connection string that name a file. */
+const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
+const MAX_FILE_BYTES = 16 * 2 ** 20;
+
+/**
+ * Checks that the files of a connection string are readable regular files. The driver would wait forever for a pipe, and
+ * block a thread of the process with it.
+ */
+const checkFiles = async (options: MongoClientOptions): Promise<void> => {
+  for (const parameter of FILE_PARAMETERS) {
+    const path = options[parameter];
+    if (path === undefined) continue;
+    try {
+      for await (const _ of files.streamRegular(path, MAX_FILE_BYTES));
+    } catch (cause) {
+      const message = `${parameter} of the connection string: cannot read ${path}: ${files.fileErrorReason(cause)}`;
+      throw new Error(message, { cause });
+    }
+  }
+};
+
 export class Connection {
   readonly db: Db;
   /**
@@ -99,6 +120,8 @@ export class Connection {
   readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
+  /** Whether the files of the connection string were checked. The driver reads them once. */
+  #checked = false;
 
   /** @throws `OperatorError` for an invalid connection string */
   constructor(options: ConnectionOptions) {
@@ -135,7 +158,10 @@ export class Connection {
    * by itself.
    */
   async connect(signal?: AbortSignal): Promise<void> {
-    await bounded('connect', this.#operationMs, signal, () => this.#client.connect());
+    await bounded('connect', this.#operationMs, signal, async () => {
+      this.#checked ||= await checkFiles(this.#client.options).then(() => true);
+      await this.#client.connect();
+    });
   }
 
   /** One bounded operation. Rejects with a `StorageError`. */

@@ -1,4 +1,8 @@
 /** What a connection asks of MongoDB, whatever its connection string says. */
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Collection } from 'mongodb';
@@ -20,6 +24,37 @@ describe('Connection of the MongoDB adapter', () => {
   it('gives the reads of requests no write concern, which would make each of them slower', () => {
     expect(connectionTo({ uri: 'mongodb://127.0.0.1:1' }).readDb.writeConcern).to.equal(undefined);
   });
+});
+
+describe('Connection.connect() of the MongoDB adapter', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mongo-files-'));
+    execFileSync('mkfifo', [join(folder, 'pipe.pem')]);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  const reasons = [
+    ['pipe.pem', 'it is a pipe, a socket or a device; name a regular file'],
+    ['missing.pem', 'it does not exist, or its folder does not'],
+    ['.', 'it is a folder; name a file in it'],
+  ] as const;
+  for (const parameter of ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile']) {
+    for (const [name, reason] of reasons) {
+      it(`rejects ${parameter}=${name} with the reason, and does not wait for it`, async () => {
+        const path = join(folder, name);
+        const connection = connectionTo({ uri: `mongodb://127.0.0.1:1/?tls=true&${parameter}=${path}` });
+        try {
+          const error = await failsWith('unavailable', () => connection.connect());
+          expect(error.message).to.equal(
+            `MongoDB could not connect: ${parameter} of the connection string: cannot read ${path}: ${reason}`,
+          );
+        } finally {
+          await connection.close();
+        }
+      });
+    }
+  }
 });
 
 describe('Connection.first() of the MongoDB adapter', () => {
