@@ -1,9 +1,9 @@
 /**
- * An audit in a collection: one document an entry, numbered, and one with the head of the chain.
+ * An audit in a MongoDB collection: one numbered document per entry, and a head document with the hash of the newest.
  *
- * A writer appends by changing the head from the hash that it read, so that of several writers one goes first and the
- * others read again. The head has the newest entry itself: a writer that is stopped before it inserts that entry leaves it
- * to the next one. No transaction is needed, which a server alone would not have.
+ * To append, a writer updates the head only if its hash is still the one that it read; otherwise it reads again. The
+ * head also contains the newest entry, so the next writer inserts it if the previous writer was stopped before. This
+ * works without transactions, which a standalone server does not support.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AuditEntry, type AuditVerification, audit } from 'metro-forecast-api/adapter';
@@ -34,16 +34,16 @@ export class MongoAudit<E extends AuditEntry> {
   readonly #connection: Connection;
   readonly #name: string;
 
-  /** @param name of the collection */
+  /** @param name name of the MongoDB collection */
   constructor(connection: Connection, name: string) {
     this.#connection = connection;
     this.#name = name;
   }
 
   /**
-   * Stores the entry, then makes the change. If the change was certainly not made, an entry says so; if that is unknown,
-   * since MongoDB went away, the entry stays alone.
-   * @param change false: not made
+   * Stores the entry, then makes the change. If the change was not made, a second entry undoes the first. If MongoDB
+   * became unreachable and the outcome is unknown, only the first entry remains.
+   * @param change resolves with whether it changed anything
    */
   async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
     const written = await this.#append(entry);
@@ -58,12 +58,12 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** The oldest first. */
+  /** All entries, oldest first. */
   async list(): Promise<readonly E[]> {
     return (await this.#read()).placed.map(({ entry }) => entry);
   }
 
-  /** @param expected the hash of an entry that must be there */
+  /** @param expected hash of an entry that the audit must contain */
   async verify(expected?: string): Promise<AuditVerification> {
     const { placed, head } = await this.#read();
     return verifyChain(placed, head?.hash, expected);
@@ -83,7 +83,7 @@ export class MongoAudit<E extends AuditEntry> {
           { $set: { number, hash: linked.hash, entry: linked } },
         );
         if (matchedCount === 0) {
-          // Writers that wait for different times hinder each other less.
+          // A random delay separates writers that collided.
           await delay(RETRY_MS * Math.random());
           continue;
         }
@@ -93,7 +93,7 @@ export class MongoAudit<E extends AuditEntry> {
     });
   }
 
-  /** Creates the head; undefined if another writer just did. */
+  /** Creates the head. Undefined if another writer created it first. */
   async #begin(db: Db): Promise<HeadDocument<E> | undefined> {
     const documents = this.#documents(db);
     const last = await documents.findOne({ _id: { $gte: 0 } }, { sort: { _id: -1 } });
@@ -116,7 +116,7 @@ export class MongoAudit<E extends AuditEntry> {
         { upsert: true },
       );
     } catch (error) {
-      // Another writer has inserted it meanwhile.
+      // Another writer inserted the same entry.
       if (!isDuplicate(error)) throw error;
     }
   }
@@ -126,9 +126,9 @@ export class MongoAudit<E extends AuditEntry> {
       const head = await this.#connection.run('read the audit', (db) => this.#head(db));
       const placed = await this.#entries();
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
-      // Otherwise somebody has appended meanwhile, and entries and head are of two times.
+      // An entry was appended between the reads, so the entries and the head do not match: read again.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
-      // The newest entry is in the head first.
+      // The newest entry may be in the head only.
       const place = `entry ${head?.number}`;
       if (head?.entry && placed.at(-1)?.place !== place) placed.push({ entry: head.entry, place });
       return { placed, head };

@@ -1,7 +1,6 @@
 /**
- * The catalog: one document with everything that must change together, so that each change is one atomic
- * update of it. No transaction is needed, and a publisher that was suspended for long and then continues does no harm,
- * since its update no longer matches.
+ * The catalog: one document with the versions, the current version and the publishers' lock. Each change is one atomic
+ * update, so no transaction is needed. The update of a publisher that lost its lock no longer matches.
  */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
@@ -16,21 +15,21 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * The id that was given out last. Ids are never reused, so that a deleted version stays deleted: a catalog begins at
-   * the time of its creation, so that one created after an accident reuses no ids either.
+   * The last version id. Ids are never reused, so a deleted version stays deleted. A new catalog starts at its creation
+   * time in milliseconds, so a recreated catalog does not reuse ids either.
    */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
-  /** All versions that can be read, oldest publication first. Any other version can be deleted unless it is locked. */
+  /** The readable versions, oldest publication first. Other versions are deleted unless a replica has locked them. */
   readonly versions: readonly Publication[];
-  /** Every move of the pointer, oldest first: what was current when. */
+  /** Every change of `current`, oldest first. */
   readonly moves: readonly Publication[];
 }
 
 const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] } as const;
 
-/** Adds to the server's time, so that the clocks of replicas and publishers do not matter. */
+/** An expression: the server's time plus `ms`. The clocks of replicas and publishers do not matter. */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
 
 export class Catalog {
@@ -40,7 +39,7 @@ export class Catalog {
     this.#connection = connection;
   }
 
-  /** The pointer by majority read, which no election can take back. */
+  /** Reads `current` with majority read concern, so that an election cannot roll it back. */
   async current(signal?: AbortSignal): Promise<Publication | undefined> {
     const options = { projection: { current: 1 }, readConcern: { level: 'majority' } } as const;
     const found = await this.#run(
@@ -55,7 +54,7 @@ export class Catalog {
     return (await this.#run('read the catalog', (catalog) => catalog.findOne({ _id: 'catalog' }))) ?? EMPTY;
   }
 
-  /** Tells of every change; a `getMore` waits for `waitMs`. */
+  /** A change stream of the catalog. @param waitMs how long a `getMore` waits for a change */
   watch(waitMs: number): ChangeStream {
     return this.#connection.db.collection('catalog').watch([], { maxAwaitTimeMS: waitMs });
   }
@@ -67,14 +66,14 @@ export class Catalog {
     return new Set(ids.filter((id) => all.has(id)));
   }
 
-  /** Takes the publishers' lock and an id; undefined while somebody else has it. */
+  /** Takes the publishers' lock and the next version id. Undefined while another publisher holds the lock. */
   async lock(owner: string, ms: number): Promise<CatalogDocument | undefined> {
-    await this.#run('make the catalog', (catalog) =>
+    await this.#run('create the catalog', (catalog) =>
       catalog.updateOne({ _id: 'catalog' }, { $setOnInsert: { ...EMPTY, sequence: Date.now() } }, { upsert: true }),
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };
-    // Lists that somebody has damaged by hand begin anew, so that a publication repairs the catalog.
+    // Fields that were damaged by hand become empty lists, so that a publication repairs the catalog.
     const [versions, moves] = ['$versions', '$moves'].map((list) => ({ $cond: [{ $isArray: list }, list, []] }));
     const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) }, versions, moves } }];
     const taken = await this.#run('lock the catalog', (catalog) =>
@@ -83,7 +82,7 @@ export class Catalog {
     return taken ?? undefined;
   }
 
-  /** Returns whether the lock was still ours. */
+  /** Resolves with false if `owner` no longer holds the lock. */
   renew(owner: string, ms: number): Promise<boolean> {
     return this.#update('renew the lock', { 'lock.owner': owner }, [{ $set: { 'lock.expires': fromNow(ms) } }]);
   }
@@ -92,7 +91,7 @@ export class Catalog {
     await this.#update('unlock the catalog', { 'lock.owner': owner }, { $set: { lock: null } });
   }
 
-  /** Adds a version and points at it, if the lock is still ours and the pointer still where it was at `previous`. */
+  /** Adds a version and makes it current, if `owner` still holds the lock and `previous` is still current. */
   commit(owner: string, publication: Publication, previous: Publication | null): Promise<boolean> {
     return this.#update(
       'move the pointer',
@@ -101,7 +100,7 @@ export class Catalog {
     );
   }
 
-  /** Points at a publication that takes the place of a damaged one with the same rows, in the list and in the history. */
+  /** Makes a publication current that replaces a damaged one with the same rows, in `versions` and in `moves`. */
   replace(
     owner: string,
     publication: Publication,
@@ -124,7 +123,7 @@ export class Catalog {
     ]);
   }
 
-  /** Points at a version that is there, if the pointer is still where it was at `previous`. */
+  /** Makes a stored version current, if `previous` is still current. */
   activate(publication: Publication, previous: Publication | null): Promise<boolean> {
     return this.#update(
       'move the pointer',
@@ -133,7 +132,7 @@ export class Catalog {
     );
   }
 
-  /** Takes a version out for good, if it is not the current one. */
+  /** Removes a version, unless it is current. */
   remove(id: number): Promise<boolean> {
     return this.#update(
       'remove a version',

@@ -1,4 +1,4 @@
-/** A connection to one MongoDB database that may be away, now and later. */
+/** A connection to one MongoDB database. Every operation is bounded in time, since MongoDB may be unreachable. */
 import { files, OperatorError, StorageError } from 'metro-forecast-api/adapter';
 import {
   type Collection,
@@ -15,17 +15,17 @@ import {
 } from 'mongodb';
 import type { ConnectionOptions } from './options.js';
 
-/** A `StorageError` as it is, and any other error as one that says `unavailable`. */
+/** Returns a `StorageError` unchanged and wraps any other error in one with the code `unavailable`. */
 export const toStorageError = (error: unknown, what: string): StorageError =>
   error instanceof StorageError
     ? error
     : new StorageError('unavailable', `MongoDB could not ${what}: ${(error as Error).message}`, { cause: error });
 
 /**
- * Settles as `work` does, but rejects with `unavailable` after `ms`, and with `aborted` as soon as `signal` is.
+ * Settles as `work` does, but rejects with `unavailable` after `ms`, and with `aborted` when `signal` is aborted.
  *
- * The driver bounds the stages of an operation (selecting a server, waiting for a connection, reading from the socket)
- * but not their sum, nor a retry. Operations that `work` has begun end by those inner limits soon after.
+ * The driver bounds each stage of an operation (selecting a server, waiting for a connection, reading from the socket),
+ * but not their sum, nor a retry. After a rejection, a started operation ends by those limits.
  */
 export const bounded = <T>(
   what: string,
@@ -62,31 +62,33 @@ export const bounded = <T>(
 
 export const DEFAULT_DATABASE = 'dataset';
 
-/** The part of a connection string between the hosts and the parameters. */
+/** The database in a connection string: the part between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
 
-/** The options of a `find` that are passed on to the server's `find` command as they are. */
+/** Options of `find` that have the same form in the server's `find` command. */
 type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 
 interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
 
-/** Advice where the driver refuses a connection string, in place of its message, which may quote a password. */
+/** Advice for an invalid connection string. The driver's message is not shown, since it may quote a password. */
 const WRITE_IT = [
   'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
-  'percent-encode what is special in the user name and the password: @ is %40, : is %3A, / is %2F',
+  'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
 ];
 
-/** The fault of a connection string that the driver cannot parse. Connects to nothing. */
+/** Returns an error for a connection string that the driver cannot parse. Does not connect. */
 export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {
   try {
     new MongoClient(uri);
     databaseOf(uri);
     return {};
   } catch {
-    return { uri: `cannot be read as a connection string (not shown, it may hold a password); ${WRITE_IT.join('; ')}` };
+    return {
+      uri: `is not a valid connection string (not shown, since it may contain a password); ${WRITE_IT.join('; ')}`,
+    };
   }
 };
 
@@ -114,8 +116,8 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 export class Connection {
   readonly db: Db;
   /**
-   * The same database without a write concern, for the reads of requests. With one, the driver would delete it from a
-   * copy of the options of each find, which makes that object slow.
+   * The same database without a write concern, for the reads of requests. Otherwise the driver copies the options of
+   * each `find` and deletes the write concern from the copy, which makes that object slow.
    */
   readonly readDb: Db;
   readonly #client: MongoClient;
@@ -131,11 +133,11 @@ export class Connection {
       connectTimeoutMS: options.connectMs,
       waitQueueTimeoutMS: options.waitQueueMs,
       socketTimeoutMS: options.operationMs,
-      // A server that hangs is taken for unreachable after about this time and connectMs together.
+      // A server that hangs counts as unreachable after about heartbeatFrequencyMS + connectMs.
       heartbeatFrequencyMS: 2000,
       minPoolSize: options.poolMin,
       maxPoolSize: options.poolMax,
-      // A secondary may silently lack rows of a version.
+      // A secondary may not have all rows of a version yet.
       readPreference: 'primary',
       retryReads: true,
       retryWrites: true,
@@ -144,7 +146,7 @@ export class Connection {
     try {
       this.#client = new MongoClient(options.uri, settings);
     } catch (cause) {
-      throw new OperatorError('MongoDB: the connection string (options.uri, MONGODB_URI) cannot be read.', WRITE_IT, {
+      throw new OperatorError('MongoDB: the connection string (options.uri, MONGODB_URI) is not valid.', WRITE_IT, {
         cause,
       });
     }
@@ -154,8 +156,8 @@ export class Connection {
   }
 
   /**
-   * Await it before the first operation, again after each failure: until it has resolved once, the client does not connect
-   * by itself.
+   * Call it before the first operation, and again after a failure: until it has resolved once, the client does not
+   * reconnect on its own.
    */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {
@@ -164,12 +166,12 @@ export class Connection {
     });
   }
 
-  /** One bounded operation. Rejects with a `StorageError`. */
+  /** Runs one bounded operation. Rejects with a `StorageError`. @param what completes "MongoDB could not" in messages */
   run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return bounded(what, this.#operationMs, signal, () => work(this.db));
   }
 
-  /** The first document that a find gives, or null: one bounded operation. @param collection one of `readDb` */
+  /** Resolves with the first matching document, or null. One bounded operation. @param collection from `readDb` */
   first<T extends Document>(
     what: string,
     collection: Collection<T>,
@@ -180,7 +182,7 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options));
   }
 
-  /** Sends the command itself: the driver's cursor would take about a tenth of the processor time of such a request. */
+  /** Sends the command directly: the driver's cursor would take about a tenth of the CPU time of such a request. */
   async #first<T extends Document>(
     collection: Collection<T>,
     filter: Filter<T>,
@@ -192,25 +194,25 @@ export class Connection {
       return cursor.firstBatch[0] ?? null;
     } catch (error) {
       if (!(error instanceof MongoNetworkError || error instanceof MongoServerError)) throw error;
-      // The driver retries its own finds, for example after an election of a primary, but not a command.
+      // The driver retries a `find`, for example after an election, but not a command.
       return collection.findOne(filter, options);
     }
   }
 
-  /** The batches of a cursor, as the server sends them; each is one bounded operation. */
+  /** Yields the batches of a cursor. Each batch is one bounded operation. */
   async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
     try {
       while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext())) {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // Not awaited, since the server may hang.
+      // Not awaited: the server may hang.
       cursor.close().catch(() => undefined);
     }
   }
 
   async close(): Promise<void> {
-    // A server that hangs does not respond: the operating system closes the remaining connections.
+    // If the server hangs, the operating system closes the connections when the process ends.
     await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** Writes the collections of a version, and verifies that they read back as they were written or published. */
+/** Writes the collections of a version, and verifies the stored rows. */
 import { createHash } from 'node:crypto';
 import { type Collection, compareBy, type Document, readable, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
@@ -9,7 +9,7 @@ import type { VersionDocument } from './version-locks.js';
 
 export interface Content {
   readonly rows: number;
-  /** SHA-256 over the rows in key order, as JSON, a line each. */
+  /** SHA-256 of the rows in key order, one line of JSON per row. */
   readonly sha256: string;
 }
 
@@ -22,22 +22,22 @@ export interface ContentTarget {
   assertGoingOn(): void;
 }
 
-/** A collection of a version that is there. */
+/** A stored collection of a version. */
 interface ReadTarget extends Omit<ContentTarget, 'collection'> {
   readonly collection: Pick<Collection, 'name' | 'key'>;
 }
 
-/** Batches in transit at once: one is made while another is written. */
+/** Batches in flight: one is prepared while another is written. */
 const IN_FLIGHT = 2;
-/** MongoDB's error codes for a document that is too large, and one nested too deeply. */
+/** MongoDB's error codes for documents that are too large or nested too deeply. */
 const UNFIT = new Set([10334, 15]);
 
-const invalid = (collection: Collection, fault: string, cause?: unknown): StorageError =>
-  new StorageError('invalid_dataset', `Collection "${collection.name}": ${fault}.`, { cause });
+const invalid = (collection: Collection, error: string, cause?: unknown): StorageError =>
+  new StorageError('invalid_dataset', `Collection "${collection.name}": ${error}.`, { cause });
 
 const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
-/** The fault of a row in a refused batch, or the error itself. */
+/** Turns the error of a rejected batch into `invalid_dataset` if a row caused it. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
     return invalid(
@@ -51,7 +51,7 @@ const insertError = (error: unknown, collection: Collection): unknown => {
     error instanceof MongoInvalidArgumentError ||
     (error instanceof MongoServerError && UNFIT.has(Number(error.code)))
   ) {
-    return invalid(collection, `MongoDB cannot hold a row: ${(error as Error).message}`, error);
+    return invalid(collection, `MongoDB cannot store a row: ${(error as Error).message}`, error);
   }
   return error;
 };
@@ -64,7 +64,7 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** Gathers rows into steps of one size, checking that they come in key order. */
+/** Groups rows into batches of one size. Throws if they are not in key order. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
   const compare = compareBy(collection.key);
   let step: Document[] = [];
@@ -85,8 +85,8 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
 }
 
 /**
- * Inserts the rows under new indexes: those of an empty collection are made at once, while building them
- * afterwards takes one operation that no time limit fits. The whole takes equally long (70,000 rows: 0.5 s).
+ * Creates the indexes, then inserts the rows. Building the indexes afterwards would be one long operation, for which no
+ * time limit fits. The total time is the same (70,000 rows: 0.5 s).
  */
 export const writeContent = async (
   target: ContentTarget,
@@ -96,7 +96,7 @@ export const writeContent = async (
   const { connection, id, collection } = target;
   const name = dataCollection(id, collection.name);
   const indexes = ordersOf(collection).map((order, i) => ({ key: indexOf(order), unique: i === 0 }));
-  await connection.run('make indexes', (db) => db.collection(name).createIndexes(indexes));
+  await connection.run('create indexes', (db) => db.collection(name).createIndexes(indexes));
 
   const hash = createHash('sha256');
   const inFlight = new Set<Promise<void>>();
@@ -120,8 +120,8 @@ export const writeContent = async (
       if (failure) break;
       const stored = step.map((d): Row => {
         const json = JSON.stringify(d);
-        const fault = unstorable(d, json);
-        if (fault) throw invalid(collection, `MongoDB cannot hold the row ${keyText(collection, d)}: ${fault}`);
+        const error = unstorable(d, json);
+        if (error) throw invalid(collection, `MongoDB cannot store the row ${keyText(collection, d)}: ${error}`);
         hash.update(json).update('\n');
         return { _id: rows++, d };
       });
@@ -136,7 +136,7 @@ export const writeContent = async (
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Reads the rows back in key order. */
+/** Reads all rows of a collection, in key order. */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const { filter, options } = planFind({ order: collection.key }, batchSize);
   const cursor = connection.db.collection<Row>(dataCollection(id, collection.name)).find(filter, options);
@@ -150,13 +150,13 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** What was found in the place of these rows; undefined where it is these. */
+/** Describes how the rows that were read differ from the expected rows. Undefined if they are equal. */
 const differenceOf = (found: Content, expected: Content): string | undefined => {
   if (found.rows !== expected.rows) return `${found.rows} rows`;
   return found.sha256 === expected.sha256 ? undefined : 'other rows';
 };
 
-/** Rejects with `unavailable` unless the rows read back are what was written. */
+/** Reads the rows that were written. Rejects with `unavailable` if they differ. */
 export const verifyContent = async (target: ContentTarget, expected: Content): Promise<void> => {
   const found = differenceOf(await readContent(target), expected);
   if (found === undefined) return;
@@ -167,10 +167,10 @@ export const verifyContent = async (target: ContentTarget, expected: Content): P
 };
 
 export interface StoredVersion {
-  /** Undefined: its document is missing. */
+  /** Undefined if the version has no document in `versions`. */
   readonly described: VersionDocument | undefined;
-  /** What is missing, or not as it was published. */
-  readonly faults: readonly string[];
+  /** What is missing or differs from the publication, one sentence each. */
+  readonly errors: readonly string[];
 }
 
 interface ReadOptions {
@@ -179,7 +179,7 @@ interface ReadOptions {
   readonly assertGoingOn?: () => void;
 }
 
-/** Reads all rows of a version. */
+/** Reads all rows of a version and compares them with its document in `versions`. */
 export const readStored = async (
   connection: Connection,
   { id }: Publication,
@@ -188,43 +188,43 @@ export const readStored = async (
   const described = await connection.run('read a version', (db) =>
     db.collection<VersionDocument>('versions').findOne({ _id: id }),
   );
-  if (!described) return { described: undefined, faults: [`the document ${id} of "versions" is missing`] };
-  const faults: string[] = [];
+  if (!described) return { described: undefined, errors: [`the document ${id} of "versions" is missing`] };
+  const errors: string[] = [];
   for (const [name, { rows, sha256, orders }] of Object.entries(described.collections)) {
     const collection = { name, key: orders[0] ?? [] };
     const read = await readContent({ connection, id, collection, batchSize, assertGoingOn });
     const found = differenceOf(read, { rows, sha256 });
-    if (found) faults.push(`the collection "${dataCollection(id, name)}" has ${found} where ${rows} were published`);
+    if (found) errors.push(`the collection "${dataCollection(id, name)}" has ${found} where ${rows} were published`);
   }
-  return { described, faults };
+  return { described, errors };
 };
 
-/** What the JSON of a row has that may not be storable; only rows that match are searched value by value. */
+/** Matches the JSON of rows that MongoDB may not be able to store. Only these rows are searched value by value. */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;
 
 const HALF_PAIR = /\p{Surrogate}/u;
 
-const fault = (value: unknown, path: string): string | undefined => {
+const error = (value: unknown, path: string): string | undefined => {
   if (typeof value === 'string') {
-    return HALF_PAIR.test(value) ? `${path} holds half a surrogate pair, which UTF-8 has no bytes for` : undefined;
+    return HALF_PAIR.test(value) ? `${path} contains half a surrogate pair, which UTF-8 cannot encode` : undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [name, inner] of Object.entries(value)) {
     const at = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`;
     if (name.includes('\0')) return `the name of ${JSON.stringify(at)} contains the character U+0000`;
-    if (HALF_PAIR.test(name)) return `the name of ${JSON.stringify(at)} holds half a surrogate pair`;
-    // The driver takes objects with such a field for types of its own.
-    if (name === '_bsontype') return `${at} has a name that MongoDB's driver keeps for itself`;
+    if (HALF_PAIR.test(name)) return `the name of ${JSON.stringify(at)} contains half a surrogate pair`;
+    // The driver treats objects with this field as BSON types.
+    if (name === '_bsontype') return `${at} has a name that is reserved by MongoDB's driver`;
     if (name === '$ref' && '$id' in value) return `${path} would be read back as a database reference`;
-    const found = fault(inner, at);
+    const found = error(inner, at);
     if (found) return found;
   }
   return undefined;
 };
 
 /**
- * Why MongoDB cannot give a row back exactly as it is, or undefined.
+ * Returns why MongoDB cannot store a row without changing it, or undefined if it can.
  * @param json the row as JSON text
  */
 export const unstorable = (row: Document, json: string): string | undefined =>
-  SUSPICIOUS.test(json) ? fault(row, 'the row') : undefined;
+  SUSPICIOUS.test(json) ? error(row, 'the row') : undefined;

@@ -1,4 +1,4 @@
-/** Follows the catalog's pointer: the version that this replica serves, and what is wrong where it cannot follow. */
+/** The version that this replica serves. Polls the catalog, and reports a problem if it cannot serve the current version. */
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
 import type { Connection } from './connection.js';
@@ -6,13 +6,13 @@ import type { MongoOptions } from './options.js';
 import { type ChangeWatch, Poller, watchChanges } from './polling.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
-const AWAY = 'The database cannot be reached.';
-const UNFIT = 'A new version was published for another config and is not served.';
+const UNREACHABLE = 'The database cannot be reached.';
+const UNSUITABLE = 'A new version was published for another configuration and is not served.';
 
 export interface Served {
   readonly locked: LockedVersion;
   readonly publication: Publication;
-  /** Every move of the pointer up to this one, oldest first. */
+  /** Every change of the current version up to this publication, oldest first. */
   readonly moves: readonly Publication[];
 }
 
@@ -27,7 +27,7 @@ export class CurrentVersion {
   readonly #poller: Poller;
   #watch: ChangeWatch | undefined;
   #served: Served | undefined;
-  /** The id of a version that does not fit this configuration and is not tried again. */
+  /** Id of a version that does not fit this configuration. It is not tried again. */
   #refused: number | undefined;
   #problem: string | undefined;
 
@@ -44,18 +44,18 @@ export class CurrentVersion {
     this.#poller = new Poller(options.pollMs, () => this.#poll());
   }
 
-  /** Throws `unavailable` while there is none. */
+  /** @throws StorageError `unavailable` while no version is served */
   get served(): Served {
     if (this.#served) return this.#served;
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
-  /** Every move of the pointer up to what is served, oldest first; throws `unavailable` where polls have failed so far. */
+  /** As `Served.moves`; empty before the first publication. @throws StorageError `unavailable` if all polls have failed */
   get moves(): readonly Publication[] {
     return this.#served || this.#problem ? this.served.moves : [];
   }
 
-  /** Resolves after the first poll, whatever it found. */
+  /** Resolves after the first poll, also if it fails. */
   async start(): Promise<void> {
     this.#watch = watchChanges(
       () => this.#catalog.watch(this.#options.operationMs / 2),
@@ -66,7 +66,7 @@ export class CurrentVersion {
     await this.#poller.poll();
   }
 
-  /** Resolves after a poll that began after this call. */
+  /** Resolves after a poll that started after this call. */
   poll(): Promise<void> {
     return this.#poller.poll();
   }
@@ -81,17 +81,17 @@ export class CurrentVersion {
       await this.#connection.connect();
       const publication = await this.#catalog.current();
       await this.#locks.keep();
-      this.#say(publication && (await this.#follow(publication)));
+      this.#report(publication && (await this.#follow(publication)));
     } catch (error) {
-      this.#say(AWAY, error);
+      this.#report(UNREACHABLE, error);
     }
   }
 
-  /** Returns the problem with this publication, if there is one. */
+  /** Switches to a publication. Resolves with the problem if it cannot be served. */
   async #follow(publication: Publication): Promise<string | undefined> {
     const before = this.#served;
     if (before && isSame(before.publication, publication)) return undefined;
-    if (this.#refused === publication.id) return UNFIT;
+    if (this.#refused === publication.id) return UNSUITABLE;
     const { moves } = await this.#catalog.read();
     let locked: LockedVersion | undefined;
     try {
@@ -100,9 +100,9 @@ export class CurrentVersion {
       if (!(error instanceof StorageError && error.code === 'invalid_dataset')) throw error;
       this.#refused = publication.id;
       this.#context.logger.error({ err: error, version: publication.version }, 'the new version is not served');
-      return UNFIT;
+      return UNSUITABLE;
     }
-    // The version is gone already: the next poll finds its successor.
+    // The version was deleted meanwhile: the next poll finds its successor.
     if (!locked) return undefined;
     this.#served = {
       locked,
@@ -114,12 +114,12 @@ export class CurrentVersion {
     return undefined;
   }
 
-  #say(problem: string | undefined, error?: unknown): void {
+  #report(problem: string | undefined, error?: unknown): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
     const { logger } = this.#context;
-    if (error) logger.warn({ err: error }, 'MongoDB cannot be reached; it is tried again all the time');
-    else if (!problem) logger.info('MongoDB can be read again');
+    if (error) logger.warn({ err: error }, 'MongoDB is unreachable; retrying');
+    else if (!problem) logger.info('MongoDB is reachable again');
     this.#context.problem(problem);
   }
 }

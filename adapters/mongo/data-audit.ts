@@ -1,4 +1,4 @@
-/** The audit of what was published, activated and deleted: the collection `data_audit`. */
+/** The audit of published, activated and pruned versions, in the collection `data_audit`. */
 
 import {
   type AuditVerification,
@@ -16,7 +16,7 @@ const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, endOf, 
 
 const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new MongoAudit(connection, 'data_audit');
 
-/** Makes a change of the catalog after its entry has been stored. @param make false: not made */
+/** Stores an audit entry, then changes the catalog. @param make resolves with whether it changed anything */
 export const audited = (
   connection: Connection,
   clock: Clock,
@@ -24,7 +24,7 @@ export const audited = (
   make: () => Promise<boolean>,
 ): Promise<boolean> => auditOver(connection).around(dataAuditEntry(change, clock.now()), make);
 
-/** The digest of what was published as a version; undefined where no entry has it. */
+/** Digest of the content that was published as this version. Undefined if no entry has it. */
 export const publishedContent = async (
   connection: Connection,
   version: string,
@@ -32,7 +32,7 @@ export const publishedContent = async (
 ): Promise<string | undefined> =>
   publicationOf(madeOnly(await auditOver(connection).list()), version, current)?.content;
 
-/** The versions whose stored rows are not as they were published, a sentence for each fault. */
+/** Compares the stored rows of all versions with their publications. Returns one sentence per difference. */
 const damageOf = async (
   connection: Connection,
   { versions, current }: CatalogDocument,
@@ -42,11 +42,11 @@ const damageOf = async (
   const notes: string[] = [];
   for (const publication of versions) {
     const { id, version } = publication;
-    const { described, faults } = await readStored(connection, publication, { batchSize });
+    const { described, errors } = await readStored(connection, publication, { batchSize });
     const content = publicationOf(entries, version, current?.version ?? null)?.content;
     const isOther = described && content !== undefined && contentOf(sumsOf(described)) !== content;
-    const other = isOther ? [`the document ${id} of "versions" tells of other rows than were published`] : [];
-    notes.push(...[...faults, ...other].map((fault) => `version "${version}": ${fault}`));
+    const other = isOther ? [`the document ${id} of "versions" describes other rows than were published`] : [];
+    notes.push(...[...errors, ...other].map((error) => `version "${version}": ${error}`));
   }
   return notes;
 };
@@ -63,7 +63,7 @@ const verify = async (
     const { current, versions } = catalog;
     const damage = await damageOf(connection, catalog, made, batchSize);
     const verified = await auditOver(connection).verify(expected);
-    // Somebody has made a change meanwhile: the catalog may be of another time than the entries.
+    // A change was made during the reads, so the catalog may not match the entries: read again.
     if (endOf(all) !== verified.head) continue;
     const published = { current: current?.version ?? null, versions: versions.map(({ version }) => version) };
     const found = withPublished(verified, made, published);
@@ -72,8 +72,8 @@ const verify = async (
 };
 
 /**
- * @param batchSize documents that are read at once
- * @param connected does work over a connection, which is closed afterwards
+ * @param batchSize documents per batch when reading
+ * @param connected runs `work` with a connection, and closes the connection afterwards
  */
 export const mongoDataAudit = (
   batchSize: number,

@@ -14,14 +14,14 @@ export interface KeyDocument {
   readonly expires_at?: string | Date | null;
   readonly revoked_at?: string | Date | null;
   readonly shares_limit_of?: string | null;
-  /** The server's time of the last change, by which polling finds it. */
+  /** Time of the last change, by the server's clock. Polling reads keys by it. */
   readonly changed_at?: Date;
 }
 
 const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
-/** Takes dates where the documents were edited by hand, and fields left out for null. */
+/** Documents edited by hand may contain dates instead of strings; absent fields are read as null. */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
   hash: document.hash,
@@ -35,7 +35,7 @@ export const toRecord = (document: KeyDocument): KeyRecord => ({
   ...(document.shares_limit_of ? { shares_limit_of: document.shares_limit_of } : {}),
 });
 
-/** An update that sets these fields to these values, whatever they look like, and stamps the change. */
+/** An update that sets these fields and `changed_at`. The values are literals, never expressions. */
 export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   {
     $set: {
@@ -46,8 +46,8 @@ export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
 ];
 
 /**
- * The last use of keys has its own collection, which no replica watches. In the documents of keys, each time would make
- * every replica read the key again.
+ * The last use of keys is stored in a separate collection, which no replica watches. In the key documents, each update
+ * would make every replica read the key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;
@@ -57,7 +57,7 @@ interface UseDocument {
   readonly last_used_at: Date;
 }
 
-/** Keeps of each key the later time. */
+/** Keeps the later timestamp for each key. */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
     updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },
@@ -69,7 +69,7 @@ export const writeUse = async (connection: Connection, times: ReadonlyMap<string
   }
 };
 
-/** By id, in milliseconds since 1970. */
+/** The last use of each key, by id, in milliseconds since 1970. */
 export const readUse = async (connection: Connection): Promise<ReadonlyMap<string, number>> => {
   const cursor = connection.db.collection<UseDocument>(USE_COLLECTION).find({});
   const times = new Map<string, number>();

@@ -1,9 +1,9 @@
 /**
- * API keys in MongoDB, all of them cached in memory.
+ * API keys in MongoDB, all cached in memory.
  *
- * A change stream names the keys to read again, also keys that somebody edited by hand. It is not relied upon: each
- * poll also reads the changes since the previous poll, by the server's time of each change, with an overlap for changes
- * that became visible later than their time.
+ * A change stream names the keys to read again, including keys edited by hand. A standalone server has no change
+ * streams, so each poll also reads the keys with a `changed_at` since the previous poll. An overlap covers changes that
+ * become visible after their timestamp.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -43,15 +43,15 @@ export class MongoKeyStore implements KeyStore {
   #watch: ChangeWatch | undefined;
   #byId = new Map<string, KeyRecord>();
   #byHash = new Map<string, KeyRecord>();
-  /** The time, by the server's clock, from which changes may not have been seen. */
+  /** Changes since this time, by the server's clock, may not have been read. */
   #since = new Date(0);
-  /** What the next poll reads: everything, or these keys beside the changes since. */
+  /** Whether the next poll reads all keys, or only `#dirty` and the changes since `#since`. */
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
-  /** Whether there has been a change stream. */
+  /** Whether a change stream was open before. */
   #streamed = false;
-  #fault: KeyStoreError | undefined;
+  #error: KeyStoreError | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: ConnectionOptions, context: KeyStoreContext) {
@@ -71,8 +71,8 @@ export class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A stream does not report edits by hand before it began, so that everything is read again. The first begins
-        // with the first poll.
+        // A stream does not report earlier edits by hand, so all keys are read again. The first stream opens during the
+        // first poll, which reads all keys anyway.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -96,7 +96,7 @@ export class MongoKeyStore implements KeyStore {
 
   /** @throws `KeyStoreError` `unavailable` until the keys have been read for the first time */
   lookup(hash: string): KeyRecord | undefined {
-    if (!this.#loaded) throw this.#fault ?? new KeyStoreError('unavailable', 'The key store has not been opened.');
+    if (!this.#loaded) throw this.#error ?? new KeyStoreError('unavailable', 'The key store has not been opened.');
     return this.#byHash.get(hash);
   }
 
@@ -105,14 +105,14 @@ export class MongoKeyStore implements KeyStore {
   }
 
   health(): Health {
-    if (!this.#fault) return { ok: true, message: null };
-    const rest = this.#loaded ? 'the keys read last stay in force.' : 'no key can be checked yet.';
+    if (!this.#error) return { ok: true, message: null };
+    const rest = this.#loaded ? 'the keys that were read last stay valid.' : 'no key can be checked yet.';
     return { ok: false, message: `The key store cannot be reached; ${rest}` };
   }
 
   async list(): Promise<readonly KeyRecord[]> {
     await this.#poller.poll();
-    if (this.#fault) throw this.#fault;
+    if (this.#error) throw this.#error;
     return [...this.#byId.values()].sort(
       (a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
     );
@@ -126,7 +126,7 @@ export class MongoKeyStore implements KeyStore {
       const same = await keys.findOne({ $or: [{ _id: id }, { hash: record.hash }] });
       if (same) throw this.#conflict(id);
       await this.#audit.around(this.#entry(undefined, record)!, async () => {
-        // Where the id is there already, the condition does not match, and inserting it once more is refused.
+        // If the id exists, the condition does not match, and the upsert fails with a duplicate id.
         await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
         return true;
       });
@@ -150,7 +150,7 @@ export class MongoKeyStore implements KeyStore {
         const records: KeyRecord[] = [];
         for await (const record of this.#read({})) records.push(record);
         const entries = await this.#audit.list();
-        // Otherwise a change was made meanwhile.
+        // A change was made during the reads: read again.
         if (endOf(entries) !== verified.head) continue;
         return withComparison(verified, records, entries);
       }
@@ -174,17 +174,20 @@ export class MongoKeyStore implements KeyStore {
     }
   }
 
-  /** Null when there is no such key. */
+  /** Resolves with null if no key has this id. */
   async #change(id: string, change: KeyChange): Promise<KeyDocument | null> {
     for (;;) {
       const before = await this.#keys().findOne({ _id: id });
       const entry = before && this.#entry(toRecord(before), { ...toRecord(before), ...change });
       if (!entry) return before;
-      // The change applies only to the values that the entry records; if another process changed them, it is made anew.
-      const told = Object.keys(entry.changes).map((name) => [name, { $eq: before[name as keyof KeyDocument] ?? null }]);
+      // The update matches only the values that the entry records. If another process changed them, the loop repeats.
+      const recorded = Object.keys(entry.changes).map((name) => [
+        name,
+        { $eq: before[name as keyof KeyDocument] ?? null },
+      ]);
       let changed: KeyDocument | null = null;
       await this.#audit.around(entry, async () => {
-        changed = await this.#keys().findOneAndUpdate({ _id: id, ...Object.fromEntries(told) }, setting(change), {
+        changed = await this.#keys().findOneAndUpdate({ _id: id, ...Object.fromEntries(recorded) }, setting(change), {
           returnDocument: 'after',
         });
         return changed !== null;
@@ -194,7 +197,7 @@ export class MongoKeyStore implements KeyStore {
   }
 
   #conflict(id: string, cause?: unknown): KeyStoreError {
-    return new KeyStoreError('conflict', `There is a key with the id ${id}, or the same key, already.`, { cause });
+    return new KeyStoreError('conflict', `A key with the id ${id}, or with the same hash, already exists.`, { cause });
   }
 
   #entry(before: KeyRecord | undefined, after: KeyRecord): KeyAuditEntry | undefined {
@@ -205,7 +208,7 @@ export class MongoKeyStore implements KeyStore {
     return this.#connection.db.collection<KeyDocument>(COLLECTION);
   }
 
-  /** One write, which is in force here when this resolves. */
+  /** Writes to one key. When this resolves, the change is active in this process. */
   async #write<T>(id: string, work: () => Promise<T>): Promise<T> {
     try {
       await this.#connection.connect();
@@ -227,21 +230,21 @@ export class MongoKeyStore implements KeyStore {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // Keys that are noted from here on are read by the next poll.
+    // Changes that are reported from here on belong to the next poll.
     this.#all = false;
     this.#dirty = new Set();
     try {
       await this.#connection.connect();
-      const { localTime } = await this.#connection.run('tell the time', (db) => db.command({ hello: 1 }));
+      const { localTime } = await this.#connection.run('read the server time', (db) => db.command({ hello: 1 }));
       await (all ? this.#readAll() : this.#readChanges(dirty));
       this.#since = new Date(+localTime - OVERLAP_MS);
-      if (this.#fault) logger.info('the key store can be read again');
-      this.#fault = undefined;
+      if (this.#error) logger.info('the key store is reachable again');
+      this.#error = undefined;
     } catch (cause) {
       this.#all ||= all;
       for (const id of dirty) this.#dirty.add(id);
-      if (!this.#fault) logger.warn({ err: cause }, 'the key store cannot be read; it is tried again all the time');
-      this.#fault = new KeyStoreError('unavailable', (cause as Error).message, { cause });
+      if (!this.#error) logger.warn({ err: cause }, 'the key store is unreachable; retrying');
+      this.#error = new KeyStoreError('unavailable', (cause as Error).message, { cause });
     }
   }
 
@@ -251,15 +254,15 @@ export class MongoKeyStore implements KeyStore {
     this.#byId = byId;
     this.#byHash = new Map([...byId.values()].map((record) => [record.hash, record]));
     this.#loaded = true;
-    this.#tell();
+    this.#notify();
   }
 
   async #readChanges(dirty: ReadonlySet<string>): Promise<void> {
-    const gone = new Set(dirty);
+    const deleted = new Set(dirty);
     let changed = false;
     const changes = { $or: [{ changed_at: { $gte: this.#since } }, { _id: { $in: [...dirty] } }] };
     for await (const record of this.#read(changes)) {
-      gone.delete(record.id);
+      deleted.delete(record.id);
       const before = this.#byId.get(record.id);
       if (isDeepStrictEqual(before, record)) continue;
       if (before) this.#byHash.delete(before.hash);
@@ -267,14 +270,14 @@ export class MongoKeyStore implements KeyStore {
       this.#byHash.set(record.hash, record);
       changed = true;
     }
-    for (const id of gone) {
+    for (const id of deleted) {
       const record = this.#byId.get(id);
       if (!record) continue;
       this.#byId.delete(id);
       this.#byHash.delete(record.hash);
       changed = true;
     }
-    if (changed) this.#tell();
+    if (changed) this.#notify();
   }
 
   async *#read(filter: Filter<KeyDocument>): AsyncGenerator<KeyRecord> {
@@ -283,7 +286,7 @@ export class MongoKeyStore implements KeyStore {
       for (const key of batch) yield toRecord(key);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -1,16 +1,15 @@
 /**
- * How snapshots lie in the database.
+ * The layout of the database.
  *
- * - `catalog`: one document that says which versions there are and which is current (see `catalog.ts`).
- * - `versions`: a document per version with its manifest and the numbers of its rows by collection.
- * - `replicas`: the versions that each running replica has locked (see `version-locks.ts`). A replica needs the role
- *   readWrite for them, or it cannot serve.
+ * - `catalog`: one document with the list of versions and the current version (see `catalog.ts`).
+ * - `versions`: one document per version with its manifest and, per collection, the number of rows and their digest.
+ * - `replicas`: one document per running replica with the versions that it has locked (see `version-locks.ts`). To
+ *   write it, a replica needs the role readWrite.
  * - `data.<id>.<collection>`: the rows of one collection of one version, as `{ _id: <row number>, d: <row> }`.
  *
- * A MongoDB collection per version, rather than one with a version field: deleting a version is a drop, which costs the
- * same at any size and gives the space back; no index carries a version in front; and a version's indexes are those
- * that its own publisher declared. Rows stand under `d`, so that they may have any field, `_id` and names with dots and
- * dollars included.
+ * Each version has its own MongoDB collections. Deleting a version is a drop, which takes the same time at any size and
+ * frees the space. Indexes need no version field, and match the orders that the publisher declared. Rows are stored in
+ * the field `d`, so they may have any field, including `_id` and names with dots and dollar signs.
  */
 
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
@@ -18,7 +17,7 @@ import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
 const DUPLICATE_KEY = 11000;
 
-/** Whether an id or another unique value was there already, so that nothing has been inserted. */
+/** Whether an insert failed because its id or another unique value already exists. */
 export const isDuplicate = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 
@@ -29,13 +28,13 @@ export interface Row {
 
 export const dataCollection = (id: number, collection: string): string => `data.${id}.${collection}`;
 
-/** The version's id in the name of a data collection, or undefined for another name. */
+/** The version id in the name of a data collection. Undefined for other names. */
 export const versionIdOf = (name: string): number | undefined => {
   const id = /^data\.(\d+)\./.exec(name)?.[1];
   return id === undefined ? undefined : Number(id);
 };
 
-/** One index for each order; the first, of the key, is unique. */
+/** One index per order. The first one is the key and is unique. */
 export const ordersOf = (collection: Collection): readonly (readonly string[])[] => [
   collection.key,
   ...(collection.orders ?? []),
@@ -51,7 +50,7 @@ interface Plan {
 
 const PROJECTION = { _id: 0 };
 
-/** The parts that all reads by a collection's key share. */
+/** The parts of a `get` that depend on the collection only. */
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
 
 const keyedBy = (collection: Collection) => {
@@ -86,8 +85,8 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 };
 
 /**
- * The part of an order's index behind a place, as alternatives that have no document in common: the same values in the
- * first fields, and a later one in the next. MongoDB reads each from the index in order, and merges them as it reads.
+ * The rows after the position `after` in an order, as disjoint alternatives: equal values in the first fields, and a
+ * later value in the next field. MongoDB reads each alternative from the index in order and merges them.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);

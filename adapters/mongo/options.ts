@@ -1,4 +1,4 @@
-/** What can be set: where MongoDB is, how long anything may wait for it, and how large the steps are. */
+/** The options of the MongoDB adapter and key store: connection string, timeouts and batch sizes. */
 import type { JsonSchema } from 'metro-forecast-api/adapter';
 
 export interface ConnectionOptions {
@@ -20,7 +20,7 @@ export interface MongoOptions extends ConnectionOptions {
   readonly writeMs: number;
 }
 
-/** As the config gives them: all but the address have defaults. */
+/** The options in the configuration. All but `uri` have defaults or are optional. */
 export type Given<Options extends ConnectionOptions> = Partial<Options> & Pick<Options, 'uri'>;
 
 const integer = (preset: number, minimum: number, description: string) => ({
@@ -37,27 +37,39 @@ const connection = {
     'x-secret': true,
     'x-variable': 'MONGODB_URI',
     description:
-      'Connection string. The environment variable MONGODB_URI overrides it, and is the place for a password.',
+      'Connection string. If it contains a password, set it with the environment variable MONGODB_URI, which overrides this.',
   },
   database: {
     type: 'string',
     pattern: '^[^/\\\\. "$*<>:|?\\u0000]{1,63}$',
-    description: 'Absent: the database that `uri` names, or else `dataset`.',
+    description: 'Name of the database. Default: the database in `uri`, or `dataset`.',
   },
-  serverSelectionMs: integer(500, 1, 'How long an operation waits for a server that can serve it.'),
-  connectMs: integer(1000, 1, 'How long making a connection may take.'),
-  waitQueueMs: integer(500, 1, 'How long an operation waits for a free connection.'),
-  operationMs: integer(1500, 50, 'How long one read may take altogether, the waits above and a retry included.'),
-  poolMin: integer(1, 0, 'Connections that are kept open.'),
-  poolMax: integer(50, 1, 'Connections that are open at most.'),
-  pollMs: integer(1000, 20, 'How often to look for changes. Where there are change streams, they are noticed sooner.'),
+  serverSelectionMs: integer(500, 1, 'Timeout for finding a server that accepts the operation, in milliseconds.'),
+  connectMs: integer(1000, 1, 'Timeout for opening a connection, in milliseconds.'),
+  waitQueueMs: integer(500, 1, 'Timeout for waiting for a free connection, in milliseconds.'),
+  operationMs: integer(
+    1500,
+    50,
+    'Timeout for one read in total, including the timeouts above and a retry, in milliseconds.',
+  ),
+  poolMin: integer(1, 0, 'Minimum number of open connections.'),
+  poolMax: integer(50, 1, 'Maximum number of open connections.'),
+  pollMs: integer(
+    1000,
+    20,
+    'Interval between checks for changes, in milliseconds. On a replica set, change streams report them sooner.',
+  ),
 };
 
 const publishing = {
-  batchSize: integer(2000, 1, 'Documents per batch, when reading and when publishing.'),
-  holdMs: integer(60_000, 1000, 'How long a replica that has stopped answering keeps its versions from being pruned.'),
-  lockMs: integer(15_000, 500, 'How long a publisher that has stopped keeps the next one waiting.'),
-  writeMs: integer(30_000, 1000, 'How long one write of a publication may take.'),
+  batchSize: integer(2000, 1, 'Documents per batch when reading and publishing.'),
+  holdMs: integer(
+    60_000,
+    1000,
+    'How long the versions of an unresponsive replica are protected from pruning, in milliseconds.',
+  ),
+  lockMs: integer(15_000, 500, 'How long the lock of an interrupted publication blocks the next one, in milliseconds.'),
+  writeMs: integer(30_000, 1000, 'Timeout for one write of a publication, in milliseconds.'),
 };
 
 const schemaOf = (properties: Record<string, JsonSchema>) => ({
@@ -81,7 +93,7 @@ export const withDefaults = <Options extends ConnectionOptions>(
   return { ...Object.fromEntries(defaults), ...given } as Options;
 };
 
-/** For publishing: writes take longer than reads may, and rather wait for an election than fail. */
+/** The options for publishing: writes may take longer than reads, and wait for an election instead of failing. */
 export const forWriting = <Options extends MongoOptions>(options: Options): Options => ({
   ...options,
   operationMs: options.writeMs,

@@ -1,9 +1,9 @@
-/** Polling for changes, and change streams that start a poll earlier. No change depends on a stream. */
+/** Polling for changes, and change streams that trigger a poll earlier. Polling alone finds every change. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
 
-/** Runs a task at an interval and on request, never twice at once. */
+/** Runs a task at an interval and on request. Runs never overlap. */
 export class Poller {
   readonly #task: () => Promise<void>;
   readonly #intervalMs: number;
@@ -18,7 +18,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Resolves after a run that began after this call, so that it saw everything before the call. */
+  /** Resolves after a run that started after this call. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();
@@ -51,14 +51,15 @@ export interface ChangeWatch {
   stop(): void;
 }
 
-/** A standalone server has no change streams. */
+/** Error codes of a standalone server, which has no change streams. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
 /**
- * @param open begins a change stream
- * @param on.change is called for each change, `on.open` each time a stream has begun: it does not report earlier
- * changes
- * @param retryMs the pause after a stream has failed
+ * Watches a change stream, and opens it again when it ends.
+ * @param open opens a change stream
+ * @param on.change called for each change
+ * @param on.open called when a stream was opened. It does not report earlier changes
+ * @param retryMs pause before a failed stream is opened again, in milliseconds
  */
 export const watchChanges = (
   open: () => ChangeStream,
@@ -86,7 +87,7 @@ export const watchChanges = (
         await follow();
       } catch (error) {
         if (error instanceof MongoServerError && UNSUPPORTED.has(Number(error.code))) {
-          logger.info('this MongoDB has no change streams: changes are noticed by polling');
+          logger.info('this MongoDB has no change streams: changes are found by polling');
           return;
         }
         if (!stopping.signal.aborted) logger.debug({ err: error }, 'the change stream ended and is opened again');

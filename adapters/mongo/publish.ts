@@ -1,4 +1,4 @@
-/** Publishes a dataset: everything is written and verified under a new id before the pointer moves to it. */
+/** Publishes a dataset: writes and verifies it under a new id, then makes it the current version. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -40,8 +40,8 @@ export interface PublishContext {
 const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
 /**
- * Takes the lock. If its owner renews it within a third of its time, that is a conflict; otherwise waits until it
- * expires. A version that was published meanwhile is a conflict, too.
+ * Takes the publishers' lock. If the owner renews it within a third of `lockMs`, this rejects with `conflict`;
+ * otherwise it waits until the lock expires. If another version is published meanwhile, this also rejects.
  */
 const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signal, onWait }: PublishOptions) => {
   const before = await catalog.read();
@@ -52,24 +52,24 @@ const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signa
     const now = locked ?? (await catalog.read());
     if (before.lock && now.current && now.current.id !== before.current?.id) {
       if (locked) await catalog.unlock(owner);
-      throw conflict(`Version ${now.current.version} has just been published by somebody else.`);
+      throw conflict(`Another publisher has just published version ${now.current.version}.`);
     }
     if (locked) return locked;
     if (now.lock && (now.lock.owner !== before.lock?.owner || +now.lock.expires > +before.lock.expires)) {
-      throw conflict('Another publication is under way. Try again when it has ended.');
+      throw conflict('Another publication is running. Try again when it has finished.');
     }
     if (!isWaiting && now.lock) {
       isWaiting = true;
       const until = now.lock.expires.toISOString();
       onWait?.(
-        `Another publisher holds the lock. If it has been ended, its lock expires at ${until}: waiting until then.`,
+        `Another publisher holds the lock. If it was stopped, its lock expires at ${until}: waiting until then.`,
       );
     }
     await delay(Math.min(100, lockMs / 10), undefined, { signal }).catch(() => undefined);
   }
 };
 
-/** Renews the lock until it is stopped. `lost()` is whether another publisher may have it by now. */
+/** Renews the lock until stopped. `lost()`: the lock may have expired, and another publisher may hold it. */
 const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
   let heldFrom = clock.monotonic();
   let taken = false;
@@ -79,7 +79,7 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
       taken ||= !(await catalog.renew(owner, lockMs));
       heldFrom = startedAt;
     } catch {
-      // The next renewal may succeed; `lost` counts the time.
+      // The next renewal may succeed. `lost` checks the time.
     }
   }, lockMs / 4);
   return {
@@ -98,8 +98,8 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
 };
 
 /**
- * Whether the pointer was moved, and not by somebody else. If the server's response is lost, the catalog shows whether
- * the commit succeeded.
+ * Commits the publication. Resolves with whether this publisher made it current. If the server's response is lost, the
+ * catalog shows whether the commit succeeded.
  */
 const commit = async (
   catalog: Catalog,
@@ -119,16 +119,16 @@ const commit = async (
 
 const takenBy = ({ version, publishedAt }: Publication): StorageError =>
   conflict(
-    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs another version.`,
+    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
   );
 
-/** Why a version cannot be served as it was published; nothing where it can. */
-const faultsOf = ({ described, faults }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
+/** The reasons why a version cannot be served as published. Empty if it can. */
+const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
   const missing = described ? missingIn(described, collections) : [];
-  return [...faults, ...missing.map((what) => `it was published without ${what}`)];
+  return [...errors, ...missing.map((what) => `it was published without ${what}`)];
 };
 
-/** Whether what was written has all that was published as a version before, with the same rows. */
+/** Whether the written collections include all published collections of a version, with the same rows. */
 const hasSameRows = async (
   { connection }: Pick<PublishContext, 'connection'>,
   { described }: StoredVersion,
@@ -142,14 +142,14 @@ const hasSameRows = async (
 };
 
 interface WriteOptions {
-  /** The id of the new version. */
+  /** Id of the new version. */
   readonly id: number;
   /** Called before each batch. Throws to stop. */
   readonly assertGoingOn: () => void;
   readonly onProgress: PublishOptions['onProgress'];
 }
 
-/** Writes, verifies and describes a version. @returns the SHA-256 of each collection's rows, by its name */
+/** Writes and verifies a version, and adds its document to `versions`. @returns the SHA-256 of each collection's rows */
 const writeVersion = async (
   { connection, collections, batchSize }: PublishContext,
   dataset: Dataset,
@@ -173,10 +173,11 @@ const writeVersion = async (
 };
 
 /**
- * A version that is damaged, or was published for another configuration, is replaced by the same rows.
+ * Publishes a dataset. A stored version of this name is replaced if it is damaged or was published for another
+ * configuration, and the rows are the same.
  *
- * Rejects with `conflict` where somebody else publishes or a version of this name is there, with `invalid_dataset`,
- * `aborted`, or `unavailable`. What was written is then removed, here or by the next publisher.
+ * Rejects with `conflict` if another publication is running or the version exists, or with `invalid_dataset`, `aborted`
+ * or `unavailable`. The rows written so far are then removed, here or by the next publication.
  */
 export const publish = async (context: PublishContext, dataset: Dataset, options: PublishOptions = {}) => {
   const { connection, collections, clock, logger, batchSize, lockMs } = context;
@@ -189,14 +190,14 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
   const lock = keepLock(catalog, owner, lockMs, clock);
   const assertGoingOn = () => {
     assertNotAborted(signal);
-    if (lock.lost()) throw conflict('The lock was lost, since MongoDB was away for too long. Publish again.');
+    if (lock.lost()) throw conflict('The lock expired because MongoDB was unreachable for too long. Publish again.');
   };
 
   try {
     const same = locked.versions.find(({ version }) => version === manifest.version);
     const stored = same && (await readStored(connection, same, { batchSize, assertGoingOn }));
-    const faults = stored ? faultsOf(stored, collections) : [];
-    if (same && faults.length === 0) throw takenBy(same);
+    const errors = stored ? errorsOf(stored, collections) : [];
+    if (same && errors.length === 0) throw takenBy(same);
     await expireReplicas(connection);
     await sweep(connection, catalog);
 
@@ -212,7 +213,7 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
       commit(catalog, owner, { id: locked.sequence, version, publishedAt }, locked, same),
     );
     if (isPublished) {
-      if (faults.length > 0) options.onRepair?.(`version ${version}: ${faults.join('; ')}`);
+      if (errors.length > 0) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
       return;
     }
     throw conflict(
@@ -220,7 +221,10 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
     );
   } catch (error) {
     await abandon(connection, catalog, owner).catch((err: unknown) => {
-      logger.warn({ err }, 'what this publication wrote is left to the next one to remove');
+      logger.warn(
+        { err },
+        'the rows of the failed publication could not be removed; the next publication removes them',
+      );
     });
     throw error;
   } finally {

@@ -1,4 +1,4 @@
-/** Reads of one locked version: one indexed query each. */
+/** Reads one locked version. Each read is one indexed query. */
 
 import {
   type Collection,
@@ -20,7 +20,7 @@ export interface SnapshotContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly locks: LockedVersions;
   readonly batchSize: number;
-  /** Throws once the adapter is closed. */
+  /** @throws StorageError `closed` after the adapter was closed */
   assertOpen(): void;
 }
 
@@ -30,11 +30,11 @@ export class MongoSnapshot implements Snapshot {
   readonly manifest: Manifest;
   readonly #context: SnapshotContext;
   readonly #locked: LockedVersion;
-  /** The driver's handles, cached: making one costs half as much as a read. */
+  /** The driver's collection objects, cached: creating one costs half as much as a read. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
-  /** The caller has locked the version; `release()` unlocks it. */
+  /** The version must be locked already. `release()` unlocks it. */
   constructor(context: SnapshotContext, locked: LockedVersion, { version, publishedAt }: Publication) {
     this.version = version;
     this.publishedAt = publishedAt;
@@ -58,7 +58,7 @@ export class MongoSnapshot implements Snapshot {
 
   async *find(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<readonly Document[]> {
     this.#collection(name);
-    // MongoDB takes 0 as no limit, a query as no documents.
+    // In MongoDB a limit of 0 means no limit; in a query it means no documents.
     if (query.limit === 0) return;
     this.#context.assertOpen();
     const { filter, options } = planFind(query, this.#context.batchSize);
@@ -68,7 +68,7 @@ export class MongoSnapshot implements Snapshot {
         this.#context.locks.assertReadable(this.#locked);
         yield batch.map(({ d }) => d);
       }
-      // A collection that was dropped ends the cursor without an error.
+      // A dropped collection ends the cursor without an error.
       this.#context.locks.assertReadable(this.#locked);
     } catch (error) {
       throw this.#failure(error);
@@ -81,7 +81,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.locks.release(this.#locked);
   }
 
-  /** Throws `closed` in place of an error that came because the adapter was closed meanwhile. */
+  /** Throws `closed` instead of an error that was caused by closing the adapter. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

@@ -1,13 +1,13 @@
-/** Removes versions that are neither in the catalog nor locked: pruned ones, and those of publishers that stopped. */
+/** Removes pruned versions and the rows of interrupted publications, unless a replica has locked them. */
 import type { Catalog } from './catalog.js';
 import type { Connection } from './connection.js';
 import { versionIdOf } from './layout.js';
 import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
- * The order matters: what is there is listed first, so that whatever a publisher begins meanwhile is not in the list;
- * the locks are read last (see `version-locks.ts`). A publisher's unfinished version has the id in the lock, even after
- * the lock has expired, since it may still be renewed; the next publisher's lock replaces it.
+ * The order matters. The collections are listed first, so that the list has no collection of a publication that starts
+ * meanwhile. The locks are read last (see `version-locks.ts`). The id in the publishers' lock is kept even after the
+ * lock has expired, since its owner may still renew it; the next publisher replaces that id.
  */
 export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
   const names = await connection.run('list the collections', async (db) =>
@@ -28,7 +28,7 @@ export const sweep = async (connection: Connection, catalog: Catalog): Promise<v
   }
   const rubbish = described.map(({ _id }) => _id).filter((id) => !kept.has(id));
   if (rubbish.length === 0) return;
-  await connection.run('forget versions', (db) =>
+  await connection.run('delete versions', (db) =>
     db.collection<VersionDocument>('versions').deleteMany({ _id: { $in: rubbish } }),
   );
 };

@@ -1,20 +1,20 @@
 /**
- * Version locks: which replica reads which versions, so that no version is deleted under its reader.
+ * Version locks: they prevent that a version is deleted while a replica reads it.
  *
  * Each replica has a document in `replicas` with the ids that it has locked (`holds`) and the time at which its locks
- * expire; it renews them long before. A version is deleted in three steps, and locked in three:
+ * expire. It renews them after a quarter of `holdMs`. A version is deleted in three steps, and locked in three:
  *
- *     pruner:   1. take it out of the catalog   2. read the replicas' locks   3. drop it unless a replica has locked it
- *     replica:  1. write the lock               2. read the catalog           3. read it if it is still in there
+ *     pruner:   1. remove it from the catalog   2. read the replicas' locks   3. drop it unless a replica has locked it
+ *     replica:  1. write the lock               2. read the catalog           3. read the version if it is listed
  *
- * Both write (and have a majority confirm it) before they read, so whichever comes second sees what the first wrote:
- * either the replica finds that the version is gone and does not read it, or the pruner finds the lock and leaves the
- * version to a later sweep. Ids are never used again, so a version that is out of the catalog stays out.
+ * Both write with majority write concern before they read, so the second one sees the write of the first. Either the
+ * replica finds that the version was removed and does not read it, or the pruner finds the lock and leaves the version
+ * to a later sweep. Ids are never reused, so a removed version does not return to the catalog.
  *
- * A replica that cannot renew (it hangs, or cannot reach MongoDB) loses its locks after `holdMs`. It counts from before
- * it sent the last renewal and the server from when it received it, so the replica knows first. From then on its reads
- * fail, since a dropped collection looks like an empty one; each batch is checked after it has arrived. With the next
- * renewal the replica asks the catalog which of its versions are left, and continues with them.
+ * A replica that cannot renew (it hangs, or MongoDB is unreachable) loses its locks after `holdMs`. The replica counts
+ * from before it sent the last renewal, the server from when it received it, so the replica's count ends first. Then
+ * its reads fail, since a dropped collection looks like an empty one; each batch is checked after it has arrived. At the
+ * next renewal the replica reads from the catalog which of its versions still exist, and continues with them.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -36,7 +36,7 @@ interface ReplicaDocument {
 
 const COLLECTION = 'replicas';
 
-/** The ids that some live replica has locked. */
+/** The version ids that running replicas have locked. */
 export const lockedIds = async (connection: Connection): Promise<ReadonlySet<number>> => {
   const live = { $expr: { $gt: ['$expires', '$$NOW'] } };
   const replicas = await connection.run('read the locks', (db) =>
@@ -47,7 +47,7 @@ export const lockedIds = async (connection: Connection): Promise<ReadonlySet<num
 
 /** Makes the server delete the documents of replicas that have crashed. */
 export const expireReplicas = (connection: Connection): Promise<unknown> =>
-  connection.run('make an index', (db) =>
+  connection.run('create an index', (db) =>
     db.collection(COLLECTION).createIndex({ expires: 1 }, { expireAfterSeconds: 0 }),
   );
 
@@ -66,15 +66,14 @@ export class VersionLocks {
     this.#holdMs = holdMs;
   }
 
-  /** Whether the locks that were written last are still in force. */
-  get inForce(): boolean {
+  /** Whether the last written locks have not expired. */
+  get areValid(): boolean {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
   /**
    * Writes the locks if they have changed or are due for renewal.
-   * @param lapsed awaited before lapsed locks count as in force again: it must find out which versions have been
-   * deleted
+   * @param lapsed called before expired locks count as valid again. It must find out which versions were deleted
    */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
@@ -92,17 +91,17 @@ export class VersionLocks {
     this.#writtenAt = startedAt;
   }
 
-  /** Releases all locks. If the server cannot be reached, they expire. */
+  /** Releases all locks. If the server is unreachable, they expire. */
   async end(): Promise<void> {
     if (this.#writtenAt === Number.NEGATIVE_INFINITY) return;
     this.#writtenAt = Number.NEGATIVE_INFINITY;
     await this.#connection
-      .run('end the locks', (db) => db.collection<ReplicaDocument>(COLLECTION).deleteOne({ _id: this.#id }))
+      .run('release the locks', (db) => db.collection<ReplicaDocument>(COLLECTION).deleteOne({ _id: this.#id }))
       .catch(() => undefined);
   }
 }
 
-/** The contents of a version, as its publisher counted them. */
+/** The manifest of a version, and the number and digest of its rows as published. */
 export interface VersionDocument {
   readonly _id: number;
   readonly manifest: Manifest;
@@ -111,7 +110,7 @@ export interface VersionDocument {
   >;
 }
 
-/** What is declared and was not published in a version, so that it cannot be read with this configuration. */
+/** The declared collections and orders that a version lacks. If there are any, this configuration cannot serve it. */
 export const missingIn = (
   { collections: published }: Pick<VersionDocument, 'collections'>,
   collections: ReadonlyMap<string, Collection>,
@@ -157,8 +156,8 @@ export class LockedVersions {
   }
 
   /**
-   * Locks a version for one more reader; undefined when the version has been deleted. Rejects with `invalid_dataset`
-   * for one that was published without a collection or order that is declared here.
+   * Locks a version for one more reader. Resolves with undefined if the version was deleted. Rejects with
+   * `invalid_dataset` if the version lacks a declared collection or order.
    */
   async acquire(id: number): Promise<LockedVersion | undefined> {
     for (;;) {
@@ -170,27 +169,30 @@ export class LockedVersions {
     }
   }
 
-  /** Adds a reader to a version that is locked already. */
+  /** Adds a reader to a locked version. */
   retain<Held extends LockedVersion>(version: Held): Held {
     (version as unknown as Entry).readers++;
     return version;
   }
 
-  /** A version without readers stays locked until the next `keep`, since it is often asked for again at once. */
+  /** Removes a reader. A version without readers stays locked until the next `keep`, since it is often read again. */
   release(version: LockedVersion): void {
     (version as Entry).readers--;
   }
 
-  /** Throws unless the version was locked for the whole of the read that has just ended. */
+  /** @throws StorageError `unavailable` if the version was not locked during the whole read that just ended */
   assertReadable(version: LockedVersion): void {
     if ((version as Entry).lost) {
       throw new StorageError(
         'unavailable',
-        `The version ${version.manifest.version} was pruned while MongoDB was away.`,
+        `The version ${version.manifest.version} was pruned while MongoDB was unreachable.`,
       );
     }
-    if (!this.#locks.inForce) {
-      throw new StorageError('unavailable', 'The lock on the version has run out: MongoDB has been away for too long.');
+    if (!this.#locks.areValid) {
+      throw new StorageError(
+        'unavailable',
+        'The lock on the version has expired: MongoDB was unreachable for too long.',
+      );
     }
   }
 
@@ -229,17 +231,17 @@ export class LockedVersions {
     });
   }
 
-  /** A collection that was not published would look empty, and an order without its index would be sorted in memory. */
+  /** A missing collection would look empty, and an order without an index would be sorted in memory. */
   #assertComplete({ manifest, collections }: VersionDocument): void {
     const missing = missingIn({ collections }, this.#collections);
     if (missing.length === 0) return;
     throw new StorageError(
       'invalid_dataset',
-      `The version ${manifest.version} was published without ${missing.join(', ')}: publish the dataset again with this config.`,
+      `The version ${manifest.version} was published without ${missing.join(', ')}: publish the dataset again with this configuration.`,
     );
   }
 
-  /** Runs writes one after the other: each must include the ids that the one before it added. */
+  /** Runs writes one after the other: each must include the ids that the previous write added. */
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** What has been published: listing it, going back to it, removing it, and reading what was current once. */
+/** Lists, activates and prunes versions, and reads earlier ones. */
 import { type Clock, momentAfter, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
@@ -11,7 +11,7 @@ export interface VersionsContext {
   readonly clock: Clock;
   readonly locks: LockedVersions;
   readonly current: CurrentVersion;
-  /** Does work over a connection for writing, which is closed afterwards; then this replica follows the new state. */
+  /** Runs `work` with a connection for writing, closes it, and then polls the catalog. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   snapshotOf(locked: LockedVersion, publication: Publication): Snapshot;
   assertOpen(): void;
@@ -48,7 +48,7 @@ export class MongoVersions implements Versions {
         const names = newestFirst(versions).map((one) => one.version);
         throw new StorageError(
           'unknown_version',
-          `There is no version ${version}. There are: ${names.join(', ') || 'none'}.`,
+          `There is no version ${version}. Versions in the store: ${names.join(', ') || 'none'}.`,
         );
       }
       if (target.id === current?.id) return;
@@ -58,14 +58,17 @@ export class MongoVersions implements Versions {
         catalog.activate({ ...target, publishedAt }, current),
       );
       if (isActive) return;
-      throw new StorageError('conflict', 'Another version was published, activated or pruned meanwhile. Look again.');
+      throw new StorageError(
+        'conflict',
+        'Another version was published, activated or pruned meanwhile. List the versions and try again.',
+      );
     });
   }
 
   prune(keep: number): Promise<readonly string[]> {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
-      // Otherwise versions that this process has released would count as locked until its next poll.
+      // Without this, versions that this process has released would count as locked until the next poll.
       await this.#context.locks.keep();
       const { versions, current } = await catalog.read();
       const locked = await lockedIds(connection);
@@ -82,10 +85,10 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // By this replica's own history: a version that it does not serve yet is not part of it.
+    // Only the history that this replica has read: it does not include a version that is not served yet.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // A pruned version gives undefined, since the version before it was not current then.
+    // Undefined for a pruned version: the previous version was not current at that time.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

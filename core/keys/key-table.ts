@@ -5,7 +5,7 @@ import { KeyStoreError } from '../errors.js';
 /** @throws KeyStoreError `conflict` if the id or the hash exists already */
 export const withInserted = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] => {
   if (records.some(({ id, hash }) => id === record.id || hash === record.hash)) {
-    throw new KeyStoreError('conflict', `A key with the id ${record.id}, or the same key, exists already.`);
+    throw new KeyStoreError('conflict', `A key with the id ${record.id}, or with the same hash, already exists.`);
   }
   return [...records, record];
 };

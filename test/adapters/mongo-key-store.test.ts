@@ -107,10 +107,10 @@ describe('the key store in MongoDB', () => {
     const store = await newStore();
     const record = newRecord();
     await store.insert(record);
-    const told = (id: string) => `There is a key with the id ${id}, or the same key, already.`;
-    await rejectsWith('conflict', store.insert(newRecord({ id: record.id })), told(record.id));
+    const conflict = (id: string) => `A key with the id ${id}, or with the same hash, already exists.`;
+    await rejectsWith('conflict', store.insert(newRecord({ id: record.id })), conflict(record.id));
     const same = newRecord({ hash: record.hash });
-    await rejectsWith('conflict', store.insert(same), told(same.id));
+    await rejectsWith('conflict', store.insert(same), conflict(same.id));
     assert.deepEqual(await store.list(), [record]);
   });
 
@@ -294,7 +294,7 @@ describe('the key store in MongoDB', () => {
     assert.deepEqual(store.lookup(record.hash), record);
     assert.deepEqual(
       logger.lines.filter((line) => line.includes('the key store')),
-      ['warn: the key store cannot be read; it is tried again all the time', 'info: the key store can be read again'],
+      ['warn: the key store is unreachable; retrying', 'info: the key store is reachable again'],
     );
   });
 
@@ -310,7 +310,7 @@ describe('the key store in MongoDB', () => {
       await eventually('the key is known', () => other.lookup(record.hash) !== undefined, IN_FORCE_MS);
       await away(mongod);
       await eventually('it says so', () => !other.health().ok, 10_000);
-      assert.equal(other.health().message, 'The key store cannot be reached; the keys read last stay in force.');
+      assert.equal(other.health().message, 'The key store cannot be reached; the keys that were read last stay valid.');
       assert.deepEqual(other.lookup(record.hash), record);
       await rejectsWith('unavailable', store.update(record.id, { name: 'lost' }));
       await back(mongod);

@@ -78,11 +78,11 @@ describe('what MongoDB cannot give back as it was', () => {
   const faultOf = (row: object): string | undefined => unstorable(row as never, JSON.stringify(row));
 
   for (const [row, fault] of [
-    [{ a: '\ud800' }, 'the row.a holds half a surrogate pair, which UTF-8 has no bytes for'],
-    [{ a: [1, { b: ['x', '\udc00'] }] }, 'the row.a[1].b[1] holds half a surrogate pair, which UTF-8 has no bytes for'],
-    [{ '\udfff': 1 }, 'the name of "the row.\\udfff" holds half a surrogate pair'],
+    [{ a: '\ud800' }, 'the row.a contains half a surrogate pair, which UTF-8 cannot encode'],
+    [{ a: [1, { b: ['x', '\udc00'] }] }, 'the row.a[1].b[1] contains half a surrogate pair, which UTF-8 cannot encode'],
+    [{ '\udfff': 1 }, 'the name of "the row.\\udfff" contains half a surrogate pair'],
     [{ a: { 'b\0c': 1 } }, 'the name of "the row.a.b\\u0000c" contains the character U+0000'],
-    [{ a: [{ _bsontype: 'Long' }] }, "the row.a[0]._bsontype has a name that MongoDB's driver keeps for itself"],
+    [{ a: [{ _bsontype: 'Long' }] }, "the row.a[0]._bsontype has a name that is reserved by MongoDB's driver"],
     [{ a: { $ref: 'x', $id: 1 } }, 'the row.a would be read back as a database reference'],
     [{ a: null, b: { $ref: 'x', $id: null } }, 'the row.b would be read back as a database reference'],
   ] as const) {

@@ -43,7 +43,7 @@ describe('publishing to MongoDB', () => {
     );
     await begun.passed;
     const { message } = await failsWith('conflict', () => second.adapter.publish(anotherDataset(THIRD, THIRD_CREATED)));
-    assert.equal(message, 'Another publication is under way. Try again when it has ended.');
+    assert.equal(message, 'Another publication is running. Try again when it has finished.');
     go.open();
     await winning;
     await eventually('the other replica follows', () => second.version() === SECOND, 5000);
@@ -117,7 +117,7 @@ describe('publishing to MongoDB', () => {
     const since = adapter.snapshot().publishedAt.toISOString();
     assert.equal(
       message,
-      `Version ${FIRST} has been published already, on ${since}: other content needs another version.`,
+      `Version ${FIRST} has been published already, on ${since}: other content needs a new version.`,
     );
     assert.equal(read, 0);
   });
@@ -163,7 +163,7 @@ describe('publishing to MongoDB', () => {
   });
 
   for (const [what, row, fault] of [
-    ['a lone surrogate in a value', { id: 'x', list: ['\ud800'] }, /row\.list\[0\] holds half a surrogate pair/],
+    ['a lone surrogate in a value', { id: 'x', list: ['\ud800'] }, /row\.list\[0\] contains half a surrogate pair/],
     ['a lone surrogate in a name', { id: 'x', '\udc00': 1 }, /half a surrogate pair/],
     ['U+0000 in a name', { id: 'x', inner: { 'a\0b': 1 } }, /contains the character U\+0000/],
     ['the name "_bsontype"', { id: 'x', inner: { _bsontype: 'ObjectId' } }, /row\.inner\._bsontype/],
@@ -188,7 +188,7 @@ describe('publishing to MongoDB', () => {
       { id: 'x', deep },
     ]) {
       const { message } = await failsWith('invalid_dataset', () => adapter.publish(withShape(row)));
-      assert.match(message, /Collection "nothing": MongoDB cannot hold a row: /);
+      assert.match(message, /Collection "nothing": MongoDB cannot store a row: /);
     }
   });
 

@@ -125,6 +125,6 @@ describe('publishing to a damaged MongoDB', () => {
         .updateOne({ _id: id }, { $set: { 'collections.nothing.sha256': '0'.repeat(64) } }),
     );
     const { notes } = await verified();
-    assert.match(notes.join('\n'), /the document \d+ of "versions" tells of other rows than were published/);
+    assert.match(notes.join('\n'), /the document \d+ of "versions" describes other rows than were published/);
   });
 });

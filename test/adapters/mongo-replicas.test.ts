@@ -20,7 +20,7 @@ import { mongoForTests, type Server, startMongo, uniqueName } from '../support/s
 import { startTcpProxy } from '../support/tcp-proxy.js';
 import { Replicas, untilAway } from './mongo-replica.js';
 
-const AWAY = 'The database cannot be reached.';
+const UNREACHABLE = 'The database cannot be reached.';
 const NEVER = 3_600_000;
 
 describe('replicas on MongoDB', () => {
@@ -73,11 +73,11 @@ describe('replicas on MongoDB', () => {
       await useShared();
       const { adapter } = await replicas.open();
       const { message: none } = await failsWith('unknown_version', () => adapter.versions.activate(FIRST));
-      assert.equal(none, `There is no version ${FIRST}. There are: none.`);
+      assert.equal(none, `There is no version ${FIRST}. Versions in the store: none.`);
       await adapter.publish(datasetOf());
       await adapter.publish(anotherDataset());
       const { message } = await failsWith('unknown_version', () => adapter.versions.activate('x'));
-      assert.equal(message, `There is no version x. There are: ${SECOND}, ${FIRST}.`);
+      assert.equal(message, `There is no version x. Versions in the store: ${SECOND}, ${FIRST}.`);
       const moves = () =>
         replicas.raw(async (db) =>
           (await db.collection('catalog').findOne())?.['moves'].map(({ version }: { version: string }) => version),
@@ -107,7 +107,7 @@ describe('replicas on MongoDB', () => {
       await replica.adapter.publish(datasetOf());
       await publisher.adapter.publish(anotherDataset());
       await eventually('it says so', () => replica.problems.length > 0, 5000);
-      assert.deepEqual(replica.problems, ['A new version was published for another config and is not served.']);
+      assert.deepEqual(replica.problems, ['A new version was published for another configuration and is not served.']);
       assert.deepEqual(await replica.items(), rows['items']);
       await replica.adapter.publish(datasetOf('third-3', '2024-03-01T00:00:00.000Z'));
       assert.equal(replica.version(), 'third-3');
@@ -220,7 +220,7 @@ describe('replicas on MongoDB', () => {
       await (await replicas.open()).adapter.publish(datasetOf());
       await mongod.kill();
       const replica = await replicas.open();
-      assert.deepEqual(replica.problems, [AWAY]);
+      assert.deepEqual(replica.problems, [UNREACHABLE]);
       await failsWith('unavailable', () => replica.adapter.snapshot());
       await failsWith('unavailable', () => replica.adapter.ping());
       await failsWith('unavailable', () => replica.adapter.publish(anotherDataset()));
@@ -231,7 +231,7 @@ describe('replicas on MongoDB', () => {
       await replica.adapter.ping();
       assert.deepEqual(
         replica.logger.lines.filter((line) => line.includes(': MongoDB')),
-        ['warn: MongoDB cannot be reached; it is tried again all the time', 'info: MongoDB can be read again'],
+        ['warn: MongoDB is unreachable; retrying', 'info: MongoDB is reachable again'],
       );
     });
 
@@ -256,7 +256,7 @@ describe('replicas on MongoDB', () => {
           assert.equal((read.reason as { code?: string }).code, 'unavailable');
         }
         assert.equal(replica.version(), FIRST);
-        await eventually('it says so', () => replica.problems.at(-1) === AWAY, 5000);
+        await eventually('it says so', () => replica.problems.at(-1) === UNREACHABLE, 5000);
         await back(mongod);
         await eventually('it is over', () => replica.problems.at(-1) === undefined, 10_000);
         assert.deepEqual(await find(held, items), rows['items']);

@@ -58,15 +58,15 @@ describe('holds in MongoDB', () => {
 
   it('are in force from when they were sent, for their time', async () => {
     const holds = holdsFor();
-    expect(holds.inForce).to.equal(false);
+    expect(holds.areValid).to.equal(false);
     const keeping = holds.keep([1], lapsed);
     now += 10;
     await keeping;
-    expect(holds.inForce).to.equal(true);
+    expect(holds.areValid).to.equal(true);
     now += HOLD_MS - 11;
-    expect(holds.inForce).to.equal(true);
+    expect(holds.areValid).to.equal(true);
     now += 1;
-    expect(holds.inForce).to.equal(false);
+    expect(holds.areValid).to.equal(false);
   });
 
   it('tell of a lapse where they were not in force all the time, before they are again', async () => {
@@ -77,12 +77,12 @@ describe('holds in MongoDB', () => {
     await holds.keep([1], lapsed);
     expect(lapses).to.equal(first);
     now += HOLD_MS;
-    let inForce: boolean | undefined;
+    let areValid: boolean | undefined;
     await holds.keep([1], async () => {
-      inForce = holds.inForce;
+      areValid = holds.areValid;
     });
-    expect(inForce).to.equal(false);
-    expect(holds.inForce).to.equal(true);
+    expect(areValid).to.equal(false);
+    expect(holds.areValid).to.equal(true);
   });
 
   it('tell of a lapse that came while they were written', async () => {
@@ -102,7 +102,7 @@ describe('holds in MongoDB', () => {
     await holds.keep([1], lapsed);
     await other.keep([2], lapsed);
     await holds.end();
-    expect(holds.inForce).to.equal(false);
+    expect(holds.areValid).to.equal(false);
     expect(await lockedIds(database.connection)).to.deep.equal(new Set([2]));
     await holds.end();
     expect(await documents().countDocuments()).to.equal(1);
@@ -114,6 +114,6 @@ describe('holds in MongoDB', () => {
     await holds.keep([1], lapsed);
     await away.end();
     await holds.end();
-    expect(holds.inForce).to.equal(false);
+    expect(holds.areValid).to.equal(false);
   });
 });

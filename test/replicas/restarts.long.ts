@@ -88,7 +88,7 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
     const before = readFileSync(log, 'utf8').length;
     const isMissed = () => {
       const logged = readFileSync(log, 'utf8').slice(before);
-      return logged.includes('MongoDB cannot be reached') && logged.includes('the key store cannot be read');
+      return logged.includes('MongoDB is unreachable') && logged.includes('the key store is unreachable');
     };
     service.mongo.freeze();
     const restarted = replica.restart();
