@@ -20,7 +20,7 @@ COPY --from=build /app/dist dist
 COPY --from=build /app/core core
 COPY --from=build /app/plugins plugins
 COPY --from=build /app/config config
-COPY --from=build /app/cli/metro-forecast.js cli/
+COPY --from=build /app/cli/metro-forecast.js /app/cli/build.js cli/
 COPY --from=build /app/cli/templates cli/templates
 COPY --from=build /app/docs docs
 # Nothing is written outside of /data, a volume for datasets and keys: the root may be read-only, and belongs to root.

@@ -48,7 +48,7 @@ describe('Dockerfile', () => {
     expect(copied.filter((path) => !built.includes(path) && !existsSync(at(path)))).to.deep.equal([]);
     const published = (JSON.parse(read('package.json')).files as string[]).filter((path) => !path.startsWith('!'));
     // What people read, and an image does not.
-    const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'bench/results', 'compose.yaml'];
+    const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'bench/results', 'compose.yaml'];
     const missing = [...published, 'package.json', 'node_modules'].filter(
       (path) => !pages.includes(path) && !copied.some((each) => path === each || path.startsWith(`${each}/`)),
     );
