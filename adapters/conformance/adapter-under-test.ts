@@ -1,40 +1,52 @@
-/** What an adapter's author gives to the suite. */
+/** The options of `describeAdapter`. */
 import type { AdapterContext, Capabilities, Dataset, StorageAdapter } from 'metro-forecast-api/adapter';
 
 export interface AdapterUnderTest {
   /** The heading of the tests. */
   readonly name: string;
-  /** What the adapter declares: it chooses the tests that run. Left out, `durable` and `follows` are true. */
+  /**
+   * The capabilities that the adapter declares. Tests of missing ones are skipped. `durable` and `follows` default to
+   * true.
+   */
   readonly capabilities: Capabilities;
   /**
-   * A new adapter, opened, over a store of its own in which `dataset` is current. Relative paths that
-   * `context.resolvePath` resolves are in a folder of this adapter's own, which the suite removes.
+   * Returns an open adapter over a new store in which `dataset` is current. `context.resolvePath` resolves relative
+   * paths in a temporary folder, one per store, which the suite removes.
    */
   create(dataset: Dataset, context: AdapterContext): Promise<StorageAdapter>;
   /**
-   * A new adapter, not opened, over the store that `context.resolvePath` leads to: an empty one at first; the store of
-   * another adapter, where that was made with a context of the same folder. Also called in another process, which
-   * imports the test file again. Without it, tests of empty stores, and of several adapters over one, are skipped.
+   * Returns an adapter that is not open, over the store in the folder of `context.resolvePath`. The store is empty, or
+   * was created by another adapter with the same folder. The suite also calls it in another process, which imports the
+   * test file again. Without it, tests of empty stores and of several adapters over one store are skipped.
    */
   createEmpty?(context: AdapterContext): StorageAdapter | Promise<StorageAdapter>;
   /**
-   * For an adapter that does not publish but notices: puts `dataset` in the place of what its store holds.
-   * Without either, tests of what happens when the dataset changes are skipped.
+   * For adapters that follow a dataset but do not publish: replaces the dataset in the store. Without `publish` and
+   * `replace`, tests of changes are skipped.
    */
   replace?(adapter: StorageAdapter, dataset: Dataset): Promise<void>;
-  /** Takes the backend away, and brings it back. Without both, tests of that are skipped. */
+  /**
+   * Makes the backend unreachable; `repairBackend` makes it reachable again. Without both, tests of outages are
+   * skipped.
+   */
   breakBackend?(adapter: StorageAdapter): Promise<void>;
   repairBackend?(adapter: StorageAdapter): Promise<void>;
-  /** Why no other process can be over the same store, where none can: its tests are skipped with this reason. */
+  /**
+   * The reason why a second process cannot open the same store. Tests with a second process are skipped with this
+   * reason.
+   */
   readonly noOtherProcess?: string;
-  /** Removes what `create` or `createEmpty` made outside of its folder, once all adapters over it are closed. */
+  /**
+   * Removes what `create` or `createEmpty` created outside the folder. Called after all adapters over the store are
+   * closed.
+   */
   cleanup?(adapter: StorageAdapter): Promise<void>;
 }
 
-/** Found by its symbol, so that a test file with its own copy of this package is understood too. */
+/** A global symbol, since a test file may load its own copy of this package. */
 const KEY = Symbol.for('metro-forecast-api/conformance');
 
-/** Where `describeAdapter` hands over its adapter in a process that defines no tests. */
+/** A process that defines no tests sets `take` to receive the adapter from `describeAdapter`. */
 interface Targets {
   take?: (target: AdapterUnderTest) => void;
 }

@@ -1,4 +1,4 @@
-/** Proves that the audit of a store has every change of what it publishes, and notices what it lacks. */
+/** Tests of the audit log: it records every change, and verification finds missing entries. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
@@ -24,14 +24,14 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || standsAlone(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** What was told of changes since, without who made them when. */
+  /** The entries after the first `before`, without time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> =>
-    sameList((await instance.adapter.audit!.verify()).faults, [], 'verify() to find no fault');
+    sameList((await instance.adapter.audit!.verify()).faults, [], 'verify() to find no errors');
 
   describe('audit', () => {
-    test('list() has each publication, with the version that it replaced, by whom and when', async (instance) => {
+    test('list() has each publication, with the version that it replaced, its time and its user', async (instance) => {
       const before = (await entriesOf(instance)).length;
       await instance.adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
       await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
@@ -41,20 +41,20 @@ export const describeAudit = (target: AdapterUnderTest): void => {
           { action: 'publish', version: SECOND, replaces: FIRST },
           { action: 'publish', version: THIRD, replaces: SECOND },
         ],
-        'list() to have both publications, the older first',
+        'list() to have both publications, oldest first',
       );
       const { time, by } = (await entriesOf(instance)).at(-1)!;
-      sameValue(TIME.test(time), true, `the time of an entry, ${time}, to be one in UTC`);
-      sameValue(typeof by === 'string' && by !== '', true, 'an entry to say who made the change');
+      sameValue(TIME.test(time), true, `the time of an entry, ${time}, to be in UTC`);
+      sameValue(typeof by === 'string' && by !== '', true, 'an entry to name the user who made the change');
       await isWhole(instance);
     });
 
-    test('list() has no publication that was refused or broken off', async (instance) => {
+    test('list() has no publication that was rejected or interrupted', async (instance) => {
       const before = (await entriesOf(instance)).length;
       const broken = { ...anotherDataset(), read: () => breaksOff() };
       await instance.adapter.publish!(broken).catch(() => undefined);
       await instance.adapter.publish!(anotherDataset(FIRST, FIRST_CREATED)).catch(() => undefined);
-      sameList(await since(instance, before), [], 'list() to have nothing of what was not published');
+      sameList(await since(instance, before), [], 'list() to have no entry for the failed publication');
       await isWhole(instance);
     });
 
@@ -73,23 +73,23 @@ export const describeAudit = (target: AdapterUnderTest): void => {
         sameList(
           deleted.map(({ action, version }) => `${action} ${version}`).sort(),
           pruned.map((version) => `prune ${version}`).sort(),
-          'an entry of each deleted version, and of no other',
+          'an entry for each deleted version, and no other',
         );
         await isWhole(instance);
       },
     );
 
-    test('verify() tells the hash of the newest entry, and finds that one is missing which must be there', async (instance) => {
+    test('verify() returns the hash of the newest entry, and reports a missing entry', async (instance) => {
       const { adapter } = instance;
       await adapter.publish!(datasetOf(SECOND, SECOND_CREATED));
       const { head } = await adapter.audit!.verify();
       sameValue(head, (await entriesOf(instance)).at(-1)?.hash ?? null, 'the hash of the newest entry');
       await adapter.publish!(datasetOf(THIRD, THIRD_CREATED));
-      sameList((await adapter.audit!.verify(head!)).faults, [], 'verify() to find an entry that is there');
-      sameValue((await adapter.audit!.verify(ABSENT)).faults.length, 1, 'faults where the entry is missing');
+      sameList((await adapter.audit!.verify(head!)).faults, [], 'verify() to find an existing entry');
+      sameValue((await adapter.audit!.verify(ABSENT)).faults.length, 1, 'errors for a missing entry');
     });
 
-    testSeveral('is one for all adapters over the same store', async (instance) => {
+    testSeveral('is one chain for all adapters over the same store', async (instance) => {
       const before = (await entriesOf(instance)).length;
       await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED));
       const other = await instance.another();

@@ -1,4 +1,4 @@
-/** Proves that a read ends when its caller no longer wants it. */
+/** Tests of aborted reads. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { Document, Query } from 'metro-forecast-api/adapter';
@@ -27,14 +27,14 @@ export const describeCancelling = (instance: () => Instance): void => {
         const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
         const first = await batches.next();
         controller.abort();
-        // Nothing is left to be cancelled where the first batch held everything.
+        // The first batch may have held everything.
         if (!first.done && first.value.length < CROWD_BLOCKS * CROWD_SEATS) {
           await failsWith('aborted', () => batches.next());
         }
       });
     });
 
-    it('aborted between two batches makes find() reject with aborted also in another order, in a range, descending', async () => {
+    it('aborted between two batches makes find() reject with aborted, for other orders, ranges and descending too', async () => {
       const parts: readonly Partial<Query>[] = [
         { descending: true },
         { order: crowd.orders![0]! },
@@ -54,7 +54,7 @@ export const describeCancelling = (instance: () => Instance): void => {
       });
     });
 
-    it('aborted ends its own read and no other, and the snapshot stays readable', async () => {
+    it('aborted interrupts its own read and no other, and the snapshot stays readable', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const controller = new AbortController();
         const cancelled = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
@@ -79,7 +79,7 @@ export const describeCancelling = (instance: () => Instance): void => {
       });
     });
 
-    it('has no listeners left once its reads have ended, and may be aborted then', async () => {
+    it('has no listeners left after its reads have ended, and may be aborted then', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const controller = new AbortController();
         const { signal } = controller;
@@ -92,14 +92,14 @@ export const describeCancelling = (instance: () => Instance): void => {
         const left = getEventListeners(signal, 'abort').length;
         assert(
           left < 20,
-          `${left} listeners are left on a signal after 80 reads with it: remove each when its read ends`,
+          `${left} listeners are left on a signal after 80 reads: remove each listener when its read ends`,
         );
         controller.abort();
         sameItems(await find(snapshot, items), rows['items']!);
       });
     });
 
-    it('aborted while get() is under way lets it settle, with the answer or with aborted', async () => {
+    it('aborted during get() lets it return the document or reject with aborted', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const controller = new AbortController();
         const pending = snapshot.get('items', ['i01'], controller.signal);

@@ -1,9 +1,8 @@
 /**
- * What the tests assert with. All but those of values compare documents by their keys alone, so that one fault fails one
- * test.
+ * Assertions. All except the tests of values compare documents by key only, so that one error fails one test.
  *
- * Lists and documents are compared here rather than by `assert.deepEqual`: from Node 22 on, its message about two long
- * lists takes memory by the product of their lengths, tens of gigabytes for an adapter that loses rows.
+ * `assert.deepEqual` is not used for lists: from Node 22 on, its message about two long lists needs memory in
+ * proportion to the product of their lengths, which is tens of gigabytes for an adapter that loses rows.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +15,7 @@ import {
   type StorageErrorCode,
 } from 'metro-forecast-api/adapter';
 
-/** Equal items that a message shows on either side of the first difference. */
+/** How many equal items a message shows on either side of the first difference. */
 const NEIGHBOURS = 3;
 const ITEM_CHARACTERS = 80;
 const VALUE_CHARACTERS = 1000;
@@ -24,14 +23,14 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/** The first characters of a text, or those around `position` where that is not among them. */
+/** The first `length` characters of a text, or the characters around `position` if it lies behind them. */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 };
 
-/** Two texts with the first character that differs, however late it comes. */
+/** Excerpts of two texts around the first character that differs. */
 const excerpts = (one: string, other: string, length: number): [string, string] => {
   let position = 0;
   while (position < one.length && one[position] === other[position]) position++;
@@ -63,9 +62,9 @@ const surroundings = (found: readonly unknown[], expected: readonly unknown[], d
 };
 
 /**
- * Asserts that two lists hold equal items in the same order, in time and memory by their lengths. The message shows the
- * first difference with its neighbours, and both lengths.
- * @param rule what should be found, as it follows "expected"
+ * Asserts that two lists have equal items in the same order, in linear time and memory. The message shows the first
+ * difference with its neighbours, and both lengths.
+ * @param rule the expected result, as a phrase that follows "expected"
  */
 export const sameList = (found: readonly unknown[], expected: readonly unknown[], rule: string): void => {
   assert(Array.isArray(found), `expected ${rule}; found no list, but ${excerpt(oneLine(found), VALUE_CHARACTERS)}`);
@@ -79,7 +78,7 @@ export const sameList = (found: readonly unknown[], expected: readonly unknown[]
 /** Asserts that a list is empty. */
 export const isEmpty = (found: readonly unknown[], rule: string): void => sameList(found, [], rule);
 
-/** Asserts that two values are equal in depth. The message shows both from about the first difference on. */
+/** Asserts that two values are deeply equal. The message shows both around the first difference. */
 export const sameValue = (found: unknown, expected: unknown, rule: string): void => {
   if (isDeepStrictEqual(found, expected)) return;
   const [wanted, got] = excerpts(oneLine(expected), oneLine(found), VALUE_CHARACTERS);
@@ -103,8 +102,8 @@ const sameKeys = (
 const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 ? ` for ${JSON.stringify(query)}` : '');
 
 /**
- * The same documents in the same order.
- * @param query what was asked
+ * Asserts that two lists have the same documents in the same order.
+ * @param query shown in the message
  */
 export const sameSequence = (
   collection: Collection,
@@ -113,7 +112,7 @@ export const sameSequence = (
   query?: object,
 ): void => sameKeys(collection, found, expected, `in order${forQuery(query)}`);
 
-/** The same documents, in any order. */
+/** Asserts that two lists have the same documents in any order. */
 export const sameSet = (
   collection: Collection,
   found: readonly Document[],
@@ -127,11 +126,11 @@ export const sameSet = (
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
 
-/** The same items with the same labels, which tell their version. */
+/** Asserts that two lists have the same items with the same labels. A label contains the version. */
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
-  sameList(labels(found), labels(expected), 'the items of one version, which their labels tell');
+  sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 
-/** Asserts that a call throws or rejects with a `StorageError` of one of these codes, which says what is wrong. */
+/** Asserts that a call throws or rejects with a `StorageError` that has one of these codes and a message. */
 export const failsWith = async (
   codes: StorageErrorCode | readonly StorageErrorCode[],
   call: () => unknown,
@@ -143,14 +142,14 @@ export const failsWith = async (
   } catch (error) {
     assert(error instanceof StorageError, `expected a StorageError with code ${expected}, got ${error}`);
     assert([codes].flat().includes(error.code), `expected code ${expected}, got ${error.code}: ${error.message}`);
-    assert.notEqual(error.message, '', `expected the error with code ${error.code} to say what is wrong`);
+    assert.notEqual(error.message, '', `expected the error with code ${error.code} to have a message`);
     return error;
   }
   const found = excerpt(oneLine(value), VALUE_CHARACTERS);
-  return assert.fail(`expected a StorageError with code ${expected}, got the answer ${found}`);
+  return assert.fail(`expected a StorageError with code ${expected}, got the result ${found}`);
 };
 
-/** Resolves once the condition holds; fails where it does not within `ms`. */
+/** Resolves when the condition holds. Fails if it does not within `ms` milliseconds. */
 export const eventually = async (what: string, condition: () => boolean, ms: number): Promise<void> => {
   for (const end = performance.now() + ms; !condition(); await delay(5)) {
     if (performance.now() > end) assert.fail(`expected within ${ms} ms: ${what}`);

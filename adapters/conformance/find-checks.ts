@@ -1,4 +1,4 @@
-/** The queries of the tests of `find`, and checks of their results. */
+/** Queries for the tests of `find`, and assertions on their results. */
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { isEmpty, sameSequence, sameSet } from './expect.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
@@ -10,15 +10,15 @@ export const BY_GRADE = items.orders![1]!;
 export const BY_NAME = spots.orders![0]!;
 export const BY_SIZE = spots.orders![1]!;
 
-/** All that have a few dozen documents, so that each can be asked hundreds of times. */
+/** Collections of a few dozen documents, small enough for hundreds of queries. */
 export const small = [items, readings, twins, numbers, words, pairs, spots];
 
-/** How many documents a page of the tests has. */
+/** The page size of the tests, in documents. */
 export const PAGE = 4;
 
 export const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
-/** Every query by equality on the leading fields of an order that finds something, the shortest first. */
+/** Every query by equality on leading fields of an order that finds documents, shortest first. */
 export function* equalities(collection: Collection): Generator<Query> {
   for (const order of ordersOf(collection)) {
     for (let count = 1; count <= order.length; count++) {
@@ -33,7 +33,7 @@ export function* equalities(collection: Collection): Generator<Query> {
   }
 }
 
-/** What limits meet: queries with few parts and with many, in both directions. */
+/** Queries with few and with many parts, in both directions, to be combined with limits. */
 export function* shapesOfQueries(): Generator<[Collection, Query]> {
   const station = { station: 'west' };
   const days = { field: 'day', from: '2024-01-31', to: '2024-02-01' };
@@ -62,11 +62,11 @@ export const findChecks = (instance: () => Instance) => {
   const found = (collection: Collection, query: Partial<Query> = {}): Promise<Document[]> =>
     withSnapshot(instance(), (snapshot) => find(snapshot, collection, query));
 
-  /** The right documents, in whatever order. */
+  /** Asserts that a query finds the right documents, in any order. */
   const isSet = async (collection: Collection, query: Query): Promise<void> =>
     sameSet(collection, await found(collection, query), answerOf(all(collection), query), query);
 
-  /** The right documents in the right order. */
+  /** Asserts that a query finds the right documents in the right order. */
   const isSequence = async (collection: Collection, query: Query): Promise<void> =>
     sameSequence(collection, await found(collection, query), answerOf(all(collection), query), query);
 

@@ -12,7 +12,7 @@ export const describeFindPages = (instance: () => Instance): void => {
 
   describe('find(collection, { after })', () => {
     const placeOf = (document: Document, fields: readonly string[]) => fields.map((field) => document[field] as Scalar);
-    /** What comes behind each document that a query finds, in both directions. */
+    /** Compares the result behind each document that a query finds, in both directions. */
     const behindEach = async (collection: Collection, query: Query): Promise<void> => {
       const free = query.order.slice(Object.keys(query.equal ?? {}).length);
       for (const document of answerOf(all(collection), query)) {
@@ -22,25 +22,25 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     };
 
-    it('goes on behind any document, without it, in either direction', async () => {
+    it('continues behind any document, in both directions', async () => {
       for (const collection of [items, readings]) await behindEach(collection, { order: collection.key });
     });
 
-    it('lets later fields of an order decide behind a tie of earlier ones', async () => {
+    it('compares later fields of an order when earlier ones are equal', async () => {
       for (const order of [BY_RANK, BY_GRADE]) await behindEach(items, { order });
       await behindEach(readings, { order: readings.orders![0]! });
     });
 
-    it('goes on behind any string and number', async () => {
+    it('continues behind any string and number', async () => {
       for (const collection of [words, numbers]) await behindEach(collection, { order: collection.key });
       for (const order of [BY_NAME, BY_SIZE]) await behindEach(spots, { order });
     });
 
-    it('compares the fields of a place one after the other, not joined', async () => {
+    it('compares the fields of a position one by one, not joined', async () => {
       for (const order of ordersOf(pairs)) await behindEach(pairs, { order });
     });
 
-    it('goes on behind a place that no document has', async () => {
+    it('continues behind a position that no document has', async () => {
       for (const descending of [false, true]) {
         for (const word of absentWords) await isSequence(words, { order: words.key, descending, after: [word] });
         for (const value of absentNumbers)
@@ -54,13 +54,13 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     });
 
-    it('is a place among the further fields where there is equality', async () => {
+    it('is a position among the fields of the order that equal does not name', async () => {
       for (const grade of 'abc') await behindEach(items, { order: BY_GRADE, equal: { grade } });
       await behindEach(readings, { order: readings.key, equal: { station: 'west' } });
       await behindEach(readings, { order: readings.key, equal: { station: 'west', day: '2024-01-31' } });
     });
 
-    it('meets a range on any field, on either side of its bounds', async () => {
+    it('combines with a range on any field, on either side of its bounds', async () => {
       const days = { field: 'day', from: '2024-01-31', to: '2024-02-01' };
       for (const station of ['north', 'west']) {
         for (const day of ['2024-01-30', '2024-01-31', '2024-02-01', '2024-02-02']) {
@@ -75,7 +75,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     });
 
-    it('counts the limit from the place on', async () => {
+    it('counts the limit from the position on', async () => {
       for (const [collection, query] of shapesOfQueries()) {
         const answer = answerOf(all(collection), query);
         const free = query.order.slice(Object.keys(query.equal ?? {}).length);
@@ -84,7 +84,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     });
 
-    it('makes pages, one behind the other, which are the whole list', async () => {
+    it('returns pages that together are the whole list', async () => {
       for (const [collection, query] of shapesOfQueries()) {
         const free = query.order.slice(Object.keys(query.equal ?? {}).length);
         const whole = answerOf(all(collection), query);
@@ -111,25 +111,25 @@ export const describeFindPages = (instance: () => Instance): void => {
   });
 
   describe('find(collection, { limit })', () => {
-    it('answers with nothing at 0', async () => {
+    it('returns nothing at 0', async () => {
       for (const [collection, query] of shapesOfQueries()) await isNothing(collection, { ...query, limit: 0 });
     });
 
-    it('answers with the first documents of the order', async () => {
+    it('returns the first documents of the order', async () => {
       for (const limit of [1, 5, 23]) await isSequence(items, { order: items.key, limit });
     });
 
-    it('answers with all where there are no more', async () => {
+    it('returns all documents if there are fewer', async () => {
       for (const limit of [24, 25, 1_000_000, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
         await isSequence(items, { order: items.key, limit });
       }
     });
 
-    it('counts from the end that descending begins at', async () => {
+    it('counts from the end when descending', async () => {
       for (const limit of [1, 5, 23, 24, 25]) await isSequence(items, { order: BY_RANK, descending: true, limit });
     });
 
-    it('counts what equality and range leave', async () => {
+    it('counts only documents that match equality and range', async () => {
       const range = { field: 'day', from: '2024-01-31' };
       for (const limit of [1, 7, 14, 15, 16]) {
         await isSequence(readings, { order: readings.key, equal: { station: 'west' }, range, limit });

@@ -11,22 +11,22 @@ export const describeFind = (instance: () => Instance): void => {
   const { found, isSet, isSequence, isNothing } = findChecks(instance);
 
   describe('find(collection)', () => {
-    it('answers with every document once', async () => {
+    it('returns every document once', async () => {
       for (const collection of small) await isSet(collection, { order: collection.key });
     });
 
-    it('answers with nothing for an empty collection', async () => {
-      isEmpty(await found(nothing), 'nothing of an empty collection');
-      isEmpty(await found(nothing, { equal: { id: 'x' } }), 'nothing of an empty collection');
+    it('returns nothing for an empty collection', async () => {
+      isEmpty(await found(nothing), 'nothing for an empty collection');
+      isEmpty(await found(nothing, { equal: { id: 'x' } }), 'nothing for an empty collection');
     });
 
-    it('rejects with unknown_collection for one that is not declared', async () => {
+    it('rejects with unknown_collection for an undeclared collection', async () => {
       for (const name of ['no_such', 'constructor', '__proto__', 'Items']) {
         await failsWith('unknown_collection', () => found({ ...items, name }));
       }
     });
 
-    it('looks into its own collection, also where another has the same keys', async () => {
+    it('reads its own collection when another one has the same keys', async () => {
       for (const collection of [items, twins, items]) {
         const labels = (await found(collection)).map(({ id, label }) => ({ id, label }));
         const expected = all(collection).map(({ id, label }) => ({ id, label }));
@@ -38,7 +38,7 @@ export const describeFind = (instance: () => Instance): void => {
       }
     });
 
-    it('leaves the query and the key that it is given as they are', async () => {
+    it('does not change the query and the key that it receives', async () => {
       const range = { field: 'day', from: '2024-01-31', to: '2024-02-01' };
       const query = { order: [...readings.key], equal: { station: 'west' }, range, descending: true, limit: 3 };
       const further = { order: [...readings.key], equal: { station: 'west' }, after: ['2024-02-01', 2] };
@@ -47,8 +47,8 @@ export const describeFind = (instance: () => Instance): void => {
       await found(readings, query);
       await found(readings, further);
       await withSnapshot(instance(), (snapshot) => snapshot.get('readings', key));
-      sameValue([query, further], [queryBefore, furtherBefore], 'the query to be as it was');
-      sameValue(key, keyBefore, 'the key to be as it was');
+      sameValue([query, further], [queryBefore, furtherBefore], 'the query to be unchanged');
+      sameValue(key, keyBefore, 'the key to be unchanged');
     });
   });
 
@@ -69,7 +69,7 @@ export const describeFind = (instance: () => Instance): void => {
       for (const query of equalities(items)) await isSet(items, query);
     });
 
-    it('on every string, with no collation, normal form, pattern or conversion', async () => {
+    it('on every string: no collation, no normal form, no patterns, no conversion', async () => {
       for (const collection of [words, pairs])
         for (const query of equalities(collection)) await isSet(collection, query);
       for (const name of valuesOf(all(spots), 'name')) await isSet(spots, { order: BY_NAME, equal: { name } });
@@ -80,11 +80,11 @@ export const describeFind = (instance: () => Instance): void => {
       for (const size of valuesOf(all(spots), 'size')) await isSet(spots, { order: BY_SIZE, equal: { size } });
     });
 
-    it('on several fields of an order that are no keys', async () => {
+    it('on several fields of an order that are not part of the key', async () => {
       for (const query of equalities(spots)) await isSet(spots, query);
     });
 
-    it('on 0, -0, a negative number and the empty string, which are values as any other', async () => {
+    it('on 0, -0, a negative number and the empty string, which are ordinary values', async () => {
       await isSet(words, { order: words.key, equal: { word: '' } });
       await isSet(spots, { order: BY_NAME, equal: { name: '' } });
       await isSet(spots, { order: BY_NAME, equal: { name: '', size: sizeOf('') } });
@@ -92,7 +92,7 @@ export const describeFind = (instance: () => Instance): void => {
       for (const size of [0, -0, -10]) await isSet(spots, { order: BY_SIZE, equal: { size } });
     });
 
-    it('answers with nothing for a value that no document has', async () => {
+    it('returns nothing for a value that no document has', async () => {
       for (const station of ['', 'nort', 'northern', 'North', 'n%', '.*', 'north ']) {
         await isNothing(readings, { order: readings.key, equal: { station } });
       }
@@ -109,7 +109,7 @@ export const describeFind = (instance: () => Instance): void => {
       const equal = { station: 'west', day: '2024-02-01' };
       return isSet(readings, { order: readings.key, equal, range: { field: 'hour', ...range } });
     };
-    /** Each of the values as lower, as upper and as both bounds of the first field of an order. */
+    /** Compares the results for each value as the lower, the upper and both bounds of the first field of an order. */
     const eachBound = async (collection: Collection, order: readonly string[], values: readonly Scalar[]) => {
       const field = order[0]!;
       for (const value of values) {
@@ -119,28 +119,28 @@ export const describeFind = (instance: () => Instance): void => {
       }
     };
 
-    it('includes both of its bounds, also where they are one', async () => {
+    it('includes both bounds, also when they are equal', async () => {
       await hours({ from: 2, to: 10 });
       await hours({ from: 9, to: 9 });
       await isSet(items, { order: items.key, range: { field: 'id', from: 'i03', to: 'i07' } });
       await isSet(readings, { order: readings.key, range: { field: 'day', from: '2024-01-31', to: '2024-02-01' } });
     });
 
-    it('takes bounds that no document has', async () => {
+    it('accepts bounds that no document has', async () => {
       await hours({ from: 3, to: 11 });
       await hours({ from: -5, to: 50 });
       await hours({ from: 3, to: 8 });
     });
 
-    it('takes a lower bound alone', async () => {
+    it('accepts only a lower bound', async () => {
       for (const from of [8, 13, 0, -1, 1, 12]) await hours({ from });
     });
 
-    it('takes an upper bound alone', async () => {
+    it('accepts only an upper bound', async () => {
       for (const to of [8, 0, 1, 12]) await hours({ to });
     });
 
-    it('takes 0, -0, a negative number and the empty string for bounds as any other', async () => {
+    it('accepts 0, -0, a negative number and the empty string as bounds', async () => {
       await eachBound(numbers, numbers.key, [0, -0, -1, -9.5]);
       await eachBound(spots, BY_SIZE, [0, -0, -10]);
       await eachBound(words, words.key, ['']);
@@ -148,7 +148,7 @@ export const describeFind = (instance: () => Instance): void => {
       await eachBound(spots, BY_NAME, ['']);
     });
 
-    it('answers with nothing where the lower bound is above the upper', async () => {
+    it('returns nothing if the lower bound is above the upper bound', async () => {
       await hours({ from: 10, to: 2 });
       await isNothing(items, { order: items.key, range: { field: 'id', from: 'i07', to: 'i03' } });
     });
@@ -158,7 +158,7 @@ export const describeFind = (instance: () => Instance): void => {
       await isSet(items, { order: BY_RANK, range: { field: 'rank', from: -5, to: 5 } });
     });
 
-    it('bounds the next field after those of equality', async () => {
+    it('bounds the field that follows the fields of equality', async () => {
       for (const grade of 'abc') {
         for (const bound of [-1, 2, 9]) {
           for (const range of [{ from: bound }, { to: bound }, { from: bound, to: 9 }]) {
@@ -168,7 +168,7 @@ export const describeFind = (instance: () => Instance): void => {
       }
     });
 
-    it('bounds a later field, with nothing said of those before it', async () => {
+    it('bounds a later field without equality on the earlier ones', async () => {
       await isSet(readings, { order: readings.key, range: { field: 'day', from: '2024-01-31T', to: '2024-02-01T' } });
       await isSet(readings, { order: readings.key, range: { field: 'hour', from: 2, to: 9 } });
       await isSet(readings, { order: readings.key, equal: { station: 'west' }, range: { field: 'hour', to: 2 } });
@@ -192,7 +192,7 @@ export const describeFind = (instance: () => Instance): void => {
       for (const collection of [items, readings]) await isSequence(collection, { order: collection.key });
     });
 
-    it('lets later fields of an order decide the ties of earlier ones', async () => {
+    it('orders by later fields when earlier ones are equal', async () => {
       for (const order of [BY_RANK, BY_GRADE]) await isSequence(items, { order });
       await isSequence(readings, { order: readings.orders![0]! });
     });
@@ -202,19 +202,19 @@ export const describeFind = (instance: () => Instance): void => {
       for (const order of ordersOf(readings)) await isSequence(readings, { order, descending: true });
     });
 
-    it('orders numbers by value, not by their digits', async () => {
+    it('orders numbers by value, not by digits', async () => {
       await isSequence(numbers, { order: numbers.key });
     });
 
-    it('orders strings by code point, not by UTF-16 unit or by language', async () => {
+    it('orders strings by code point, not by UTF-16 unit or language', async () => {
       await isSequence(words, { order: words.key });
     });
 
-    it('orders the fields of a key one after the other, not joined', async () => {
+    it('orders by the fields of a key one by one, not joined', async () => {
       for (const order of ordersOf(pairs)) await isSequence(pairs, { order });
     });
 
-    it('orders by any string and number that is no key, in either place', async () => {
+    it('orders by any string and number outside the key, in either position', async () => {
       for (const order of [BY_NAME, BY_SIZE]) await isSequence(spots, { order });
     });
 

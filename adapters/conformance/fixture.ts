@@ -1,4 +1,4 @@
-/** The suite's own dataset: collections that bring every case of the contract, and no real subject. */
+/** The dataset of the suite. Its collections cover every case of the contract. */
 import { type Collection, compareBy, type Dataset, type Document, type Manifest } from 'metro-forecast-api/adapter';
 import { numbers as numberValues, shapes as shapeValues, typedRows, words as wordValues } from './tricky-values.js';
 
@@ -12,7 +12,7 @@ const integer = { type: 'integer' };
 const number = { type: 'number' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** One key field, and orders whose leading fields tie. */
+/** A key of one field, and orders whose leading fields have equal values. */
 export const items: Collection = {
   name: 'items',
   key: ['id'],
@@ -31,12 +31,14 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/** The same keys as those of `items`, of other documents, under a name that begins with theirs. */
+/**
+ * The keys of `items` with other documents. The name starts with `items`, to find adapters that match names by prefix.
+ */
 export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
 
-/** More documents than one batch of anybody's holds. */
+/** More documents than one batch of any adapter. */
 export const crowd: Collection = {
   name: 'crowd',
   key: ['block', 'seat'],
@@ -44,17 +46,17 @@ export const crowd: Collection = {
   schema: object({ block: integer, seat: integer, score: integer, name: string }),
 };
 
-/** Keys that are numbers, from edge to edge of a double. */
+/** Numeric keys over the whole range of a double. */
 export const numbers: Collection = {
   name: 'numbers',
   key: ['value'],
   schema: object({ value: number, label: string }),
 };
 
-/** Keys that are strings of every kind. */
+/** String keys of every kind. */
 export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
 
-/** Keys of two strings that run into one another where they are joined without care. */
+/** Keys of two strings that become equal if an adapter joins them carelessly. */
 export const pairs: Collection = {
   name: 'pairs',
   key: ['left', 'right'],
@@ -62,7 +64,7 @@ export const pairs: Collection = {
   schema: object({ left: string, right: string, label: string }),
 };
 
-/** Orders by strings and numbers of every kind that are no keys, and tie. */
+/** Orders by strings and numbers of every kind, outside the key, with equal values. */
 export const spots: Collection = {
   name: 'spots',
   key: ['id'],
@@ -76,7 +78,7 @@ export const spots: Collection = {
 /** Documents of every shape that JSON allows. */
 export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
 
-/** Fields of every type that a schema declares, none of them required. */
+/** Fields of every type that a schema can declare, all optional. */
 export const records: Collection = {
   name: 'records',
   key: ['code'],
@@ -98,10 +100,10 @@ export const records: Collection = {
 const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
   new Map(list.map((collection) => [collection.name, collection]));
 
-/** What tests of everything but reading need. */
+/** The collections for all tests except those of reading. */
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
-/** The same, and those of every value. */
+/** The same with the collections of tricky values. */
 export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
 
 const itemRows = Array.from({ length: 24 }, (_, i) => ({
@@ -128,7 +130,8 @@ const names = [
 const sizes = [
   -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
 ];
-// Four of each name in a row, and sizes in steps of 5 of 13: each name has several sizes, and each size several names.
+// Each name has four rows in sequence, and sizes advance by 5 of 13. So each name has several sizes, and each size
+// several names.
 const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
   name: names[Math.floor(i / 4)],
@@ -165,7 +168,7 @@ export const rows: Rows = inKeyOrder({
   crowd: [],
 });
 
-/** What `make` gives, made when first asked for. */
+/** Caches the result of `make` after the first call. */
 const once = (make: () => Rows): (() => Rows) => {
   let made: Rows | undefined;
   return () => {
@@ -176,7 +179,7 @@ const once = (make: () => Rows): (() => Rows) => {
 
 const crowded = once(() => ({ crowd: crowdRows() }));
 
-/** The rows of `collections`, `crowd` filled. */
+/** The rows of `collections`, including `crowd`. */
 export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
 
 /** The rows of `allCollections`, in key order; `crowd` has none. */
@@ -192,10 +195,10 @@ export const allRows = once(() => ({
   }),
 }));
 
-/** The same with `crowd` filled. */
+/** The rows of `allCollections`, including `crowd`. */
 export const allRowsWithCrowd = once(() => ({ ...allRows(), ...crowded() }));
 
-/** Every field has a value that nothing else tells. */
+/** Every field has a unique value, so that an adapter cannot derive one from another. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
   version,
@@ -237,7 +240,7 @@ export const manifestOf = (version: string, created: string): Manifest => ({
 
 const BATCH = 700;
 
-/** Documents in batches of `size`, and one of none before them. Copies, so that no adapter spoils another's. */
+/** Yields one empty batch, then batches of `size` documents. The documents are copies: an adapter may change them. */
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
   yield [];
   for (let start = 0; start < documents.length; start += size) {
@@ -263,7 +266,7 @@ export const datasetOf = (
   read: (collection) => inBatches(content[collection] ?? [], batchSize),
 });
 
-/** The items of another version: each label tells the version, the first row is gone, and a last one is new. */
+/** The items of another version. Each label contains the version, the first row is missing and a last row is new. */
 export const itemsOf = (version: string): readonly Document[] => [
   ...rows['items']!.slice(1).map((item) => ({ ...item, label: version })),
   { id: 'i99', grade: 'z', rank: 0, label: version },
@@ -273,20 +276,20 @@ export const itemsOf = (version: string): readonly Document[] => [
 export const anotherDataset = (version = SECOND, created = SECOND_CREATED): Dataset =>
   datasetOf(version, created, { ...rows, items: itemsOf(version) });
 
-/** A dataset with the many rows of `crowd`. */
+/** A dataset with the rows of `crowd`. */
 export const crowdedDataset = (): Dataset => datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd());
 
-/** The items of the datasets above: those of the first version are `rows`. */
+/** The items of a version: `rows` for the first one, else `itemsOf(version)`. */
 export const itemsIn = (version: string): readonly Document[] =>
   version === FIRST ? rows['items']! : itemsOf(version);
 
-/** What `list()` tells of the first three versions, of which one is current. */
+/** The expected result of `list()` for the first three versions. */
 export const listWith = (current: string) =>
   [[THIRD, THIRD_CREATED] as const, [SECOND, SECOND_CREATED] as const, [FIRST, FIRST_CREATED] as const].map(
     ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),
   );
 
-/** What the snapshot of a dataset tells of it. */
+/** The expected properties of a snapshot. */
 export const aboutDataset = (version: string, created: string) => ({
   version,
   publishedAt: new Date(created),

@@ -1,4 +1,7 @@
-/** Compares an adapter with the reference over thousands of generated queries and datasets, and shrinks what differs. */
+/**
+ * Compares the adapter with the reference over thousands of generated queries and datasets, and shrinks failing
+ * examples.
+ */
 import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import { type Collection, compareBy, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
@@ -11,18 +14,18 @@ import { absentNumbers, absentWords, numbers as someNumbers, words as someWords 
 
 const QUERIES = 3000;
 const DATASETS = 150;
-/** What slow adapters get, so that the suite ends in time: they are asked less. */
+/** The time limit in milliseconds. Slow adapters get fewer examples. */
 const LIMIT_MS = 4000;
-/** The same queries at every run, so that an adapter passes or fails by what it does. */
+/** A fixed seed: every run uses the same queries, so that results are reproducible. */
 const SEED = 24;
 
-/** An optional peer dependency: undefined where an author has not installed it. */
+/** An optional peer dependency: undefined if it is not installed. */
 const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
   throw error;
 });
 
-/** Values that documents may not have, by the type of a field. */
+/** Values that usually no document has, by the type of a field. */
 const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
   string: ['', ...absentWords],
   number: [0, -0, ...absentNumbers],
@@ -36,15 +39,15 @@ const WITHOUT = !fc && 'fast-check is not installed: npm install --save-dev fast
 
 type Check = typeof FastCheck;
 
-/** A value that a query names: that of a document, or now and then one that no document needs to have. */
+/** A value of a query: usually the value of a document, sometimes one from `NEIGHBOURS`. */
 interface ValueRecipe {
   readonly pick: number;
   readonly odd: number;
 }
 
 /**
- * A query of any collection, by numbers that are taken modulo what there is to choose from. So a query shrinks to one of
- * fewer parts, and its documents to fewer, each without the other.
+ * A recipe for a query of any collection. Its numbers are taken modulo the number of choices, so that a query and its
+ * documents shrink independently.
  */
 interface QueryRecipe {
   readonly order: number;
@@ -73,7 +76,7 @@ const queryRecipe = ({ array, boolean, nat, option, record }: Check): FastCheck.
   });
 };
 
-/** The query of a recipe, as core would let it pass. */
+/** Builds a valid query from a recipe. */
 const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonly Document[]): Query => {
   const among = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!;
   const orders = ordersOf(collection);
@@ -85,7 +88,7 @@ const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonl
       : (among(documents, pick)[field] as Scalar);
   const placeFor = (field: string, { like, odd }: NonNullable<QueryRecipe['after']>, i: number): Scalar =>
     valueFor(field, odd[i] ?? { pick: like, odd: 0 });
-  // Mostly all of one document, or hardly anything would be found.
+  // Most values come from one document. With independent values, most queries would find nothing.
   const equal = order.slice(0, fixed).map((field, i) => {
     const other = recipe.equal[i];
     return [field, valueFor(field, other?.odd === ODD ? other : { pick: recipe.like, odd: 0 })] as const;
@@ -119,7 +122,7 @@ const answersRightly = async (
     sameSequence(collection, await find(snapshot, collection, query), answerOf(documents, query), query),
   );
 
-/** What datasets are generated of: a key of two types, orders by both, and documents with any field. */
+/** The collection of generated datasets: a key of two types, orders by both, and documents with additional fields. */
 const generated: Collection = {
   name: 'generated',
   key: ['name', 'part'],
@@ -143,7 +146,7 @@ const generated: Collection = {
 
 const integers = someNumbers.filter(Number.isSafeInteger);
 
-/** Any documents with keys of their own, in key order, and some queries of them. They shrink to fewer and simpler ones. */
+/** Generates documents with unique keys in key order, and queries of them. */
 const datasetAnd = (check: Check) => {
   const { constantFrom, oneof, string, integer, double, option, jsonValue, dictionary } = check;
   const text = oneof(
@@ -176,10 +179,10 @@ const datasetAnd = (check: Check) => {
   return check.tuple(inOrder, check.array(queryRecipe(check), { maxLength: 8 }));
 };
 
-/** As JSON carries it: -0 becomes 0. */
+/** Copies a value through JSON, which turns -0 into 0. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Runs a property, and fails with the smallest example that breaks it. */
+/** Checks a property, and fails with the smallest counterexample. */
 const holds = async <T>(
   check: Check,
   arbitrary: FastCheck.Arbitrary<T>,
@@ -204,19 +207,19 @@ const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS,
     markInterruptAsFailure: false,
   });
-  // The time limit leaves the last example running, which would write into a folder that is removed.
+  // The time limit does not stop the last example, which would write into a deleted folder.
   await running?.catch(() => undefined);
   if (!result.failed) return;
   const [smallest] = result.counterexample as [T];
-  const found = `found by ${result.numRuns} examples, made smaller ${result.numShrinks} times`;
+  const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
   assert.fail(`${failure?.message}\n  the smallest example, ${found}:\n${shown(smallest)}\n`);
 };
 
-/** By queries of the suite's own documents. */
+/** Generated queries of the suite's own dataset. */
 export const describeGeneratedQueries = (instance: () => Instance): void => {
   describe('generated queries', () => {
     for (const collection of [items, readings, pairs, spots, words, numbers]) {
-      itUnless(WITHOUT, `of "${collection.name}" are answered as the reference answers them`, async function () {
+      itUnless(WITHOUT, `of "${collection.name}" return what the reference returns`, async function () {
         this.timeout(60_000);
         const documents = allRows()[collection.name]!;
         await holds(
@@ -231,7 +234,7 @@ export const describeGeneratedQueries = (instance: () => Instance): void => {
   });
 };
 
-/** By datasets that are made up, published and read. */
+/** Generated datasets, published and queried. */
 export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
   const obstacle = WITHOUT || cannotChange(target);
   const named = new Map([[generated.name, generated]]);
@@ -243,7 +246,7 @@ export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
   describe('generated datasets', function () {
     this.timeout(60_000);
 
-    itUnless(obstacle, 'come back as they were published, and are found by any query', async () => {
+    itUnless(obstacle, 'are returned as they were published, by get() and by any query', async () => {
       let version = 0;
       const instance = await startInstance(target, datasetOf(version, []), named);
       type Example = readonly [readonly Document[], readonly QueryRecipe[]];
@@ -253,9 +256,9 @@ export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
           const found = plain(await find(snapshot, generated));
           for (const [i, document] of documents.entries()) {
             const key = generated.key.map((field) => document[field] as Scalar);
-            sameValue(found[i], plain(document), 'find() to answer with the published document');
+            sameValue(found[i], plain(document), 'find() to return the published document');
             const got = await snapshot.get(generated.name, key);
-            sameValue(got && plain(got), plain(document), 'get() to answer with the published document');
+            sameValue(got && plain(got), plain(document), 'get() to return the published document');
           }
         });
         for (const recipe of recipes) {

@@ -1,4 +1,4 @@
-/** Proves that one document is found by its key, and nothing else. */
+/** Tests of `get`. */
 import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { failsWith, sameValue } from './expect.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
@@ -14,38 +14,38 @@ export const describeGet = (instance: () => Instance): void => {
 
   const isFound = async (collection: Collection, expected: Document): Promise<void> => {
     const key = collection.key.map((field) => expected[field] as Scalar);
-    sameValue(await get(collection, ...key), expected, `${shown(collection, key)} to answer with its document`);
+    sameValue(await get(collection, ...key), expected, `${shown(collection, key)} to return its document`);
   };
   const allAreFound = async (collection: Collection): Promise<void> => {
     for (const document of allRows()[collection.name]!) await isFound(collection, document);
   };
-  // Whether that is said with undefined has a test of its own.
+  // Another test proves that the result is undefined rather than null.
   const isAbsent = async (collection: Collection, ...key: Scalar[]): Promise<void> =>
     sameValue((await get(collection, ...key)) ?? undefined, undefined, `${shown(collection, key)} to find nothing`);
 
   describe('get(collection, key)', () => {
-    it('answers with the document of a key', () => allAreFound(items));
+    it('returns the document with the key', () => allAreFound(items));
 
-    it('answers with undefined, not null, for a key that no document has', async () => {
+    it('returns undefined, not null, for a key that no document has', async () => {
       for (const id of ['', 'i', 'i0', 'i011', 'I01', 'i01 ', 'zz']) {
-        sameValue(await get(items, id), undefined, `${shown(items, [id])} to answer with undefined`);
+        sameValue(await get(items, id), undefined, `${shown(items, [id])} to return undefined`);
       }
     });
 
-    it('looks into its own collection, also where another has the same key', async () => {
+    it('reads its own collection when another one has the same key', async () => {
       await allAreFound(twins);
       await allAreFound(items);
       await isAbsent(readings, 'i01', 'i01', 1);
     });
 
-    it('compares every field of a key of several', async () => {
+    it('compares every field of a key of several fields', async () => {
       await isFound(readings, { station: 'west', day: '2024-01-30', hour: 2, value: 200.5 });
       await isAbsent(readings, 'east', '2024-01-30', 2);
       await isAbsent(readings, 'west', '2023-01-30', 2);
       await isAbsent(readings, 'west', '2024-01-30', 3);
     });
 
-    it('tells keys apart that look the same once their fields are joined', async () => {
+    it('distinguishes keys that would be equal if their fields were joined', async () => {
       await allAreFound(pairs);
       for (const [left, right] of [
         ['a', 'ab'],
@@ -66,16 +66,16 @@ export const describeGet = (instance: () => Instance): void => {
       for (const value of absentNumbers) await isAbsent(numbers, value);
     });
 
-    it('takes -0 for 0', async () => {
-      sameValue((await get(numbers, -0))?.['value'], 0, 'get("numbers", [-0]) to answer with the document of 0');
+    it('treats -0 as 0', async () => {
+      sameValue((await get(numbers, -0))?.['value'], 0, 'get("numbers", [-0]) to return the document of 0');
     });
 
-    it('tells strings apart by their code points, with no collation and no normal form', async () => {
+    it('compares strings by code point: no collation, no normal form', async () => {
       await allAreFound(words);
       for (const word of absentWords) await isAbsent(words, word);
     });
 
-    it('answers the same when it is asked again, and after a find()', async () => {
+    it('returns the same when called again, and after a find()', async () => {
       const [expected] = allRows()['items']!;
       await isAbsent(items, 'zz');
       await isFound(items, expected!);
@@ -84,7 +84,7 @@ export const describeGet = (instance: () => Instance): void => {
       await isAbsent(items, 'zz');
     });
 
-    it('rejects with unknown_collection for one that is not declared', async () => {
+    it('rejects with unknown_collection for an undeclared collection', async () => {
       for (const name of ['no_such', 'constructor', '__proto__', '', 'Items']) {
         await failsWith('unknown_collection', () => get({ name }, 'i01'));
       }

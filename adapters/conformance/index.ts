@@ -1,7 +1,7 @@
 /**
- * The conformance suite: the whole contract of a storage adapter as mocha tests, for any adapter.
+ * The conformance suite: mocha tests of the whole adapter contract.
  *
- * A complete test file, to be run by `mocha`:
+ * A complete test file for `mocha`:
  *
  *     import { describeAdapter } from 'metro-forecast-api/conformance';
  *     import adapter from '../../index.js';
@@ -20,9 +20,9 @@
  *       createEmpty: create,
  *     });
  *
- * The rules are those of `core/contracts/storage.ts`, written out in `docs/reference/adapter-contract.md`. A test's title is the
- * rule that it proves; its message shows what was asked. With `fast-check` installed, the suite compares the adapter with
- * a reference over generated queries and datasets besides, and shows the smallest that differs.
+ * `docs/reference/adapter-contract.md` lists the rules. The title of a test is the rule that it proves. A failed test shows
+ * the query, the expected result and the result. If `fast-check` is installed, the suite also compares the adapter with a
+ * reference over generated queries and datasets, and shows the smallest counterexample.
  */
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
@@ -38,6 +38,7 @@ import { describeIsolation } from './isolation.js';
 import { describeLifecycle } from './lifecycle.js';
 import { describeMany } from './many.js';
 import { describeOtherProcess } from './other-process.js';
+import { describePruning } from './pruning.js';
 import { describePublishing } from './publishing.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
 import { describeValues } from './values.js';
@@ -45,7 +46,7 @@ import { describeVersions } from './versions.js';
 
 export type { AdapterUnderTest } from './adapter-under-test.js';
 
-/** Each over one adapter, whose dataset is published once. */
+/** These share one adapter, whose dataset is published once. */
 const READING = [
   describeGet,
   describeFind,
@@ -69,7 +70,10 @@ const describeReading = (target: AdapterUnderTest, title: string, content: Rows,
   });
 };
 
-/** Defines the tests of one adapter, by mocha's global `describe` and `it`. */
+/**
+ * Defines mocha tests that prove every rule of the adapter contract. Call it at the top level of a test file. Uses the
+ * globals `describe`, `it`, `before` and `after`.
+ */
 export const describeAdapter = (target: AdapterUnderTest): void => {
   if (targets.take) {
     targets.take(target);
@@ -84,6 +88,7 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     describeHandingOver(target);
     describePublishing(target);
     describeVersions(target);
+    describePruning(target);
     describeAudit(target);
     describeGeneratedDatasets(target);
     describeInstances(target);

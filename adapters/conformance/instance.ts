@@ -1,4 +1,4 @@
-/** Adapters under test, each with a context and a store of its own, and the ways to ask them. */
+/** Adapters under test, each with its own context and store, and helpers that read from them. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -18,23 +18,23 @@ import { collections, datasetOf, items } from './fixture.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
-/** An adapter, and what it has told. */
+/** An adapter, and the calls of `changed()` that it made. */
 export interface Opened {
   readonly adapter: StorageAdapter;
-  /** The version that `snapshot()` answered with at each call of `changed()`, where it did. */
+  /** The version that `snapshot()` returned at each call of `changed()`; undefined if it threw. */
   readonly changes: readonly (string | undefined)[];
 }
 
 export interface Instance extends Opened {
-  /** The store: what the paths of a context are relative to. */
+  /** The folder of the store. The paths of a context are relative to it. */
   readonly folder: string;
-  /** Another adapter over the same store, opened. */
+  /** Opens another adapter over the same store. */
   another(): Promise<Opened>;
   /** Closes every adapter and removes the store. */
   stop(): Promise<void>;
 }
 
-/** The version of the current snapshot. */
+/** Returns the version of the current snapshot. */
 export const versionOf = (adapter: StorageAdapter): string => {
   const snapshot = adapter.snapshot();
   snapshot.release();
@@ -49,7 +49,10 @@ const versionIfAny = (adapter: StorageAdapter): string | undefined => {
   }
 };
 
-/** Waits until `changed()` has been called again, and that with this version. `before` counts the calls until then. */
+/**
+ * Waits until `changed()` is called again, and asserts that this version was current. `before` is the number of earlier
+ * calls.
+ */
 export const changedTo = async (version: string, { changes }: Opened, before: number): Promise<void> => {
   await eventually('changed() is called', () => changes.length > before, 2000);
   const seen = new Set(changes.slice(before));
@@ -58,7 +61,7 @@ export const changedTo = async (version: string, { changes }: Opened, before: nu
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;
 
-/** An adapter whose paths are relative to `folder`. */
+/** Creates an adapter whose paths are relative to `folder`. */
 export const makeIn = async (folder: string, collections: Collections, make: Make): Promise<Opened> => {
   const changes: (string | undefined)[] = [];
   let adapter: StorageAdapter | undefined;
@@ -67,7 +70,7 @@ export const makeIn = async (folder: string, collections: Collections, make: Mak
     logger: pino({ level: 'silent' }),
     clock: { now: Date.now, monotonic: () => performance.now() },
     resolvePath: (path) => resolve(folder, path),
-    // The first snapshot may be announced before the factory has answered with the adapter.
+    // An adapter may announce its first snapshot before the factory has returned.
     changed: () => adapter && changes.push(versionIfAny(adapter)),
     problem: () => {},
   };
@@ -94,7 +97,7 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
         return other;
       },
       async stop() {
-        // What close() does wrong is found by its own tests.
+        // Other tests check the errors of close().
         for (const { adapter } of opened) await adapter.close().catch(() => {});
         await target.cleanup?.(first.adapter);
         await rm(folder, { recursive: true, force: true });
@@ -106,7 +109,7 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
   }
 };
 
-/** An instance with this dataset. The caller stops it. */
+/** Starts an adapter with this dataset. The caller stops it. */
 export const startInstance = (
   target: AdapterUnderTest,
   dataset: Dataset = datasetOf(),
@@ -115,7 +118,7 @@ export const startInstance = (
 
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
 
-/** The function of a test that has an instance of its own. */
+/** A test function that starts and stops its own instance. */
 const over = (begin: () => Promise<Instance>, test: Test) =>
   async function (this: Mocha.Context) {
     const instance = await begin();
@@ -126,16 +129,16 @@ const over = (begin: () => Promise<Instance>, test: Test) =>
     }
   };
 
-/** Why a test is skipped; false where it is not. */
+/** The reason why a test is skipped, or false. */
 export type Obstacle = string | false;
 
-/** A test, or a skipped one whose title says why. */
+/** Defines a test. With an obstacle it is skipped, and its title states the reason. */
 export const itUnless = (obstacle: Obstacle, title: string, test: Mocha.AsyncFunc): void => {
   if (obstacle) it.skip(`${title} (skipped: ${obstacle})`);
   else it(title, test);
 };
 
-/** Defines tests that have an instance of their own each; all of them are skipped where there is an obstacle. */
+/** Returns a function that defines tests, each with its own instance. With an obstacle all of them are skipped. */
 export const testsOver =
   (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
   (title: string, test: Test): void =>
@@ -145,7 +148,7 @@ export const testsOver =
       over(() => startInstance(target, dataset()), test),
     );
 
-/** The same for tests of adapters that have no dataset and are not open. */
+/** Like `testsOver`, for tests of an adapter that is not open, over an empty store. */
 export const testsOfEmpty =
   (target: AdapterUnderTest, obstacle: Obstacle = false) =>
   (title: string, test: Test): void =>
@@ -156,9 +159,8 @@ export const testsOfEmpty =
     );
 
 /**
- * The same for tests of several adapters over one store. One is skipped once it has begun where the adapter declares
- * nothing about being durable and keeps nothing in its folder: then nobody can tell whether another adapter is over the
- * same store.
+ * Like `testsOver`, for tests of several adapters over one store. If the adapter does not declare `durable` and its
+ * folder is empty, a test is skipped after its start: nothing shows whether a second adapter would use the same store.
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>
@@ -171,7 +173,7 @@ export const testsOverStore =
       await test(instance);
     });
 
-/** All documents of a query; its order is the collection's key unless given. */
+/** Returns all documents of a query. The default order is the collection's key. */
 export const find = async (
   snapshot: Snapshot,
   { name, key }: Collection,
@@ -183,7 +185,7 @@ export const find = async (
   return found;
 };
 
-/** What `use` makes of the current snapshot, which is held meanwhile. */
+/** Calls `use` with the current snapshot and releases it afterwards. */
 export const withSnapshot = async <T>(
   { adapter }: Pick<Instance, 'adapter'>,
   use: (snapshot: Snapshot) => Promise<T>,
@@ -196,25 +198,25 @@ export const withSnapshot = async <T>(
   }
 };
 
-/** All that an iterator still gives. */
+/** Returns the remaining documents of an iterator. */
 export const restOf = async (batches: AsyncIterator<readonly Document[]>): Promise<Document[]> => {
   const rest: Document[] = [];
   for await (const batch of { [Symbol.asyncIterator]: () => batches }) rest.push(...batch);
   return rest;
 };
 
-/** The version that was current at a time; undefined where none was. */
+/** Returns the version that was current at `time`, or undefined. */
 export const versionAsOf = async ({ adapter }: Opened, time: string | number): Promise<string | undefined> => {
   const snapshot = await adapter.versions!.asOf(new Date(time));
   snapshot?.release();
   return snapshot?.version;
 };
 
-/** What `list()` tells of each version. */
+/** Returns the versions of `list()` without `held`. */
 export const listOf = async ({ adapter }: Opened) =>
   (await adapter.versions!.list()).map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
 
-/** What a snapshot tells of its dataset. */
+/** The properties of a snapshot that describe its dataset. */
 export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
 
 /** Asserts that this version is current. */
@@ -225,14 +227,14 @@ export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: stri
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
   withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
-/** How long a change of the store may take to be noticed. */
+/** How long an adapter may take to notice a change of the store, in milliseconds. */
 export const FOLLOW_MS = 5000;
 
 /** Resolves once this version is the current one. */
 export const isCurrent = ({ adapter }: Pick<Instance, 'adapter'>, version: string): Promise<void> =>
-  eventually(`snapshot() answers with ${version}`, () => versionIfAny(adapter) === version, FOLLOW_MS);
+  eventually(`snapshot() returns ${version}`, () => versionIfAny(adapter) === version, FOLLOW_MS);
 
-/** Makes `dataset` current, by publication or by replacement. */
+/** Makes `dataset` current by `publish` or `replace`. */
 export const makeCurrent = async (
   target: AdapterUnderTest,
   { adapter }: Pick<Instance, 'adapter'>,
@@ -243,22 +245,21 @@ export const makeCurrent = async (
   return isCurrent({ adapter }, dataset.manifest.version);
 };
 
-/** The obstacle where the adapter does not declare a capability. */
+/** The obstacle if the adapter does not declare the capability. */
 export const without = ({ capabilities }: AdapterUnderTest, capability: 'publish' | 'versions' | 'audit'): Obstacle =>
   !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
 
-/** The obstacle where the author gave no way to make an adapter over an empty store. */
-const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle =>
-  !createEmpty && 'the author gave no createEmpty()';
+/** The obstacle if `createEmpty` is missing. */
+const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !createEmpty && 'createEmpty() is missing';
 
-/** The obstacle where `makeCurrent` is not possible. */
+/** The obstacle if the dataset cannot be changed. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
-  !capabilities.publish && !replace && 'the adapter does not publish, and its author gave no replace()';
+  !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** The obstacle where there can be no other adapter over the same store. */
+/** The obstacle if the store cannot have a second adapter. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** The obstacle where another adapter does not notice what this one publishes. */
+/** The obstacle if other adapters do not notice publications. */
 export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
-  target.capabilities.follows === false && 'the adapter declares that it does not follow';
+  target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters';

@@ -1,4 +1,4 @@
-/** Proves that several adapters over one store, in this process, serve the same and follow one another. */
+/** Tests of several adapters in one process over one store. */
 import assert from 'node:assert/strict';
 import { StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -41,10 +41,10 @@ import {
   withSnapshot,
 } from './instance.js';
 
-/** That an adapter serves this version, whole. */
+/** Asserts that an adapter serves this version completely. */
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {
-    const rule = 'the other adapter to tell of the dataset as the one that published it';
+    const rule = 'the other adapter to have the dataset as it was published';
     sameValue(about(snapshot), aboutDataset(version, created), rule);
     const documents = itemsIn(version);
     sameList(await find(snapshot, items), documents, 'the other adapter to find what was published');
@@ -68,18 +68,18 @@ export const describeInstances = (target: AdapterUnderTest): void => {
   const test = testsOverStore(target);
 
   describe('another adapter over the same store', () => {
-    test(alone, 'finds what was published, the whole of it', async (instance) =>
+    test(alone, 'finds the whole dataset that was published', async (instance) =>
       serves(await instance.another(), FIRST, FIRST_CREATED),
     );
 
-    test(alone, 'finds what was published after every adapter has been closed', async (instance) => {
+    test(alone, 'finds what was published after every adapter was closed', async (instance) => {
       if (publish) await instance.adapter.publish!(anotherDataset());
       await instance.adapter.close();
       const [version, created] = publish ? ([SECOND, SECOND_CREATED] as const) : ([FIRST, FIRST_CREATED] as const);
       await serves(await instance.another(), version, created);
     });
 
-    test(alone, 'is left as it is when the first one is closed', async (instance) => {
+    test(alone, 'is not affected when the first one is closed', async (instance) => {
       const other = await instance.another();
       await withSnapshot(other, async (held) => {
         await instance.adapter.close();
@@ -89,17 +89,21 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       await serves(other, FIRST, FIRST_CREATED);
     });
 
-    test(silent, 'notices what the first one publishes, calls changed(), and keeps what it holds', async (instance) => {
-      const other = await instance.another();
-      await withSnapshot(other, async (held) => {
-        const before = other.changes.length;
-        await makeCurrent(target, instance, anotherDataset());
-        await isCurrent(other, SECOND);
-        await serves(other, SECOND, SECOND_CREATED);
-        sameItems(await find(held, items), rows['items']!);
-        await changedTo(SECOND, other, before);
-      });
-    });
+    test(
+      silent,
+      'notices what the first one publishes, calls changed(), and keeps its snapshots readable',
+      async (instance) => {
+        const other = await instance.another();
+        await withSnapshot(other, async (held) => {
+          const before = other.changes.length;
+          await makeCurrent(target, instance, anotherDataset());
+          await isCurrent(other, SECOND);
+          await serves(other, SECOND, SECOND_CREATED);
+          sameItems(await find(held, items), rows['items']!);
+          await changedTo(SECOND, other, before);
+        });
+      },
+    );
 
     test(silent, 'notices each of several publications', async (instance) => {
       const other = await instance.another();
@@ -125,11 +129,11 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       if (!versions) return;
       for (const { adapter } of [instance, other]) {
         const listed = (await adapter.versions!.list()).map(({ version }) => version);
-        sameList(listed, [THIRD, SECOND, FIRST], 'list() to tell of what both have published');
+        sameList(listed, [THIRD, SECOND, FIRST], 'list() to have the publications of both');
       }
     });
 
-    test(publishes, 'sees nothing of a publication that is under way, or that failed', async (instance) => {
+    test(publishes, 'finds nothing of a publication that is in progress or that failed', async (instance) => {
       const dataset = anotherDataset();
       let seen = 0;
       const broken = instance.adapter.publish!({
@@ -141,18 +145,18 @@ export const describeInstances = (target: AdapterUnderTest): void => {
         },
       });
       const error = await failsWith('invalid_dataset', () => broken);
-      // What the first of the collections found is the error's cause.
+      // The cause is the error that the first collection threw.
       sameValue(
         (error.cause as Error)?.message,
         'the file ends too early',
-        'another adapter to serve what was current',
+        'another adapter to serve the current version',
       );
       await serves(await instance.another(), FIRST, FIRST_CREATED);
       await instance.adapter.publish!(anotherDataset());
       await serves(await instance.another(), SECOND, SECOND_CREATED);
     });
 
-    test(publishes, 'that publishes at the same time leaves a whole version behind', async (instance) => {
+    test(publishes, 'that publishes at the same time leaves a complete version', async (instance) => {
       const other = await instance.another();
       const created = { left: '2024-05-01T00:00:00Z', right: '2024-06-01T00:00:00Z' };
       const settled = await Promise.allSettled([
@@ -171,26 +175,22 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       await hasItems(last, itemsOf(version));
     });
 
-    test(
-      withVersions,
-      'knows every version: it lists them, reads them as of their times, and removes them',
-      async (instance) => {
-        await instance.adapter.publish!(anotherDataset());
-        await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
-        await instance.adapter.versions!.activate(SECOND);
-        const other = await instance.another();
-        await instance.adapter.close();
-        sameList(await listOf(other), listWith(SECOND), 'list() of another adapter');
-        hasVersion(other, SECOND);
-        const times = [FIRST_CREATED, SECOND_CREATED, '2024-03-01T23:59:59.998Z', THIRD_CREATED, Date.now() + 5000];
-        const current = await Promise.all(times.map((time) => versionAsOf(other, time)));
-        sameList(current, [FIRST, SECOND, SECOND, THIRD, SECOND], 'asOf() of another adapter, after activate()');
-        await failsWith('conflict', () => other.adapter.publish!(anotherDataset(FIRST, '2024-04-01T00:00:00Z')));
-        sameList([...(await other.adapter.versions!.prune(1))].sort(), [FIRST], 'prune(1) of another adapter');
-        await other.adapter.versions!.activate(THIRD);
-        hasVersion(other, THIRD);
-      },
-    );
+    test(withVersions, 'lists all versions, reads them as of their times, and deletes them', async (instance) => {
+      await instance.adapter.publish!(anotherDataset());
+      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await instance.adapter.versions!.activate(SECOND);
+      const other = await instance.another();
+      await instance.adapter.close();
+      sameList(await listOf(other), listWith(SECOND), 'list() of another adapter');
+      hasVersion(other, SECOND);
+      const times = [FIRST_CREATED, SECOND_CREATED, '2024-03-01T23:59:59.998Z', THIRD_CREATED, Date.now() + 5000];
+      const current = await Promise.all(times.map((time) => versionAsOf(other, time)));
+      sameList(current, [FIRST, SECOND, SECOND, THIRD, SECOND], 'asOf() of another adapter, after activate()');
+      await failsWith('conflict', () => other.adapter.publish!(anotherDataset(FIRST, '2024-04-01T00:00:00Z')));
+      sameList([...(await other.adapter.versions!.prune(1))].sort(), [FIRST], 'prune(1) of another adapter');
+      await other.adapter.versions!.activate(THIRD);
+      hasVersion(other, THIRD);
+    });
 
     test(withVersions || silent, 'notices what the first one activates', async (instance) => {
       await instance.adapter.publish!(anotherDataset());
@@ -202,7 +202,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       await hasItems(other, rows['items']!);
     });
 
-    test(publishes, 'finds a large collection whole', async (instance) => {
+    test(publishes, 'finds all documents of a large collection', async (instance) => {
       await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, rowsWithCrowd()));
       await withSnapshot(await instance.another(), async (snapshot) => {
         sameList(

@@ -1,4 +1,4 @@
-/** Proves that a snapshot stays as it is while others are made current. */
+/** Proves that a snapshot does not change when another version becomes current. */
 import assert from 'node:assert/strict';
 import type { Document, Manifest, Scalar, Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -39,7 +39,7 @@ import {
 } from './instance.js';
 import { answerOf } from './reference.js';
 
-/** A version in which one collection has lost all rows, one has got rows, and documents have lost and got fields. */
+/** A version in which one collection lost all rows, one gained rows, and documents lost and gained fields. */
 const OTHERWISE: Rows = {
   items: rows['items']!.map(({ label, ...item }, i) =>
     i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },
@@ -54,7 +54,7 @@ const OTHERWISE: Rows = {
   crowd: [],
 };
 
-/** That each collection has these rows, and no others. */
+/** Asserts that each collection has exactly these rows. */
 const holds = async (snapshot: Snapshot, content: Rows): Promise<void> => {
   for (const collection of collections.values()) {
     const found = await find(snapshot, collection);
@@ -82,14 +82,14 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
 
   describe('snapshot()', () => {
     testsOver(target)(
-      'tells the version, the manifest and, as publication time, when the dataset was created',
+      'has the version, the manifest and, as publication time, when the dataset was created',
       (instance) =>
         withSnapshot(instance, async (snapshot) => {
-          sameValue(about(snapshot), aboutDataset(FIRST, FIRST_CREATED), 'the snapshot to tell of its dataset');
+          sameValue(about(snapshot), aboutDataset(FIRST, FIRST_CREATED), 'the snapshot to describe its dataset');
         }),
     );
 
-    test('keeps the manifest as it was published: every field, null or absent, and a time as it was written', async (instance) => {
+    test('keeps the manifest as it was published: every field, null or absent, and the same text in created', async (instance) => {
       const manifests: readonly Manifest[] = [
         { ...manifestOf('0042', '2024-02-01T00:00:00Z'), synthetic: false, sources: [] },
         { ...manifestOf('42.0-A_b', '2024-02-01T00:00:00.5Z'), vintage: '1999-12-31' },
@@ -107,59 +107,55 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
       }
     });
 
-    test('has its publication time to the millisecond', async (instance) => {
-      // Compared as text, a time with a fraction comes before the same time without.
+    test('has its publication time in milliseconds', async (instance) => {
+      // As text, a time with a fraction sorts before the same time without one.
       const times = ['56Z', '56.001Z', '56.999Z', '57.5Z', '58Z', '58.5Z'];
       for (const created of times.map((seconds) => `2024-02-01T12:34:${seconds}`)) {
         await makeCurrent(target, instance, anotherDataset(`at-${Date.parse(created)}`, created));
         await withSnapshot(instance, async ({ publishedAt }) => {
-          sameValue(publishedAt, new Date(created), 'the publication time, a Date, to be when the dataset was created');
+          sameValue(publishedAt, new Date(created), 'the publication time to be a Date, equal to the time of creation');
         });
       }
     });
 
-    test('answers with the new version once there is one, and its rows replace all earlier ones', async (instance) => {
+    test('returns the new version after a change, and its rows replace all earlier ones', async (instance) => {
       await makeCurrent(target, instance, anotherDataset());
       await withSnapshot(instance, async (snapshot) => {
-        sameValue(about(snapshot), aboutDataset(SECOND, SECOND_CREATED), 'the snapshot to tell of its new dataset');
+        sameValue(about(snapshot), aboutDataset(SECOND, SECOND_CREATED), 'the snapshot to describe its new dataset');
         sameItems(await find(snapshot, items), itemsOf(SECOND));
         assert(!(await snapshot.get('items', ['i01'])));
       });
     });
 
-    test('that is held stays as it was after another became current', (instance) =>
+    test('does not change after another version became current', (instance) =>
       withSnapshot(instance, async (held) => {
         const before = about(held);
         await makeCurrent(target, instance, anotherDataset());
-        sameValue(about(held), before, 'the held snapshot to tell what it told before');
+        sameValue(about(held), before, 'the held snapshot to be unchanged');
         sameItems(await find(held, items), rows['items']!);
         assert.equal((await held.get('items', ['i01']))?.['label'], 'Item 1');
         assert(!(await held.get('items', ['i99'])));
       }));
 
-    test('keeps nothing of an earlier version: rows, fields and collections that are gone are gone', async (instance) => {
+    test('keeps nothing of an earlier version: no rows, fields or collections that the new one lacks', async (instance) => {
       await makeCurrent(target, instance, datasetOf(SECOND, SECOND_CREATED, OTHERWISE));
       await withSnapshot(instance, (snapshot) => holds(snapshot, OTHERWISE));
       await makeCurrent(target, instance, datasetOf(THIRD, THIRD_CREATED));
       await withSnapshot(instance, (snapshot) => holds(snapshot, rows));
     });
 
-    test('answers from its own version, whatever was asked of another one before', (instance) =>
+    test('reads its own version, whatever was read from another one before', (instance) =>
       withSnapshot(instance, async (first) => {
         const ask = async (snapshot: Snapshot, expected: readonly Document[]): Promise<void> => {
           const get = async (...key: readonly Scalar[]) => (await snapshot.get('items', key)) ?? undefined;
           for (const id of ['i01', 'i02', 'i99']) {
             const wanted = expected.find((item) => item['id'] === id);
-            sameValue(await get(id), wanted, `get("items", ["${id}"]) to answer from version ${snapshot.version}`);
+            sameValue(await get(id), wanted, `get("items", ["${id}"]) to read version ${snapshot.version}`);
           }
           for (const query of [{}, { limit: 2 }, { order: items.orders![0]!, descending: true }]) {
             const found = (await find(snapshot, items, query)).map(({ label }) => label);
             const right = answerOf(expected, { order: items.key, ...query }).map(({ label }) => label);
-            sameList(
-              found,
-              right,
-              `find("items", ${JSON.stringify(query)}) to answer from version ${snapshot.version}`,
-            );
+            sameList(found, right, `find("items", ${JSON.stringify(query)}) to read version ${snapshot.version}`);
           }
         };
         await ask(first, rows['items']!);
@@ -172,14 +168,14 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         });
       }));
 
-    test('that is held stays readable through several changes', async (instance) => {
+    test('stays readable through several changes until it is released', async (instance) => {
       const first = instance.adapter.snapshot();
       const held = [first, instance.adapter.snapshot()];
       for (const month of ['02', '03', '04']) {
         await makeCurrent(target, instance, anotherDataset(`v-${month}`, `2024-${month}-01T00:00:00Z`));
         held.push(instance.adapter.snapshot());
       }
-      // One holder of two has finished, and says so twice.
+      // A second call of release() must not release the lock of the other holder.
       first.release();
       first.release();
       for (const snapshot of held.slice(1)) {
@@ -195,7 +191,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
       await hasItems(instance, itemsOf('v-04'));
     });
 
-    test('that is held answers from its version also where a find() is asked for before the change and read after it', (instance) =>
+    test('reads its own version when find() is called before a change and iterated after it', (instance) =>
       withSnapshot(instance, async (held) => {
         const asked = held.find('items', { order: items.key });
         await makeCurrent(target, instance, anotherDataset());
@@ -204,20 +200,20 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         sameItems(found, rows['items']!);
       }));
 
-    testCrowded('lets a find() that began before the change end as it began', (instance) =>
+    testCrowded('lets a find() that started before a change finish on its own version', (instance) =>
       withSnapshot(instance, async (held) => {
         const batches = held.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
         const before: readonly Document[] = (await batches.next()).value ?? [];
         await makeCurrent(target, instance, anotherDataset());
         const seats = [...before, ...(await restOf(batches))];
-        // How many there are in all is the subject of another test.
+        // Another test checks the total.
         const expected = rowsWithCrowd()['crowd']!;
         assert(seats.length > before.length || before.length === expected.length, 'rows follow after the change');
         sameSequence(crowd, seats, expected.slice(0, seats.length));
       }),
     );
 
-    test('never mixes two versions, however many readers there are meanwhile', async (instance) => {
+    test('never mixes two versions while many callers read', async (instance) => {
       let changing = true;
       const reader = async (): Promise<void> => {
         while (changing) {
@@ -241,7 +237,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
     });
   });
 
-  test('changed() is called once snapshot() answers with another version', async (instance) => {
+  test('changed() is called when snapshot() returns another version', async (instance) => {
     const before = instance.changes.length;
     await makeCurrent(target, instance, anotherDataset());
     await changedTo(SECOND, instance, before);

@@ -1,4 +1,4 @@
-/** Proves that an adapter opens and closes in any order, and says when it cannot be read. */
+/** Tests of opening, closing and unreachable backends. */
 import assert from 'node:assert/strict';
 import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -6,7 +6,7 @@ import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
 import { find, hasVersion, restOf, testsOfEmpty, testsOver, without } from './instance.js';
 
-/** Everything that can be asked of an open adapter. */
+/** All calls that an open adapter supports. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   () => adapter.ping(),
   () => adapter.snapshot(),
@@ -23,20 +23,20 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
 
 export const describeLifecycle = (target: AdapterUnderTest): void => {
   const withoutBreak =
-    !(target.breakBackend && target.repairBackend) && 'the author gave no breakBackend() and repairBackend()';
+    !(target.breakBackend && target.repairBackend) && 'breakBackend() and repairBackend() are missing';
   const test = testsOver(target);
   const testCrowded = testsOver(target, false, crowdedDataset);
   const testBreaking = testsOver(target, withoutBreak);
   const testOfEmpty = testsOfEmpty(target);
 
-  test('the adapter can do what its capabilities say, and nothing else', async ({ adapter }) => {
+  test('the adapter has the members of its capabilities, and no others', async ({ adapter }) => {
     const able = {
       publish: adapter.publish !== undefined,
       versions: adapter.versions !== undefined,
       audit: adapter.audit !== undefined,
     };
     const { publish, versions, audit = false } = target.capabilities;
-    sameValue(able, { publish, versions, audit }, 'publish(), versions and audit where the capabilities declare them');
+    sameValue(able, { publish, versions, audit }, 'publish(), versions and audit to match the capabilities');
   });
 
   describe('open()', () => {
@@ -45,7 +45,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       hasVersion(instance, FIRST);
     });
 
-    test('called again changes nothing: neither what is current nor what is held', async (instance) => {
+    test('called again changes nothing: current and held snapshots stay', async (instance) => {
       if (target.capabilities.publish) await instance.adapter.publish!(anotherDataset());
       const { version, publishedAt } = instance.adapter.snapshot();
       const held = instance.adapter.snapshot();
@@ -55,9 +55,9 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       sameItems(await find(held, items), itemsIn(version));
     });
 
-    testOfEmpty('ends one way or the other when close() is called meanwhile', async ({ adapter }) => {
+    testOfEmpty('settles when close() is called meanwhile', async ({ adapter }) => {
       const opening = adapter.open();
-      // Listened to from the start: a rejection before close() resolves is no unhandled one.
+      // Handles the rejection from the start, since an unhandled one would end the process.
       const settling = Promise.allSettled([opening]);
       await adapter.close();
       const [settled] = await settling;
@@ -67,7 +67,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   });
 
   describe('close()', () => {
-    test('may be called twice, one after the other and at once', async ({ adapter }) => {
+    test('may be called twice, in sequence and at once', async ({ adapter }) => {
       await Promise.all([adapter.close(), adapter.close()]);
       await adapter.close();
     });
@@ -87,7 +87,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       for (const call of callsOf(adapter)) await failsWith('closed', call);
     });
 
-    test('makes reads of a held snapshot reject with closed; its release() stays possible', async ({ adapter }) => {
+    test('makes reads of a held snapshot reject with closed; release() is still allowed', async ({ adapter }) => {
       const snapshot = adapter.snapshot();
       await adapter.close();
       await failsWith('closed', () => snapshot.get('items', ['i01']));
@@ -95,7 +95,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       snapshot.release();
     });
 
-    testCrowded('lets a find() that has begun end with all its rows, or reject with closed', async ({ adapter }) => {
+    testCrowded('lets a find() in progress return all its rows or reject with closed', async ({ adapter }) => {
       const batches = adapter.snapshot().find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
       const first: readonly Document[] = (await batches.next()).value ?? [];
       await adapter.close();
@@ -105,7 +105,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     });
 
     testsOver(target, without(target, 'versions'))(
-      'makes reads of what asOf() answered with reject with closed',
+      'makes reads of a snapshot from asOf() reject with closed',
       async ({ adapter }) => {
         const snapshot = await adapter.versions!.asOf(new Date());
         await adapter.close();
@@ -116,7 +116,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     );
 
     testsOver(target, without(target, 'publish'))(
-      'lets a publication that is under way settle, published or rejected',
+      'lets a publication in progress settle, published or rejected',
       async ({ adapter }) => {
         const dataset = anotherDataset();
         let closing: Promise<void> | undefined;
@@ -137,11 +137,11 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       },
     );
 
-    test('lets reads that are under way settle, with the answer or with closed', async ({ adapter }) => {
+    test('lets reads in progress settle, with their whole result or with closed', async ({ adapter }) => {
       const snapshot = adapter.snapshot();
       const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
       const answers = [rows['items']!, rows['items']!.slice(0, 1)];
-      // Listened to from the start: a rejection before close() resolves is no unhandled one.
+      // Handles the rejection from the start, since an unhandled one would end the process.
       const settling = Promise.allSettled(reads);
       await adapter.close();
       for (const [i, settled] of (await settling).entries()) {
@@ -155,7 +155,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     test('resolves while the store can be read', ({ adapter }) => adapter.ping());
 
     testBreaking(
-      'rejects with unavailable while the backend is gone, and resolves when it is back',
+      'rejects with unavailable while the backend is unreachable, and resolves when it is back',
       async ({ adapter }) => {
         await target.breakBackend!(adapter);
         try {
@@ -169,7 +169,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   });
 
   testBreaking(
-    'reads while the backend is gone answer rightly or reject with unavailable, and work when it is back',
+    'reads while the backend is unreachable return the right result or reject with unavailable, and work when it is back',
     async ({ adapter }) => {
       const snapshot = adapter.snapshot();
       const read = () => find(snapshot, items);

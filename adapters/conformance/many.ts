@@ -1,4 +1,4 @@
-/** Proves that a large collection is read whole, in part, and by many at once. */
+/** Tests of a large collection, and of concurrent reads. */
 import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
@@ -8,7 +8,7 @@ import { answerOf } from './reference.js';
 
 const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
 const BY_SCORE = crowd.orders![0]!;
-/** Where the batches, pages and buffers of stores end. */
+/** Usual sizes of batches, pages and buffers. */
 const EDGES = [100, 128, 256, 500, 512, 1000, 1024, 2000, 2048, 4096, 5000, 8192, 10_000];
 
 export const describeMany = (instance: () => Instance): void => {
@@ -19,22 +19,22 @@ export const describeMany = (instance: () => Instance): void => {
     sameSequence(crowd, await seats(query), expected(query), query);
 
   describe(`a collection of ${TOTAL.toLocaleString('en')} documents`, () => {
-    it('is found whole, each document once and in order', () => isSequence({}));
+    it('returns each document once and in order', () => isSequence({}));
 
-    it('is found whole by another order and descending', async () => {
+    it('returns all documents by another order and descending', async () => {
       await isSequence({ order: BY_SCORE });
       await isSequence({ descending: true });
       await isSequence({ order: BY_SCORE, descending: true });
     });
 
-    it('is found with every document as it was published', async () => {
+    it('returns every document as it was published', async () => {
       const found = await seats({ range: { field: 'block', from: 40 } });
       for (const [i, document] of expected({ range: { field: 'block', from: 40 } }).entries()) {
-        sameValue(found[i], document, 'find() to answer with the published document');
+        sameValue(found[i], document, 'find() to return the published document');
       }
     });
 
-    it('is found in part', async () => {
+    it('returns part of the documents', async () => {
       await isSequence({ equal: { block: 44 }, range: { field: 'seat', from: 990 } });
       await isSequence({ equal: { block: 44 } });
       await isSequence({ range: { field: 'block', from: 2, to: 4 } });
@@ -44,7 +44,7 @@ export const describeMany = (instance: () => Instance): void => {
       });
     });
 
-    it('is found page by page', async () => {
+    it('returns the documents page by page', async () => {
       const byScore = { order: BY_SCORE, range: { field: 'block', from: 1 }, descending: true };
       for (const query of [{ order: crowd.key }, byScore]) {
         const whole = answerOf(rowsWithCrowd()['crowd']!, query);
@@ -55,17 +55,17 @@ export const describeMany = (instance: () => Instance): void => {
       }
     });
 
-    it('is found by another order', async () => {
+    it('returns the documents by another order', async () => {
       await isSequence({ order: BY_SCORE, range: { field: 'score', from: 998 } });
       await isSequence({ order: BY_SCORE, equal: { score: 500 }, descending: true });
     });
 
-    it('is found up to the limit, which counts all batches together', async () => {
+    it('returns documents up to the limit, which counts all batches together', async () => {
       for (const edge of EDGES) for (const limit of [edge - 1, edge, edge + 1]) await isSequence({ limit });
       for (const limit of [16_385, 32_769, TOTAL - 1, TOTAL, TOTAL + 1]) await isSequence({ limit });
     });
 
-    it('is found up to the limit where it meets a range, another order and descending', async () => {
+    it('returns documents up to the limit with a range, another order and descending', async () => {
       for (const limit of [99, 100, 101, 499, 500, 501, 999, 1000, 1001, 2001, 3999, 4000, 4001]) {
         await isSequence({ limit, descending: true });
         await isSequence({ limit, range: { field: 'block', from: 3, to: 6 }, descending: true });
@@ -76,30 +76,30 @@ export const describeMany = (instance: () => Instance): void => {
   });
 
   describe('batches', () => {
-    it('stay as they were handed out', async () => {
+    it('do not change after they were yielded', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const batches: (readonly Document[])[] = [];
         for await (const batch of snapshot.find('crowd', { order: crowd.key, limit: 3000 })) batches.push(batch);
         sameSequence(crowd, batches.flat(), expected({ limit: 3000 }), { limit: 3000, kept: 'all batches' });
         const documents: Document[] = [];
         for await (const batch of snapshot.find('words', { order: ['word'] })) documents.push(...batch);
-        sameList(documents, allRows()['words']!, 'documents to stay as they were handed out');
+        sameList(documents, allRows()['words']!, 'documents not to change after they were yielded');
       });
     });
 
-    it('are lists of documents, of which there may be none', async () => {
+    it('are lists of documents, and may be empty', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         for (const limit of [0, 1, 2000]) {
           for await (const batch of snapshot.find('crowd', { order: crowd.key, limit })) {
-            assert(Array.isArray(batch), `find() answers with a list at a time, not with ${typeof batch}`);
+            assert(Array.isArray(batch), `find() yields lists, not ${typeof batch}`);
           }
         }
       });
     });
   });
 
-  describe('reads at the same time', () => {
-    it('get their own answers each', async () => {
+  describe('concurrent reads', () => {
+    it('return their own results', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const gets = rows['items']!.map((item) => snapshot.get('items', [item['id'] as string]));
         const finds = ['north', 'south', 'west'].map((station) => find(snapshot, readings, { equal: { station } }));
@@ -108,7 +108,7 @@ export const describeMany = (instance: () => Instance): void => {
       });
     });
 
-    it('get their own answers each, also many of the same query with other values', async () => {
+    it('return their own results, also for many queries that differ only in values', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const blocks = Array.from({ length: 40 }, (_, i) => ({ equal: { block: i }, limit: i + 1 }));
         const found = await Promise.all(blocks.map((query) => find(snapshot, crowd, query)));
@@ -116,7 +116,7 @@ export const describeMany = (instance: () => Instance): void => {
       });
     });
 
-    it('do not disturb one another, though taken turn by turn or left early', async () => {
+    it('do not affect each other when interleaved or left early', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const left = snapshot.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
         await left.next();
@@ -135,7 +135,7 @@ export const describeMany = (instance: () => Instance): void => {
       });
     });
 
-    it('of one query do not disturb one another, though taken turn by turn', async () => {
+    it('of one query do not affect each other when interleaved', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const query = { order: crowd.key, range: { field: 'block', to: -1 } };
         const reads = [0, 1].map(() => ({ documents: [] as Document[], batches: snapshot.find('crowd', query) }));

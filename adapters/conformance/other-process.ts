@@ -1,4 +1,4 @@
-/** Proves that adapters in two processes, over one store, serve the same and follow one another. */
+/** Tests of adapters in two processes over one store. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,19 +34,19 @@ import { serves } from './instances.js';
 import type { Commands, Request, Response } from './process-main.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
-/** 45 minutes off the hour, and on the other side of the date line from most who keep local times. */
+/** UTC+12:45, and +13:45 in summer: an unusual offset, so that local times in a store are noticed. */
 const TIME_ZONE = 'Pacific/Chatham';
 const START_MS = 20_000;
 
 interface OtherProcess extends Commands {
-  /** Ends it by SIGKILL, as a crash or the system would. */
+  /** Ends the process with SIGKILL, like a crash. */
   kill(): Promise<void>;
 }
 
 const startProcess = (file: string, name: string): OtherProcess => {
   const child: ChildProcess = fork(MAIN, [file, name], {
     env: { ...process.env, TZ: TIME_ZONE },
-    // Keeps dates, and fields that are undefined.
+    // Keeps dates and undefined fields.
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
@@ -59,12 +59,12 @@ const startProcess = (file: string, name: string): OtherProcess => {
     const { resolve, reject } = waiting.get(id)!;
     waiting.delete(id);
     if (error === undefined) resolve(result);
-    else reject(new Error(`In another process: ${error}`));
+    else reject(new Error(`In the other process: ${error}`));
   });
   const exited = once(child, 'exit');
   void exited.then(([code, signal]) => {
     for (const { reject } of waiting.values()) {
-      reject(new Error(`The other process has ended (${signal ?? code}), which imports ${file} again.\n${complaints}`));
+      reject(new Error(`The other process, which imports ${file}, ended with ${signal ?? code}.\n${complaints}`));
     }
   });
   let last = 0;
@@ -92,12 +92,12 @@ interface PromiseWithResolvers {
   reject(error: Error): void;
 }
 
-/** @param file that calls `describeAdapter`, where mocha knows it */
+/** @param file the file that calls `describeAdapter`, if mocha knows it */
 export const describeOtherProcess = (target: AdapterUnderTest, file: string | undefined): void => {
   const alone =
     standsAlone(target) ||
     (target.noOtherProcess ?? false) ||
-    (!file && 'mocha does not tell in which file describeAdapter() was called, for another process to import');
+    (!file && 'mocha does not report the file that calls describeAdapter(), which the other process imports');
   const silent = alone || isUnnoticed(target);
   const publishes = alone || without(target, 'publish');
 
@@ -107,7 +107,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
     after(() => other?.kill());
 
     const testOverStore = testsOverStore(target);
-    /** With an adapter here and, opened after it, one in the other process. */
+    /** Runs a test with an adapter in this process and one in the other process, opened after it. */
     const test = (
       obstacle: Obstacle,
       title: string,
@@ -117,7 +117,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
         other ??= startProcess(file!, target.name);
         const starting = delay(START_MS, 'late', { ref: false });
         const started = await Promise.race([other.open(instance.folder), starting]);
-        if (started === 'late') throw new Error(`The other process, which imports ${file}, does not answer.`);
+        if (started === 'late') throw new Error(`The other process, which imports ${file}, does not respond.`);
         await body(instance, other);
         await other.close();
       });
@@ -129,11 +129,9 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
         'the other process to serve what was published',
       );
 
-    test(alone, 'finds what was published, the whole of it, whatever its time zone', () =>
-      isServed(FIRST, FIRST_CREATED),
-    );
+    test(alone, 'finds the whole dataset that was published, in any time zone', () => isServed(FIRST, FIRST_CREATED));
 
-    test(silent || cannotChange(target), 'notices what is published here', async (instance, { read }) => {
+    test(silent || cannotChange(target), 'notices a publication of this process', async (instance, { read }) => {
       await makeCurrent(target, instance, anotherDataset());
       let served: { version?: string } | undefined;
       const look = async (): Promise<void> => {
@@ -149,7 +147,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
 
     test(
       publishes || silent,
-      'publishes, and is noticed here by all who are open, what they hold staying as it is',
+      'publishes: open adapters in this process notice it, and their snapshots do not change',
       async (instance, { publish }) => {
         await withSnapshot(instance, async (held) => {
           const before = instance.changes.length;
@@ -162,12 +160,12 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
       },
     );
 
-    test(publishes, 'publishes, and is found by those who open afterwards', async (instance, { publish }) => {
+    test(publishes, 'publishes: adapters that are opened later find it', async (instance, { publish }) => {
       await publish(SECOND, SECOND_CREATED);
       await serves(await instance.another(), SECOND, SECOND_CREATED);
     });
 
-    testOverStore(publishes, 'that is killed while it publishes leaves what was current', async (instance) => {
+    testOverStore(publishes, 'that is killed during a publication leaves the current version', async (instance) => {
       const dying = startProcess(file!, target.name);
       try {
         await dying.open(instance.folder);

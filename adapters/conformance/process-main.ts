@@ -1,30 +1,30 @@
 /**
- * Another process over a store: imports the test file of an adapter, takes what it gives to `describeAdapter` instead of
- * defining tests, and does what it is told by messages (see `other-process.ts`).
+ * The second process of the tests in `other-process.ts`. It imports the test file, takes the adapter from
+ * `describeAdapter` instead of defining tests, and runs the commands that it receives as messages.
  */
 import { pathToFileURL } from 'node:url';
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { anotherDataset, collections, items } from './fixture.js';
 import { about, find, makeIn, type Opened, withSnapshot } from './instance.js';
 
-/** What the process can be told to do. */
+/** The commands of the process. */
 export interface Commands {
-  /** Opens an adapter over the store in this folder, in the place of the one before. */
+  /** Opens an adapter over the store in this folder, instead of the previous one. */
   open(folder: string): Promise<void>;
   publish(version: string, created: string): Promise<void>;
-  /** Begins a publication that does not end; resolves when it is under way. */
+  /** Starts a publication that does not end. Resolves when it is in progress. */
   beginToPublish(version: string, created: string): Promise<void>;
-  /** What the adapter serves; undefined where that is nothing. */
+  /** Returns what the adapter serves, or undefined. */
   read(): Promise<object | undefined>;
   close(): Promise<void>;
 }
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-/** Takes any call and any property. */
+/** Accepts any call and any property access. */
 const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
 
-/** Mocha's globals, by which a test file runs through without running any test. */
+/** Replaces mocha's globals, so that importing a test file runs no tests. */
 const suites = Object.assign((_title: string, body?: (this: unknown) => void) => body?.call(anything), {
   skip: anything,
   only: (_title: string, body?: (this: unknown) => void) => body?.call(anything),
@@ -69,7 +69,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Its rejection is told to whoever asks for something.
+// Each command reports the rejection.
 target.catch(() => {});
 
 export interface Request {

@@ -1,4 +1,4 @@
-/** Proves that a publication succeeds as a whole, or changes nothing. */
+/** Tests of publications: they succeed as a whole or change nothing. */
 import assert from 'node:assert/strict';
 import type { Dataset, Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -33,7 +33,7 @@ import {
 
 const LAST = [...collections.keys()].at(-1)!;
 
-/** Fails after the rows of a collection. */
+/** A dataset that throws `cause` after the rows of a collection. */
 const brokenDataset = (cause: Error, at = LAST): Dataset => {
   const whole = anotherDataset();
   return {
@@ -45,7 +45,7 @@ const brokenDataset = (cause: Error, at = LAST): Dataset => {
   };
 };
 
-/** Calls `pause` each time that a collection's rows have been handed over. */
+/** A dataset that calls `pause` after the rows of each collection. */
 const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
   ...whole,
   async *read(collection) {
@@ -64,10 +64,10 @@ export const describePublishing = (target: AdapterUnderTest): void => {
   const test = testsOver(target, obstacle);
 
   describe('publish(dataset)', function () {
-    // Some publish a dozen times.
+    // Some tests publish a dozen times.
     this.timeout(60_000);
 
-    test('shows nothing of a dataset before all of it', async (instance) => {
+    test('makes a dataset visible only as a whole', async (instance) => {
       let pauses = 0;
       await instance.adapter.publish!(
         observedDataset(async () => {
@@ -79,23 +79,23 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await hasItems(instance, itemsOf(SECOND));
     });
 
-    test('rejects with invalid_dataset for one that cannot be read whole, and changes nothing', async (instance) => {
+    test('rejects with invalid_dataset for one that cannot be read to its end, and changes nothing', async (instance) => {
       const cause = new Error('the file ends too early');
       const error = await failsWith('invalid_dataset', () => instance.adapter.publish!(brokenDataset(cause)));
       assert.equal(error.cause, cause);
       await nothingChanged(instance);
     });
 
-    test('rejects with invalid_dataset wherever the dataset ends too early, and calls no changed()', async (instance) => {
+    test('rejects with invalid_dataset wherever the dataset ends too early, and does not call changed()', async (instance) => {
       const before = instance.changes.length;
       for (const name of collections.keys()) {
         await failsWith('invalid_dataset', () => instance.adapter.publish!(brokenDataset(new Error('no more'), name)));
         await nothingChanged(instance);
       }
-      sameList(instance.changes.slice(before), [], 'changed() not to be called, since nothing has changed');
+      sameList(instance.changes.slice(before), [], 'changed() not to be called, since nothing changed');
     });
 
-    test('takes batches of any size: a document at a time, and all at once', async (instance) => {
+    test('accepts batches of any size: one document, and all at once', async (instance) => {
       const content = { ...rowsWithCrowd(), crowd: rowsWithCrowd()['crowd']!.slice(0, 12_345) };
       for (const [version, size] of [
         ['one-at-a-time', 1],
@@ -111,7 +111,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       }
     });
 
-    test('takes any number of documents, also around the sizes of pages and batches', async (instance) => {
+    test('accepts any number of documents, including the sizes of pages and batches', async (instance) => {
       for (const [i, length] of [1, 99, 100, 101, 499, 500, 501, 999, 1000, 1001, 1024, 2048].entries()) {
         const content = { ...rows, crowd: rowsWithCrowd()['crowd']!.slice(0, length) };
         const created = new Date(Date.parse(SECOND_CREATED) + i).toISOString();
@@ -122,7 +122,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       }
     });
 
-    test('takes a dataset without any rows', async (instance) => {
+    test('accepts a dataset without rows', async (instance) => {
       await instance.adapter.publish!(datasetOf('without-rows', SECOND_CREATED, {}));
       await withSnapshot(instance, async (snapshot) => {
         for (const collection of collections.values()) sameList(await find(snapshot, collection), [], 'no rows');
@@ -131,18 +131,18 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await hasItems(instance, rows['items']!);
     });
 
-    test('works again after one that failed, under the same version', async ({ adapter, ...instance }) => {
+    test('works again after a failure, under the same version', async ({ adapter, ...instance }) => {
       await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
       await adapter.publish!(anotherDataset());
       await hasItems({ adapter, ...instance }, itemsOf(SECOND));
     });
 
-    test('rejects with conflict for other content under a version that is there, and changes nothing', async (instance) => {
+    test('rejects with conflict for other content under an existing version, and changes nothing', async (instance) => {
       await failsWith('conflict', () => instance.adapter.publish!(anotherDataset(FIRST, SECOND_CREATED)));
       await nothingChanged(instance);
     });
 
-    test('lets one of two publishers win, and rejects the other with conflict', async (instance) => {
+    test('rejects one of two concurrent publishers with conflict', async (instance) => {
       let bothBegan = (): void => {};
       const began = new Promise<void>((resolve) => {
         bothBegan = resolve;
@@ -154,13 +154,13 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       bothBegan();
       const settled = await Promise.allSettled(publications);
       const winners = ['left', 'right'].filter((_, i) => settled[i]!.status === 'fulfilled');
-      assert.equal(winners.length, 1, `one publisher wins, not ${winners.length}`);
+      assert.equal(winners.length, 1, `one publisher to succeed, not ${winners.length}`);
       await failsWith('conflict', () => publications[winners[0] === 'left' ? 1 : 0]);
       hasVersion(instance, winners[0]!);
       await hasItems(instance, itemsOf(winners[0]!));
     });
 
-    test('rejects with aborted once its signal is, and changes nothing', async (instance) => {
+    test('rejects with aborted when its signal is aborted, and changes nothing', async (instance) => {
       const controller = new AbortController();
       const dataset = observedDataset(() => controller.abort());
       await failsWith('aborted', () => instance.adapter.publish!(dataset, { signal: controller.signal }));
@@ -169,7 +169,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await nothingChanged(instance);
     });
 
-    test('works again after one that was aborted, under the same version and with a signal that is not', async (instance) => {
+    test('works again after it was aborted, under the same version and with another signal', async (instance) => {
       const controller = new AbortController();
       const dataset = observedDataset(() => controller.abort());
       await instance.adapter.publish!(dataset, { signal: controller.signal }).catch(() => {});
@@ -177,7 +177,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await hasItems(instance, itemsOf(SECOND));
     });
 
-    test('rejects with aborted where its signal is after the last row, and changes nothing', async (instance) => {
+    test('rejects with aborted when its signal is aborted after the last row, and changes nothing', async (instance) => {
       const controller = new AbortController();
       let read = 0;
       const dataset = observedDataset(() => {
@@ -187,10 +187,10 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await nothingChanged(instance);
     });
 
-    test('tells its progress to the last row of each collection', async ({ adapter }) => {
+    test('reports its progress up to the last row of each collection', async ({ adapter }) => {
       const written = new Map<string, number>();
       const content = { ...rows, items: itemsOf(SECOND) };
-      // In batches of a few documents, so that each collection has several.
+      // Batches of a few documents, so that each collection has several.
       await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
         onProgress: (progress) => {
           assert(progress.written >= (written.get(progress.collection) ?? 0), 'progress does not go back');
@@ -198,17 +198,17 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         },
       });
       const counts = Object.entries(content).map(([name, { length }]) => [name, length]);
-      // Of an empty collection there is nothing to tell.
+      // An empty collection reports no progress.
       const told = counts.map(([name]) => [name, written.get(name as string) ?? 0]);
-      sameList(told, counts, 'progress to the last row of each collection');
+      sameList(told, counts, 'progress up to the last row of each collection');
     });
 
-    test('leaves the documents that it is given as they are', async ({ adapter }) => {
+    test('does not change the documents that it receives', async ({ adapter }) => {
       const whole = datasetOf(SECOND, SECOND_CREATED);
       const given: Document[] = [];
       const manifest = structuredClone(whole.manifest);
       await adapter.publish!({ read: whole.read, manifest });
-      sameValue(manifest, whole.manifest, 'the manifest that publish() was given to be as it was');
+      sameValue(manifest, whole.manifest, 'the manifest that publish() received to be unchanged');
       await adapter.publish!({
         ...datasetOf(THIRD, THIRD_CREATED),
         async *read(collection) {
@@ -218,10 +218,10 @@ export const describePublishing = (target: AdapterUnderTest): void => {
           }
         },
       });
-      sameList(given, rows['items']!, 'the documents that publish() was given to be as they were');
+      sameList(given, rows['items']!, 'the documents that publish() received to be unchanged');
     });
 
-    test('never takes the publication time back: where the dataset is older than the current one, it is now', async (instance) => {
+    test('uses the current time as publication time if the previous version is not older than the dataset', async (instance) => {
       for (const [version, created] of [
         ['same-age', FIRST_CREATED],
         ['older', '2023-01-01T00:00:00.000Z'],
@@ -229,14 +229,14 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         const before = Date.now();
         await instance.adapter.publish!(anotherDataset(version, created));
         const publishedAt = await withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
-        // A store's own clock may be a little off.
+        // The clock of a store may differ a little.
         const now = publishedAt >= before - 5000 && publishedAt <= Date.now() + 5000;
         assert(now, `${version}: published at ${new Date(publishedAt).toISOString()}`);
       }
     });
 
     testsOfEmpty(target, obstacle)(
-      'is what first gives an empty store a snapshot; until then snapshot() throws unavailable',
+      'makes the first snapshot of an empty store; before, snapshot() throws unavailable',
       async (instance) => {
         await failsWith('unavailable', () => instance.adapter.snapshot());
         await instance.adapter.open();

@@ -1,4 +1,4 @@
-/** What a correct adapter answers, found the slow and obvious way: what every rule of reading is judged by. */
+/** The reference: computes the right result of every query in the simplest way. */
 import {
   type Collection,
   compareBy,
@@ -8,7 +8,7 @@ import {
   type Scalar,
 } from 'metro-forecast-api/adapter';
 
-/** Documents by their order, so that a large collection is not sorted for each query. */
+/** Sorted documents by order, so that a large collection is not sorted for each query. */
 const sorted = new WeakMap<readonly Document[], Map<string, readonly Document[]>>();
 
 const inOrder = (documents: readonly Document[], order: readonly string[]): readonly Document[] => {
@@ -19,7 +19,7 @@ const inOrder = (documents: readonly Document[], order: readonly string[]): read
   return known;
 };
 
-/** The documents that a query finds, in its order. */
+/** Returns the documents of a query, in order. */
 export const answerOf = (
   documents: readonly Document[],
   { order, equal = {}, range, descending, after, limit }: Query,
@@ -45,9 +45,9 @@ export const answerOf = (
   return (descending ? found.reverse() : found).slice(0, limit);
 };
 
-/** The orders that a collection may be asked in. */
+/** The orders in which a collection can be read. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
-/** The values of a field, each once, in their order. */
+/** The distinct values of a field, sorted. */
 export const valuesOf = (documents: readonly Document[], field: string): readonly Scalar[] =>
   [...new Set(documents.map((document) => document[field] as Scalar))].sort(compareScalars);

@@ -1,4 +1,4 @@
-/** Proves that what one caller does to a document is seen by nobody else. */
+/** Proves that changes of a returned document by one caller do not affect others. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
@@ -8,7 +8,7 @@ import { shapes as cases } from './tricky-values.js';
 
 type Writable = Record<string, unknown>;
 
-/** What can be done to an object. Where it is frozen, all of it throws. */
+/** Ways to change an object. All of them throw if it is frozen. */
 const changes: readonly ((document: Writable) => unknown)[] = [
   (document) => Object.assign(document, { id: 'changed' }),
   (document) => Object.assign(document, { added: true }),
@@ -18,13 +18,13 @@ const changes: readonly ((document: Writable) => unknown)[] = [
   (document) => Object.assign((document['object'] as { x: Writable }).x, { y: 'changed' }),
 ];
 
-/** Changes a document in each way that it allows. */
+/** Changes a document in every possible way. */
 const vandalize = (document: Document | undefined): void => {
   for (const change of changes.toReversed()) {
     try {
       change(document as Writable);
     } catch {
-      // It is frozen.
+      // The document is frozen.
     }
   }
 };
@@ -32,7 +32,7 @@ const vandalize = (document: Document | undefined): void => {
 const { document: NESTED } = cases.find(({ document }) => document['id'] === 'nested')!;
 
 export const describeSharing = (instance: () => Instance): void => {
-  describe('a document that its reader changes', () => {
+  describe('a returned document that its caller changes', () => {
     const readers = {
       'get()': (of: Instance) => withSnapshot(of, (snapshot) => snapshot.get('shapes', ['nested'])),
       'find()': (of: Instance) =>
@@ -41,29 +41,29 @@ export const describeSharing = (instance: () => Instance): void => {
         withSnapshot(of, async (snapshot) => (await find(snapshot, shapes)).find(({ id }) => id === 'nested')),
     };
     for (const [changed, read] of Object.entries(readers)) {
-      it(`is changed for nobody else: one of ${changed}`, async () => {
+      it(`does not affect other callers: one of ${changed}`, async () => {
         vandalize(await read(instance()));
         for (const [name, again] of Object.entries(readers)) {
-          sameValue(await again(instance()), NESTED, `a later ${name} to answer with the published document`);
+          sameValue(await again(instance()), NESTED, `a later ${name} to return the published document`);
         }
       });
     }
 
-    it('is changed for nobody else of the same snapshot, nor for those who have it already', async () => {
+    it('does not affect other callers of the same snapshot, or documents that they have already', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const [mine, theirs] = [await snapshot.get('shapes', ['nested']), await snapshot.get('shapes', ['nested'])];
         vandalize(mine);
-        sameValue(theirs, NESTED, 'what another caller was given before to stay as it was published');
-        sameValue(await snapshot.get('shapes', ['nested']), NESTED, 'get() to answer with the published document');
+        sameValue(theirs, NESTED, 'the document of another caller to stay as it was published');
+        sameValue(await snapshot.get('shapes', ['nested']), NESTED, 'get() to return the published document');
       });
     });
   });
 };
 
-/** The same of what a publisher does to the documents that it has published. */
+/** Proves that changes by the publisher after `publish` do not affect the store. */
 export const describeHandingOver = (target: AdapterUnderTest): void => {
   testsOver(target, without(target, 'publish'))(
-    'documents are their publisher’s again once publish() has resolved',
+    'documents belong to their publisher after publish() has resolved',
     async (instance) => {
       const given: Writable[] = [];
       const dataset = datasetOf('handed-over', '2024-02-01T00:00:00Z');
@@ -81,11 +81,11 @@ export const describeHandingOver = (target: AdapterUnderTest): void => {
         document['id'] = 'changed';
       }
       const found = await withSnapshot(instance, (snapshot) => find(snapshot, items));
-      sameList(found, rows['items']!, 'the items as they were when they were published');
+      sameList(found, rows['items']!, 'the items as they were published');
     },
   );
 
-  it('two stores that hold the same version keep their own documents', async () => {
+  it('two stores with the same version keep their own documents', async () => {
     const other = itemsOf('of the other store');
     const one = await startInstance(target);
     const two = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, { ...rows, items: other }));

@@ -1,39 +1,42 @@
-/** Values that stores get wrong: strings, numbers, and documents of every shape that JSON allows. */
+/** Values that stores often get wrong: strings, numbers, and documents of every shape that JSON allows. */
 import type { Document } from 'metro-forecast-api/adapter';
 
 const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Long enough to differ only behind what an index entry of 255 bytes holds. */
+/** Strings with this prefix differ only after the 255 bytes of an index entry. */
 const PREFIX = 'x'.repeat(300);
 const LONG = 'y'.repeat(1500);
 
-/** Keys that some store takes for one another, for something else, or for out of order. By their code points. */
-// biome-ignore format: what is alike in a row
+/** Keys that some stores treat as equal, convert or sort wrongly. In order of code points. */
+// biome-ignore format: similar values share a line
 export const words: readonly string[] = [
   '',
-  // Empty-looking, trimmed or ended by some.
+  // Trimmed or cut by some stores, or treated as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Numbers to some, equal to one another to others.
+  // Some stores convert these to numbers, which makes some of them equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
   // Operators, patterns, paths and quotes.
   '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
-  // The same to some collation: case, accents, width, ligatures, normal forms.
+  // Equal under some collations: case, accents, width, ligatures, normal forms.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
-  // On either side of the surrogates, where UTF-16 units are in another order than code points.
+  // On either side of the surrogates, where the order of UTF-16 units differs from that of code points.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`,
 ].sort(byCodePoint);
 
-/** Strings that are not among `words`, each near to one that is. */
-// biome-ignore format: near to each other in a row
+/** Strings that are not in `words`, each similar to one that is. */
+// biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
   '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
 ];
 
-/** From edge to edge of a double, each beside one that some other type of number takes it for. By value. */
+/**
+ * Numbers over the whole range of a double. Next to each is one that a narrower number type would confuse with it.
+ * Sorted.
+ */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
   -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),
@@ -48,20 +51,20 @@ export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
 ];
 
-/** A value inside of `depth` arrays and objects, by turns. */
+/** Wraps a value in `depth` alternating arrays and objects. */
 const nested = (depth: number): unknown =>
   depth === 0 ? 'core' : depth % 2 ? [nested(depth - 1)] : { d: nested(depth - 1) };
 
-/** A document, and what an adapter that loses some of it gets wrong. */
+/** A document, and the rule that an adapter breaks if it does not keep it. */
 export interface Shape {
   readonly rule: string;
   readonly document: Document;
 }
 
 export const shapes: readonly Shape[] = [
-  { rule: 'adds no field, as `_id` or a null for one that is absent', document: { id: 'absent' } },
+  { rule: 'adds no field, such as `_id` or a null for an absent one', document: { id: 'absent' } },
   {
-    rule: 'keeps booleans, which are not 0 and 1',
+    rule: 'keeps booleans, which are not 0 or 1',
     document: { id: 'booleans', yes: true, no: false, list: [true, false, 1, 0], object: { no: false } },
   },
   {
@@ -85,11 +88,11 @@ export const shapes: readonly Shape[] = [
     },
   },
   {
-    rule: 'keeps field names that differ in case or normal form alone',
+    rule: 'keeps field names that differ only in case or normal form',
     document: { id: 'similar names', name: 1, Name: 2, NAME: 3, ID: 4, '\u00e9': 5, 'e\u0301': 6, 'name ': 7 },
   },
   {
-    rule: 'keeps what is nested, arrays in their order',
+    rule: 'keeps nested values, and the order of arrays',
     document: {
       id: 'nested',
       list: [1, 'two', { three: [3, { four: 4 }] }, null],
@@ -99,14 +102,14 @@ export const shapes: readonly Shape[] = [
     },
   },
   {
-    rule: 'keeps nulls, which are not absent',
+    rule: 'keeps null, which is not absent',
     document: { id: 'nulls', nothing: null, object: { nothing: null }, list: [null, null], all: { a: null, b: null } },
   },
   {
-    rule: 'keeps fields named as those of Object.prototype, and leaves that alone',
+    rule: 'keeps fields with the names of members of Object.prototype, and does not change the prototype',
     document: {
       id: 'prototype',
-      // In brackets, since a bare `__proto__` would set the prototype.
+      // In brackets, since a plain `__proto__` key sets the prototype.
       nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
       values: ['__proto__', 'constructor', 'prototype'],
     },
@@ -127,7 +130,7 @@ export const shapes: readonly Shape[] = [
     },
   },
   {
-    rule: 'keeps text in the normal form that it is in',
+    rule: 'keeps text in its normal form',
     document: {
       id: 'normal forms',
       composed: '\u00e9 \u00c5 \uac00',
@@ -137,7 +140,7 @@ export const shapes: readonly Shape[] = [
     },
   },
   {
-    rule: 'keeps strings that look like something else',
+    rule: 'keeps strings that look like other types',
     document: {
       id: 'types',
       digits: '123',
@@ -160,7 +163,7 @@ export const shapes: readonly Shape[] = [
     },
   },
   {
-    rule: 'keeps what is falsy: 0, the empty string, false and null',
+    rule: 'keeps falsy values: 0, the empty string, false and null',
     document: {
       id: 'falsy',
       zero: 0,
@@ -172,14 +175,14 @@ export const shapes: readonly Shape[] = [
     },
   },
   {
-    rule: 'keeps numbers to the last bit, wherever they stand',
+    rule: 'keeps numbers to the last bit, at any depth',
     document: { id: 'numbers', list: numbers, object: Object.fromEntries(numbers.map((value, i) => [`n${i}`, value])) },
   },
   {
     rule: 'keeps long texts, long arrays and many fields',
     document: {
       id: 'long',
-      // Lengths at which columns, pages and packets end; of letters of one and of four bytes.
+      // Usual maximum lengths of columns, pages and packets, in letters of one byte and of four.
       texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
         (length) => `${'x'.repeat(length - 1)}|`,
       ),
@@ -190,7 +193,7 @@ export const shapes: readonly Shape[] = [
   },
 ];
 
-/** Values of fields that a schema declares and does not require, as columns of a table would be made of them. */
+/** Values of optional fields that a schema declares. An adapter may store them in the columns of a table. */
 export const typedRows: readonly Document[] = [
   { code: 'absent' },
   { code: 'nulls', flag: null, count: null, ratio: null, note: null, tags: null, extra: null },

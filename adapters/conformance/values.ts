@@ -1,4 +1,4 @@
-/** Proves that documents come back as they went in. */
+/** Proves that documents are returned as they were published. */
 import assert from 'node:assert/strict';
 import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { sameValue } from './expect.js';
@@ -7,41 +7,41 @@ import { find, type Instance, withSnapshot } from './instance.js';
 import { shapes as cases } from './tricky-values.js';
 
 export const describeValues = (instance: () => Instance): void => {
-  /** That one read by its key and one that was found are both as they were published. */
+  /** Asserts that get() and find() return the published document. */
   const isKept = (collection: Collection, expected: Document): Promise<void> =>
     withSnapshot(instance(), async (snapshot) => {
       const [field] = collection.key as [string];
       const key = expected[field] as Scalar;
       const [found] = await find(snapshot, collection, { equal: { [field]: key } });
-      sameValue(await snapshot.get(collection.name, [key]), expected, 'get() to answer with the published document');
-      sameValue(found, expected, 'find() to answer with the published document');
+      sameValue(await snapshot.get(collection.name, [key]), expected, 'get() to return the published document');
+      sameValue(found, expected, 'find() to return the published document');
     });
 
   describe('documents', () => {
     for (const { rule, document } of cases) {
       it(rule, async () => {
         await isKept(shapes, document);
-        // Whoever assigns `__proto__` where it should define it may have changed every object.
+        // Assigning `__proto__` instead of defining it may change every object.
         assert.equal(({} as Document)['polluted'], undefined);
       });
     }
 
-    it('keeps fields that the schema declares and does not require: absent, null, falsy, and of any value', async () => {
+    it('keeps optional fields of the schema: absent, null, falsy, and of any type', async () => {
       for (const record of allRows()['records']!) await isKept(records, record);
     });
 
-    it('keeps the key fields in the document, each to the last bit', async () => {
+    it('keeps the key fields in the document, to the last bit', async () => {
       for (const document of allRows()['numbers']!) await isKept(numbers, document);
       for (const document of allRows()['words']!) await isKept(words, document);
     });
 
-    it('finds every document as get() does', async () => {
+    it('returns the same document from find() as from get()', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         for (const { name, key, ...collection } of [shapes, records, words, numbers]) {
           const found = await find(snapshot, { name, key, ...collection });
           const byKey = new Map(found.map((document) => [document[key[0]!], document]));
           for (const document of allRows()[name]!) {
-            sameValue(byKey.get(document[key[0]!]), document, `find("${name}") to answer with the published document`);
+            sameValue(byKey.get(document[key[0]!]), document, `find("${name}") to return the published document`);
           }
         }
       });

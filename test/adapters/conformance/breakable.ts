@@ -1,4 +1,4 @@
-/** Adapters over memory and over SQLite with a backend that can be taken away, and a place to put one fault into them. */
+/** Adapters over memory and over SQLite, with a backend that can be made unreachable and a hook to inject one fault. */
 
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
@@ -6,7 +6,7 @@ import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../
 import { StorageError } from '../../../core/errors.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** Replaces some of an adapter's methods. */
+/** A fault: replaces some methods of an adapter. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
@@ -16,7 +16,7 @@ const breakable = (inner: StorageAdapter): StorageAdapter => {
     open: () => inner.open(),
     close: () => inner.close(),
     async ping(signal) {
-      if (gone.has(outer)) throw new StorageError('unavailable', 'The backend has been taken away.');
+      if (gone.has(outer)) throw new StorageError('unavailable', 'The backend is unreachable.');
       await inner.ping(signal);
     },
     snapshot: () => inner.snapshot(),
@@ -30,13 +30,13 @@ const breakable = (inner: StorageAdapter): StorageAdapter => {
 export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
-  /** Changes what the adapter is given. */
+  /** Changes the context that the adapter receives. */
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** Breaks the SQLite adapter rather than the memory adapter; by wrong parts of it, where there are any. */
+  /** Breaks the SQLite adapter instead of the memory adapter. The given parts replace correct ones. */
   readonly sqlite?: Partial<Dialect>;
 }
 
-/** What the suite needs of an adapter that is broken in this way. */
+/** The options of `describeAdapter` for an adapter with this fault. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { sqlite, fault, context = (given) => given } = breakage;
   const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true }) } } = breakage;
@@ -66,7 +66,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** A fault of the snapshots, those of `asOf()` apart, with what it keeps for each adapter. */
+/** A fault in snapshots, except those of `asOf()`. It can keep state for each adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {
@@ -79,6 +79,6 @@ export const inSnapshots =
     };
   };
 
-/** The same, of one that keeps nothing. */
+/** Like `inSnapshots`, without state. */
 export const inSnapshot = (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
   inSnapshots((adapter) => (snapshot) => change(snapshot, adapter));

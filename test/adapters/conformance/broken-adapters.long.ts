@@ -1,4 +1,4 @@
-/** Tries all broken adapters, and the whole suite over one of each class: it ends, and finds them by the right rule. */
+/** Runs all broken adapters, and the whole suite over one of each class, which must fail only by the expected rules. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';
@@ -7,14 +7,14 @@ import { itFailsByItsRules } from './it-fails-by-its-rules.js';
 import { runSuite } from './run-suite.js';
 
 describe('the conformance suite', () => {
-  it('passes an adapter over memory without a fault, and skips nothing but what needs a durable store or an audit', async () => {
+  it('passes the correct memory adapter, and skips only tests of durable stores and audits', async () => {
     const { failed, skipped, passed } = await runSuite(targetOf('memory'));
     expect([...failed]).to.deep.equal([]);
     expect(skipped).to.equal(21);
     expect(passed).to.be.greaterThan(150);
   }).timeout(180_000);
 
-  it('passes an adapter over SQLite without a fault, and skips nothing', async () => {
+  it('passes the correct SQLite adapter, and skips no test', async () => {
     const { failed, skipped, passed } = await runSuite(targetOf('sqlite', { sqlite: {} }));
     expect([...failed]).to.deep.equal([]);
     expect(skipped).to.equal(0);
@@ -24,10 +24,10 @@ describe('the conformance suite', () => {
   for (const adapter of brokenAdapters) if (!triedOften.includes(adapter)) itFailsByItsRules(adapter);
 });
 
-describe('the whole of the conformance suite', () => {
+describe('the whole conformance suite', () => {
   for (const [first] of Object.values(classes)) {
     const { that, fails, ...breakage } = first as BrokenAdapter;
-    it(`fails an adapter that ${that}, and passes it by other rules`, async () => {
+    it(`fails an adapter that ${that} by the expected rules only`, async () => {
       const { failed, passed } = await runSuite(targetOf(that, breakage));
       expect([...failed.keys()]).to.include.members([...fails]);
       expect(passed).to.be.greaterThan(0);

@@ -1,4 +1,4 @@
-/** Proves that the conformance suite finds each fault by the rule that it breaks, and finds none where none is. */
+/** Tests the conformance suite: it fails each broken adapter by the rule that it breaks, and passes correct ones. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import { auditRules, auditWithoutFault } from './faults/audits.js';
@@ -7,13 +7,13 @@ import { itFailsByItsRules } from './it-fails-by-its-rules.js';
 import { runSuite } from './run-suite.js';
 
 describe('the conformance suite', () => {
-  it('is tried by three faults or more of each class', () => {
+  it('is tested with at least three faults of each class', () => {
     for (const [name, faults] of Object.entries(classes)) expect(faults.length, name).to.be.at.least(3);
     expect(brokenAdapters.filter(({ sqlite }) => sqlite)).to.have.length.of.at.least(30);
     expect(new Set(brokenAdapters.map(({ that }) => that)).size).to.equal(brokenAdapters.length);
   });
 
-  it('passes an adapter whose audit has no fault', async () => {
+  it('passes an adapter with a correct audit', async () => {
     const { failed } = await runSuite(targetOf('audits', auditWithoutFault), auditRules);
     expect([...failed.keys()]).to.deep.equal([]);
   });
@@ -22,15 +22,15 @@ describe('the conformance suite', () => {
 });
 
 describe('the generated rules of the conformance suite', () => {
-  const DATASETS = 'generated datasets come back as they were published, and are found by any query';
+  const DATASETS = 'generated datasets are returned as they were published, by get() and by any query';
 
   for (const [that, documents] of [
     ['excludes its upper bound', 1],
     ['trims strings', 1],
-    ['turns only the last field of an order round', 2],
-    ['cuts before it turns round', 2],
+    ['reverses only the last field of an order', 2],
+    ['applies the limit before it reverses the order', 2],
   ] as const) {
-    it(`fail an adapter that ${that}, and show the smallest dataset that does`, async () => {
+    it(`fail an adapter that ${that}, and show the smallest dataset that proves it`, async () => {
       const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
       const { failed } = await runSuite(targetOf(that, breakage), [DATASETS]);
       const message = failed.get(DATASETS)?.message ?? '';

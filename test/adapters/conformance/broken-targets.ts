@@ -1,4 +1,4 @@
-/** Every broken adapter, for the suite's other process: it imports this file, and takes the one that it is told. */
+/** Every broken adapter. The second process of the suite imports this file and selects one by name. */
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import { targetOf } from './breakable.js';
 import { brokenAdapters } from './faults/index.js';

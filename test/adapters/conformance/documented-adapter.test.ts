@@ -37,7 +37,7 @@ const rowsOf = async (dataset: Dataset, { collections }: AdapterContext) => {
 };
 
 describeAdapter({
-  name: `${remote.name}, of the documentation`,
+  name: `${remote.name} of the documentation`,
   capabilities: remote.capabilities,
   async create(dataset, context) {
     const body = JSON.stringify({ manifest: dataset.manifest, rows: await rowsOf(dataset, context) });
@@ -53,7 +53,7 @@ describeAdapter({
   },
 });
 
-describe('the adapter of the README without its backend', () => {
+describe('the adapter of the documentation without its backend', () => {
   const answers: Record<string, RequestListener> = {
     'closes the connection': (_request, response) => response.destroy(),
     'is down': (_request, response) => response.writeHead(503).end('down'),
@@ -72,7 +72,7 @@ describe('the adapter of the README without its backend', () => {
     });
   }
 
-  it('open rejects with unavailable if it cannot be reached', () => isUnavailable('http://127.0.0.1:1/'));
+  it('open rejects with unavailable if the backend is unreachable', () => isUnavailable('http://127.0.0.1:1/'));
 });
 
 const isUnavailable = async (url: string): Promise<void> => {

@@ -1,17 +1,17 @@
-/** Proves that the suite's own dataset keeps the rules that adapters may rely on. */
+/** Proves that the dataset of the suite follows the rules that adapters may rely on. */
 import { expect } from 'chai';
 import { anotherDataset, collections, datasetOf, rowsWithCrowd } from '../../../adapters/conformance/fixture.js';
 import { checkCollection, referenceErrors } from '../../../core/data/check-collection.js';
 import { checkDataset } from '../../../core/data/validate.js';
 
 describe('the dataset of the conformance suite', () => {
-  it('is of collections without a fault', () => {
+  it('has valid collections', () => {
     for (const each of collections.values()) {
       expect([...checkCollection(each), ...referenceErrors(each, collections)], each.name).to.deep.equal([]);
     }
   });
 
-  it('is valid, in each version', async () => {
+  it('is valid in each version', async () => {
     for (const dataset of [
       datasetOf(),
       anotherDataset(),

@@ -1,11 +1,11 @@
-/** One broken adapter as a test: the suite fails it by the rules that it breaks, and by no other of these. */
+/** Defines a test of one broken adapter: of its listed rules, the suite fails each. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';
 import { runSuite } from './run-suite.js';
 
 export const itFailsByItsRules = ({ that, fails, ...breakage }: BrokenAdapter): void => {
-  it(`fails an adapter that ${that}, by the rule that it breaks`, async () => {
+  it(`fails an adapter that ${that} by the rule that it breaks`, async () => {
     const { failed } = await runSuite(targetOf(that, breakage), fails);
     expect([...failed.keys()].sort()).to.deep.equal([...fails].sort());
   }).timeout(60_000);

@@ -1,8 +1,9 @@
 /**
- * Runs the conformance suite over two adapters that answer long lists wrongly, and prints the outcome as JSON: the tests
- * that failed with their messages, and the most memory that the process had. A process of its own, which a thread ends
- * with SIGKILL once it has more memory than its argument allows, in MB; that thread works also while a comparison keeps
- * the other one busy.
+ * Runs the conformance suite over two adapters that return wrong long lists. Prints JSON: the failed tests with their
+ * messages, and the peak memory.
+ *
+ * It is a separate process. A worker thread ends it with SIGKILL when it uses more memory than its argument allows, in
+ * MB. The thread also runs while a comparison blocks the main thread.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';
@@ -27,7 +28,7 @@ const losing = await failures(
 );
 const crowd = Array.from({ length: 50_000 }, (_, i) => ({ id: `x${i}` }));
 const inventing = await failures(
-  'answers every find with a long list',
+  'returns a long list for every find',
   finding(() => crowd),
 );
 console.log(JSON.stringify({ losing, inventing, maxMb: Math.round(process.resourceUsage().maxRSS / 1024) }));

@@ -1,15 +1,15 @@
-/** Proves that the conformance suite takes little memory for an adapter that answers long lists wrongly. */
+/** Proves that the conformance suite uses little memory for an adapter that returns wrong long lists. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
 const script = fileURLToPath(new URL('./long-lists-main.js', import.meta.url));
-/** A third of it goes to Node, mocha and the suite's 50,000 documents; `assert.deepEqual` took 23 GB on Node 22. */
+/** Node, mocha and the 50,000 documents of the suite need a third. `assert.deepEqual` took 23 GB on Node 22. */
 const LIMIT_MB = 600;
 
 type Failures = readonly (readonly [title: string, message: string])[];
 
-describe('the conformance suite, of an adapter that answers long lists wrongly', () => {
+describe('the conformance suite with an adapter that returns wrong long lists', () => {
   let losing: Failures;
   let inventing: Failures;
 
@@ -21,11 +21,14 @@ describe('the conformance suite, of an adapter that answers long lists wrongly',
     ({ losing, inventing } = JSON.parse(run.stdout));
   });
 
-  it('fails one that loses rows by the tests of long lists, and shows the first row that is lost', () => {
+  it('fails one that loses rows by the tests of long lists, and shows the first lost row', () => {
     const whole =
-      'reading from a large dataset a collection of 50,000 documents is found whole, each document once and in order';
+      'reading from a large dataset a collection of 50,000 documents returns each document once and in order';
     const titles = losing.map(([title]) => title);
-    expect(titles).to.include.members(['snapshot() lets a find() that began before the change end as it began', whole]);
+    expect(titles).to.include.members([
+      'snapshot() lets a find() that started before a change finish on its own version',
+      whole,
+    ]);
     const message = losing[titles.indexOf(whole)]![1];
     expect(message).to.equal(
       [
@@ -43,7 +46,7 @@ describe('the conformance suite, of an adapter that answers long lists wrongly',
     );
   });
 
-  it('fails one that answers every find with a long list, by many tests with short messages', () => {
+  it('fails one that returns a long list for every find by many tests with short messages', () => {
     expect(inventing).to.have.length.above(30);
     for (const [title, message] of inventing) expect(message.length, title).to.be.below(3000);
   });

@@ -1,4 +1,7 @@
-/** Proves that somebody else's packages can build on ours, as packed: typed, in both module systems, and by our suite. */
+/**
+ * Proves that a package outside the repository can use the packed package: with types, in both module systems, and with
+ * the conformance suite.
+ */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,9 +21,9 @@ interface Report {
   readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message: string } }[];
 }
 
-describe("an outsider's adapter package, with ours from its tarball", () => {
+describe('an external adapter package that installs the tarball', () => {
   let folder: string;
-  /** What the compiler says of the project. */
+  /** The compiler's output. */
   let faults: string;
 
   before(async function () {
@@ -45,7 +48,7 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     this.timeout(120_000);
     const mocha = join(folder, 'node_modules/mocha/bin/mocha.js');
     const args = [mocha, '--reporter', 'json', '--timeout', '20000', 'test/*.test.js'];
-    // Its exit code is the number of failures, which the report tells better.
+    // The exit code is the number of failures. The report shows more.
     const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }).catch(
       (error: { stdout: string }) => error,
     );
@@ -55,11 +58,11 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     for (const { title } of pending) expect(title).to.match(/\(skipped: .+\)$/);
   });
 
-  it('is typed by what ours exports, as a strict TypeScript project and the plugins of the pages are', () => {
+  it('compiles as a strict TypeScript project', () => {
     expect(faults).to.equal('');
   });
 
-  it('is embedded by a program in CommonJS', async () => {
+  it('is embedded by a CommonJS program', async () => {
     const program = "const { start } = require('./built/service/embed.cjs'); import('./built/service/plugin.js')";
     const { stdout } = await run(
       process.execPath,
@@ -69,7 +72,7 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     expect(JSON.parse(stdout).paths).to.include.keys('/permits/{city}', '/permits-caller');
   });
 
-  it('is told what to do where a plugin in a CommonJS package is written as a module', async () => {
+  it('is told to rename an ES module plugin in a CommonJS package to .mjs', async () => {
     const legacy = join(folder, 'legacy');
     await mkdir(legacy);
     await writeFile(join(legacy, 'package.json'), '{"type": "commonjs"}');
@@ -86,7 +89,7 @@ describe("an outsider's adapter package, with ours from its tarball", () => {
     expect(stderr).to.contain('./count.js').and.contain('name the file .mjs');
   });
 
-  it('needs under 130 lines', async () => {
+  it('needs fewer than 130 lines', async () => {
     const lines = (await readFile(join(OUTSIDER, 'index.js'), 'utf8')).trimEnd().split('\n').length;
     expect(lines).to.be.lessThan(130);
   });

@@ -1,4 +1,4 @@
-/** Proves that the JSON adapter conforms also where it only notices what somebody else writes. */
+/** Proves that the JSON adapter conforms when another program writes its directory. */
 
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import json from '../../../adapters/json/index.js';
@@ -13,7 +13,7 @@ const write = (dataset: Dataset, { collections, resolvePath }: AdapterContext) =
 };
 
 describeAdapter({
-  name: `${json.name}, whose directory somebody else writes`,
+  name: `${json.name}, with a directory that another program writes`,
   capabilities: { publish: false, versions: false },
   async create(dataset, context) {
     await write(dataset, context);

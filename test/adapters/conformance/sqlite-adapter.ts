@@ -1,8 +1,8 @@
 /**
- * A SQLite adapter that can do everything, each of whose parts can be replaced by one that is wrong.
+ * A SQLite adapter with every capability. Each of its parts can be replaced by a wrong one.
  *
- * Each version is a database file, written once. What there is and what is current stands in `catalog.json`, which is
- * replaced as a whole. Strings are kept as their UTF-8 bytes, which SQLite compares as they are.
+ * Each version is a database file, written once. `catalog.json` has the list of versions and the current one, and is
+ * replaced as a whole. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -25,9 +25,9 @@ export interface Version {
 export interface Catalog {
   /** Oldest publication first. */
   readonly versions: readonly Version[];
-  /** From `since` on, `version` was the current one. */
+  /** When each version became the current one. */
   readonly moves: readonly { readonly version: string; readonly since: string }[];
-  /** The oldest first. */
+  /** Oldest first. */
   readonly audit: readonly DataAuditEntry[];
 }
 
@@ -38,7 +38,7 @@ interface Open {
 
 type Value = Uint8Array | string | number;
 
-/** What SQL is made of. */
+/** The parts of the adapter, most of which build SQL. */
 export interface Dialect {
   /** The column of a key or order field. */
   column(field: string, collection: Collection): string;
@@ -46,23 +46,23 @@ export interface Dialect {
   equal(field: string): string;
   from(field: string): string;
   to(field: string): string;
-  /** Behind a place, which is given as a value for each of the fields. */
+  /** The condition for rows behind a position, with one parameter for each field. */
   behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
-  /** The query that is asked, of what core has asked. */
+  /** Changes a query before it runs. */
   query(query: Query): Query;
-  /** How many of one page to read, after so many. */
+  /** How many rows of the next page to read, after `read` rows. */
   page(query: Query, read: number): number;
   offset(query: Query, read: number): number;
   text(document: Document): string;
   document(text: string): Document;
-  /** What is kept of the catalog. */
+  /** Changes the catalog before it is saved. */
   catalog(catalog: Catalog): Catalog;
-  /** Milliseconds between two looks at the catalog; undefined for none. */
+  /** Interval between two reads of the catalog in milliseconds; undefined for none. */
   pollMs: number | undefined;
-  /** Ends one of the holds of a snapshot. */
+  /** Releases one lock of a snapshot. */
   release(held: { holds: number }, released: boolean): void;
-  /** The versions that `prune` deletes, of those that are neither current nor held. */
+  /** The versions that `prune` deletes, out of those that are neither current nor held. */
   prune(versions: readonly Version[], keep: number): readonly Version[];
   since(moves: Catalog['moves'], time: Date): Catalog['moves'][number] | undefined;
 }
@@ -140,9 +140,9 @@ class SqliteAdapter implements StorageAdapter {
     this.#assertUsable(signal);
     this.#look();
     const { manifest } = dataset;
-    if (this.#publishing) throw new StorageError('conflict', 'Another publication is under way.');
+    if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
     const isThere = () => this.#catalog.versions.some(({ version }) => version === manifest.version);
-    if (isThere()) throw new StorageError('conflict', `The version "${manifest.version}" is there already.`);
+    if (isThere()) throw new StorageError('conflict', `The version "${manifest.version}" exists already.`);
     this.#publishing = true;
     const file = `${randomUUID()}.db`;
     const db = new sqlite.Database(this.#path(file));
@@ -162,7 +162,7 @@ class SqliteAdapter implements StorageAdapter {
       this.#assertUsable(signal);
       db.exec('COMMIT');
       this.#look();
-      if (isThere()) throw new StorageError('conflict', `The version "${manifest.version}" is there already.`);
+      if (isThere()) throw new StorageError('conflict', `The version "${manifest.version}" exists already.`);
       const last = this.#catalog.moves.at(-1);
       const time = publicationTime(manifest, last && new Date(last.since), this.#context.clock).toISOString();
       kept = true;
@@ -246,7 +246,7 @@ class SqliteAdapter implements StorageAdapter {
     },
   };
 
-  /** Makes the table and the indexes of a collection. @returns what inserts a row */
+  /** Creates the table and the indexes of a collection. @returns a function that inserts a row */
   #makeTable(db: sqlite.Database, collection: Collection): (document: Document) => void {
     const { name, key, orders = [] } = collection;
     const { column, stored, text } = this.#dialect;
@@ -262,7 +262,7 @@ class SqliteAdapter implements StorageAdapter {
     };
   }
 
-  /** Saves a change together with what the audit has of it. */
+  /** Saves a change together with its audit entries. */
   #save(changed: Omit<Catalog, 'audit'>, changes: readonly Parameters<typeof dataAuditEntry>[0][]): void {
     let { audit } = this.#catalog;
     for (const change of changes) {
@@ -275,7 +275,7 @@ class SqliteAdapter implements StorageAdapter {
     this.#look();
   }
 
-  /** Takes over the catalog where it is another one than before, whoever has put it there. */
+  /** Loads the catalog if it has changed. */
   #look(): void {
     const found = statSync(this.#path('catalog.json'), { throwIfNoEntry: false });
     const stamp = found && `${found.ino} ${found.mtimeMs}`;
@@ -286,7 +286,7 @@ class SqliteAdapter implements StorageAdapter {
     if (this.#catalog.moves.length > before) this.#context.changed();
   }
 
-  /** Undefined for a version that has been pruned since. */
+  /** Returns undefined for a version that was pruned. */
   #hold({ version, since }: Catalog['moves'][number]): Snapshot | undefined {
     const found = this.#catalog.versions.find((each) => each.version === version);
     if (!found) return undefined;
@@ -358,7 +358,7 @@ class SqliteAdapter implements StorageAdapter {
 
   #assertUsable(signal?: AbortSignal): void {
     if (this.#closed) throw new StorageError('closed', 'The adapter has been closed.');
-    if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
+    if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 }
 

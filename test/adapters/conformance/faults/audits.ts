@@ -1,4 +1,4 @@
-/** Faults of audits. */
+/** Faults in the audit log. */
 import memory from '../../../../adapters/memory.js';
 import type { DataAudit, DataAuditEntry } from '../../../../core/contracts/audit.js';
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
@@ -21,9 +21,12 @@ const currentOf = (adapter: StorageAdapter): string | null => {
 
 const placed = (entries: readonly DataAuditEntry[]) => entries.map((entry, i) => ({ entry, place: `entry ${i}` }));
 
-/** An adapter that keeps an audit in memory. @param told what it keeps of a change @param wrong wrong parts of its audit */
+/**
+ * An adapter with an audit in memory. @param recorded the entries that it stores for a change @param wrong wrong
+ * methods of its audit
+ */
 const auditing = (
-  told: (change: Change) => readonly Change[],
+  recorded: (change: Change) => readonly Change[],
   wrong: (audit: DataAudit) => Partial<DataAudit> = () => ({}),
   refused: readonly Change[] = [],
 ): Breakage => ({
@@ -47,7 +50,7 @@ const auditing = (
           keep(refused);
           throw error;
         });
-        keep(told({ action: 'publish', version: dataset.manifest.version, replaces }));
+        keep(recorded({ action: 'publish', version: dataset.manifest.version, replaces }));
       },
       versions: {
         ...adapter.versions!,
@@ -56,11 +59,11 @@ const auditing = (
         async activate(version) {
           const replaces = currentOf(adapter);
           await adapter.versions!.activate(version);
-          keep(told({ action: 'activate', version, replaces }));
+          keep(recorded({ action: 'activate', version, replaces }));
         },
         async prune(count) {
           const deleted = await adapter.versions!.prune(count);
-          for (const version of deleted) keep(told({ action: 'prune', version }));
+          for (const version of deleted) keep(recorded({ action: 'prune', version }));
           return deleted;
         },
       },
@@ -69,13 +72,13 @@ const auditing = (
   },
 });
 
-const PUBLICATIONS = 'audit list() has each publication, with the version that it replaced, by whom and when';
-const REFUSED = 'audit list() has no publication that was refused or broken off';
+const PUBLICATIONS = 'audit list() has each publication, with the version that it replaced, its time and its user';
+const REFUSED = 'audit list() has no publication that was rejected or interrupted';
 const VERSIONS = 'audit list() has each activation, with the version that it replaced, and each deletion';
-const VERIFY = 'audit verify() tells the hash of the newest entry, and finds that one is missing which must be there';
-const CAPABILITIES = 'the adapter can do what its capabilities say, and nothing else';
+const VERIFY = 'audit verify() returns the hash of the newest entry, and reports a missing entry';
+const CAPABILITIES = 'the adapter has the members of its capabilities, and no others';
 
-/** What the others are made from. */
+/** The correct audit that the faults modify. */
 export const auditWithoutFault = auditing((change) => [change]);
 
 export const auditRules = [PUBLICATIONS, REFUSED, VERSIONS, VERIFY, CAPABILITIES] as const;
@@ -87,12 +90,12 @@ export const auditFaults: readonly BrokenAdapter[] = [
     fails: [VERSIONS],
   },
   {
-    that: 'does not tell which version was replaced',
+    that: 'does not record which version was replaced',
     ...auditing(({ replaces: _, ...change }) => [change]),
     fails: [PUBLICATIONS, VERSIONS],
   },
   {
-    that: 'has entries of publications that were refused',
+    that: 'has entries of rejected publications',
     ...auditing((change) => [change], undefined, [{ action: 'publish', version: 'refused', replaces: null }]),
     fails: [REFUSED],
   },
@@ -105,7 +108,7 @@ export const auditFaults: readonly BrokenAdapter[] = [
     fails: [PUBLICATIONS, VERSIONS, VERIFY],
   },
   {
-    that: 'finds no fault in any audit',
+    that: 'finds no error in any audit',
     ...auditing(
       (change) => [change],
       (audit) => ({ verify: async () => ({ ...(await audit.verify()), faults: [] }) }),
@@ -113,7 +116,7 @@ export const auditFaults: readonly BrokenAdapter[] = [
     fails: [VERIFY],
   },
   {
-    that: 'keeps an audit and does not declare it',
+    that: 'has an audit and does not declare it',
     ...auditing((change) => [change]),
     capabilities: memory.capabilities,
     fails: [CAPABILITIES],

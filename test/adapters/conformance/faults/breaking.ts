@@ -1,4 +1,4 @@
-/** The ways to break an adapter, and what is said of one that is broken. */
+/** The types of faults, and functions that create them. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Snapshot, StorageAdapter, Versions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -15,14 +15,14 @@ export const aborted = () => new StorageError('aborted', 'No longer wanted.');
 
 export const hasCode = (error: unknown, code: string): boolean => error instanceof StorageError && error.code === code;
 
-/** Hands the adapter another query. */
+/** Changes the query that the adapter receives. */
 export const asking = (change: (query: Query) => Query): Breakage => ({
   fault: inSnapshot((snapshot) => ({
     find: (collection, query, signal) => snapshot.find(collection, change(query), signal),
   })),
 });
 
-/** Changes what a `find` answers with, once all of it is there. */
+/** Changes the complete result of a `find`. */
 export const finding = (change: (found: Document[], query: Query) => Document[]): Breakage => ({
   fault: inSnapshot((snapshot) => ({
     async *find(collection, query, signal) {
@@ -37,7 +37,7 @@ export const finding = (change: (found: Document[], query: Query) => Document[])
   })),
 });
 
-/** Changes each document on its way out. */
+/** Changes each document that is read. */
 export const reading = (change: (document: Document) => Document): Breakage => ({
   fault: inSnapshot((snapshot) => ({
     async get(...given) {
@@ -50,7 +50,7 @@ export const reading = (change: (document: Document) => Document): Breakage => (
   })),
 });
 
-/** Changes how a document is found by its key. */
+/** Changes how a document is read by its key. */
 export const getting = (
   get: (snapshot: Snapshot, ...given: Parameters<Snapshot['get']>) => Promise<unknown>,
 ): Breakage => ({
@@ -62,7 +62,7 @@ export const publishing = (
   publish: (adapter: StorageAdapter, ...given: Parameters<NonNullable<StorageAdapter['publish']>>) => Promise<void>,
 ): Breakage => ({ fault: (adapter) => ({ publish: (...given) => publish(adapter, ...given) }) });
 
-/** Changes some of what can be done with versions. */
+/** Changes methods of `versions`. */
 export const versioning = (change: (versions: Versions, adapter: StorageAdapter) => Partial<Versions>): Breakage => ({
   fault: (adapter) => ({ versions: { ...adapter.versions!, ...change(adapter.versions!, adapter) } }),
 });

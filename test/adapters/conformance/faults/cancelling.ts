@@ -1,4 +1,4 @@
-/** Faults of signals. */
+/** Faults in the handling of signals. */
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting, publishing } from './breaking.js';
 
@@ -6,17 +6,17 @@ const SIGNAL = 'reading from a large dataset a signal';
 
 export const cancellingFaults: readonly BrokenAdapter[] = [
   {
-    that: 'does not look at the signal of a find that descends',
+    that: 'ignores the signal of a descending find',
     fault: inSnapshot((snapshot) => ({
       find: (collection, query, signal) =>
         snapshot.find(collection, query, query.descending && !signal?.aborted ? undefined : signal),
     })),
     fails: [
-      `${SIGNAL} aborted between two batches makes find() reject with aborted also in another order, in a range, descending`,
+      `${SIGNAL} aborted between two batches makes find() reject with aborted, for other orders, ranges and descending too`,
     ],
   },
   {
-    that: 'ends a find without a word when its signal is aborted',
+    that: 'ends a find without an error when its signal is aborted',
     sqlite: {},
     fault: inSnapshot((snapshot) => ({
       async *find(collection, query, signal) {
@@ -44,7 +44,7 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
       signal?.addEventListener('abort', () => {});
       return snapshot.get(collection, key, signal);
     }),
-    fails: [`${SIGNAL} has no listeners left once its reads have ended, and may be aborted then`],
+    fails: [`${SIGNAL} has no listeners left after its reads have ended, and may be aborted then`],
   },
   {
     that: 'ends every read when the signal of one is aborted',
@@ -61,10 +61,10 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
         },
       });
     }),
-    fails: [`${SIGNAL} aborted ends its own read and no other, and the snapshot stays readable`],
+    fails: [`${SIGNAL} aborted interrupts its own read and no other, and the snapshot stays readable`],
   },
   {
-    that: 'takes any signal for an aborted one',
+    that: 'treats any signal as aborted',
     sqlite: {},
     fault: inSnapshot((snapshot) => ({
       find(collection, query, signal) {
@@ -83,9 +83,7 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
         throw error;
       });
     }),
-    fails: [
-      'publish(dataset) works again after one that was aborted, under the same version and with a signal that is not',
-    ],
+    fails: ['publish(dataset) works again after it was aborted, under the same version and with another signal'],
   },
 ];
 

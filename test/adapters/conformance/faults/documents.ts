@@ -1,9 +1,9 @@
-/** Faults of finding one document, and of what documents hold. */
+/** Faults in `get` and in the values of documents. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Breakage } from '../breakable.js';
 import { type BrokenAdapter, getting, reading } from './breaking.js';
 
-/** Changes every value inside of a document that is neither array nor object. */
+/** Applies `change` to every value in a document that is neither array nor object. */
 const deeply = (value: unknown, change: (value: unknown) => unknown): unknown => {
   if (Array.isArray(value)) return value.map((one) => deeply(one, change));
   if (typeof value !== 'object' || value === null) return change(value);
@@ -15,12 +15,12 @@ const everyValue = (change: (value: unknown) => unknown): Breakage =>
 
 export const documentFaults: readonly BrokenAdapter[] = [
   {
-    that: 'answers with null for what is absent',
+    that: 'returns null for an absent document',
     ...getting(async (snapshot, ...given) => (await snapshot.get(...given)) ?? null),
-    fails: ['reading get(collection, key) answers with undefined, not null, for a key that no document has'],
+    fails: ['reading get(collection, key) returns undefined, not null, for a key that no document has'],
   },
   {
-    that: 'looks at the first field of a key alone',
+    that: 'compares only the first field of a key',
     ...getting(async (snapshot, collection, key, signal) => {
       const found = await snapshot.get(collection, key, signal);
       if (found || collection !== 'readings') return found;
@@ -28,7 +28,7 @@ export const documentFaults: readonly BrokenAdapter[] = [
       for await (const [first] of snapshot.find(collection, query)) return first;
       return undefined;
     }),
-    fails: ['reading get(collection, key) compares every field of a key of several'],
+    fails: ['reading get(collection, key) compares every field of a key of several fields'],
   },
   {
     that: 'finds strings by their normal form',
@@ -36,44 +36,42 @@ export const documentFaults: readonly BrokenAdapter[] = [
       const normal = key.map((value) => (typeof value === 'string' ? value.normalize('NFC') : value));
       return snapshot.get(collection, normal, signal);
     }),
-    fails: [
-      'reading get(collection, key) tells strings apart by their code points, with no collation and no normal form',
-    ],
+    fails: ['reading get(collection, key) compares strings by code point: no collation, no normal form'],
   },
   {
     that: 'tells -0 from 0',
     ...getting((snapshot, collection, key, signal) =>
       Object.is(key[0], -0) ? Promise.resolve(undefined) : snapshot.get(collection, key, signal),
     ),
-    fails: ['reading get(collection, key) takes -0 for 0'],
+    fails: ['reading get(collection, key) treats -0 as 0'],
   },
   {
-    that: 'leaks a field of its own',
+    that: 'returns a field that it added',
     ...reading((document) => (document['id'] === 'absent' ? { _id: 1, ...document } : document)),
-    fails: ['reading documents adds no field, as `_id` or a null for one that is absent'],
+    fails: ['reading documents adds no field, such as `_id` or a null for an absent one'],
   },
   {
     that: 'loses nulls',
     ...reading((document) => Object.fromEntries(Object.entries(document).filter(([, value]) => value !== null))),
-    fails: ['reading documents keeps nulls, which are not absent'],
+    fails: ['reading documents keeps null, which is not absent'],
   },
   {
     that: 'keeps 0 and 1 for booleans',
     ...everyValue((value) => (typeof value === 'boolean' ? Number(value) : value)),
-    fails: ['reading documents keeps booleans, which are not 0 and 1'],
+    fails: ['reading documents keeps booleans, which are not 0 or 1'],
   },
   {
-    that: 'keeps 15 digits of a number that is no key',
+    that: 'keeps 15 digits of numbers outside the key',
     ...everyValue((value) => (typeof value === 'number' ? Number(value.toPrecision(15)) : value)),
-    fails: ['reading documents keeps numbers to the last bit, wherever they stand'],
+    fails: ['reading documents keeps numbers to the last bit, at any depth'],
   },
   {
-    that: 'makes dates of strings that look like one',
+    that: 'converts strings that look like dates',
     ...everyValue((value) => (/^\d{4}-.*Z$/.test(String(value)) ? new Date(String(value)) : value)),
-    fails: ['reading documents keeps strings that look like something else'],
+    fails: ['reading documents keeps strings that look like other types'],
   },
   {
-    that: 'takes dots in field names for paths',
+    that: 'treats dots in field names as paths',
     ...reading(({ 'a.b': dotted, ...document }) =>
       dotted === undefined ? document : { ...document, a: { b: dotted } },
     ),
@@ -85,7 +83,9 @@ export const documentFaults: readonly BrokenAdapter[] = [
       (document) =>
         JSON.parse(JSON.stringify(document), (name, value) => (name === '__proto__' ? undefined : value)) as Document,
     ),
-    fails: ['reading documents keeps fields named as those of Object.prototype, and leaves that alone'],
+    fails: [
+      'reading documents keeps fields with the names of members of Object.prototype, and does not change the prototype',
+    ],
   },
   {
     that: 'ends strings at NUL',

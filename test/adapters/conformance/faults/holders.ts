@@ -1,10 +1,10 @@
-/** Faults of who holds what, and of who shares documents with whom. */
+/** Faults in locks, and in sharing documents. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Snapshot } from '../../../../core/contracts/storage.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, finding, getting, publishing, versioning } from './breaking.js';
 
-const RELEASE = 'versions release() ends one hold, however often it is called, and leaves those of others';
+const RELEASE = 'versions release() releases one lock, however often it is called, and keeps the locks of others';
 
 const find = async (snapshot: Snapshot, ...given: Parameters<Snapshot['find']>): Promise<Document[]> => {
   const found: Document[] = [];
@@ -15,7 +15,7 @@ const find = async (snapshot: Snapshot, ...given: Parameters<Snapshot['find']>):
 export const holderFaults: readonly BrokenAdapter[] = [
   { that: 'counts a second release', sqlite: { release: (held) => void held.holds-- }, fails: [RELEASE] },
   {
-    that: 'ends the holds of all when one is released',
+    that: 'releases all locks when one is released',
     sqlite: {
       release(held) {
         held.holds = 0;
@@ -24,12 +24,12 @@ export const holderFaults: readonly BrokenAdapter[] = [
     fails: [RELEASE],
   },
   {
-    that: 'never ends a hold',
+    that: 'never releases a lock',
     sqlite: { release() {} },
-    fails: ['versions prune() leaves a version that is held readable, and deletes it after its release'],
+    fails: ['versions prune() keeps a held version readable, and deletes it after its release'],
   },
   {
-    that: 'counts two releases of what asOf() answered with',
+    that: 'counts two releases of what asOf() returned',
     ...versioning((versions) => ({
       async asOf(time) {
         const snapshot = await versions.asOf(time);
@@ -38,10 +38,10 @@ export const holderFaults: readonly BrokenAdapter[] = [
         return { ...snapshot, release: () => another?.release() };
       },
     })),
-    fails: ['versions asOf() holds what it answers with'],
+    fails: ['versions asOf() locks the version that it returns'],
   },
   {
-    that: 'keeps the version before the current one, and no other that is held',
+    that: 'keeps the previous version, and no other held one',
     fault: inSnapshots(() => {
       const snapshots: Snapshot[] = [];
       return (snapshot) => {
@@ -53,13 +53,13 @@ export const holderFaults: readonly BrokenAdapter[] = [
         };
       };
     }),
-    fails: ['snapshot() that is held stays readable through several changes'],
+    fails: ['snapshot() stays readable through several changes until it is released'],
   },
 ];
 
 export const sharingFaults: readonly BrokenAdapter[] = [
   {
-    that: 'hands the same document to everybody who asks for its key',
+    that: 'returns the same document to every caller of get()',
     fault: inSnapshots(() => {
       const documents = new Map<string, Document>();
       return (snapshot) => ({
@@ -71,10 +71,10 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         },
       });
     }),
-    fails: ['reading a document that its reader changes is changed for nobody else: one of get()'],
+    fails: ['reading a returned document that its caller changes does not affect other callers: one of get()'],
   },
   {
-    that: 'shares what is nested in its documents',
+    that: 'shares nested values of its documents',
     fault: inSnapshots(() => {
       const nested = new Map<string, unknown>();
       return (snapshot) => ({
@@ -90,7 +90,7 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         },
       });
     }),
-    fails: ['reading a document that its reader changes is changed for nobody else: one of find()'],
+    fails: ['reading a returned document that its caller changes does not affect other callers: one of find()'],
   },
   {
     that: 'keeps the documents of its publisher',
@@ -121,10 +121,10 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['documents are their publisher’s again once publish() has resolved'],
+    fails: ['documents belong to their publisher after publish() has resolved'],
   },
   {
-    that: 'keeps what a key had in an earlier version',
+    that: 'caches documents by key across versions',
     fault: inSnapshots(() => {
       const documents = new Map<string, Document | undefined>();
       return (snapshot) => ({
@@ -136,10 +136,10 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         },
       });
     }),
-    fails: ['snapshot() answers from its own version, whatever was asked of another one before'],
+    fails: ['snapshot() reads its own version, whatever was read from another one before'],
   },
   {
-    that: 'remembers which keys are not there',
+    that: 'caches missing keys across versions',
     fault: inSnapshots(() => {
       const absent = new Set<string>();
       return (snapshot) => ({
@@ -151,10 +151,10 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         },
       });
     }),
-    fails: ['snapshot() answers from its own version, whatever was asked of another one before'],
+    fails: ['snapshot() reads its own version, whatever was read from another one before'],
   },
   {
-    that: 'fills one batch again and again',
+    that: 'reuses the array of a batch',
     fault: inSnapshot((snapshot) => ({
       async *find(...given) {
         const batch: Document[] = [];
@@ -164,10 +164,10 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: ['reading from a large dataset batches stay as they were handed out'],
+    fails: ['reading from a large dataset batches do not change after they were yielded'],
   },
   {
-    that: 'keeps rows and fields of the version before',
+    that: 'keeps rows and fields of the previous version',
     ...publishing((adapter, dataset, options) => {
       const read = async function* (name: string): AsyncGenerator<readonly Document[]> {
         if (name !== 'readings') return yield* dataset.read(name);
@@ -180,10 +180,10 @@ export const sharingFaults: readonly BrokenAdapter[] = [
       };
       return adapter.publish!({ manifest: dataset.manifest, read }, options);
     }),
-    fails: ['snapshot() keeps nothing of an earlier version: rows, fields and collections that are gone are gone'],
+    fails: ['snapshot() keeps nothing of an earlier version: no rows, fields or collections that the new one lacks'],
   },
   {
-    that: 'looks for a key in the collection that was asked last',
+    that: 'reads a key from the collection of the previous call',
     fault: inSnapshots(() => {
       const documents = new Map<string, Document>();
       return (snapshot) => ({
@@ -196,22 +196,22 @@ export const sharingFaults: readonly BrokenAdapter[] = [
         },
       });
     }),
-    fails: ['reading get(collection, key) looks into its own collection, also where another has the same key'],
+    fails: ['reading get(collection, key) reads its own collection when another one has the same key'],
   },
   {
-    that: 'changes the key that it is given',
+    that: 'changes the key that it receives',
     ...getting(async (snapshot, collection, key, signal) => {
       const found = await snapshot.get(collection, key, signal);
       (key as unknown[]).length = 0;
       return found;
     }),
-    fails: ['reading find(collection) leaves the query and the key that it is given as they are'],
+    fails: ['reading find(collection) does not change the query and the key that it receives'],
   },
   {
-    that: 'loses the last row where a page is full',
+    that: 'loses the last row of a full page',
     ...finding((found) => (found.length > 0 && found.length % 500 === 0 ? found.slice(0, -1) : found)),
     fails: [
-      'reading from a large dataset a collection of 50,000 documents is found up to the limit, which counts all batches together',
+      'reading from a large dataset a collection of 50,000 documents returns documents up to the limit, which counts all batches together',
     ],
   },
 ];

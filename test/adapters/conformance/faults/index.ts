@@ -1,4 +1,4 @@
-/** Adapters broken on purpose, by the class of what is wrong: what that is, and which rules of the suite must say so. */
+/** Adapters that are broken on purpose, by class. Each names its fault and the rules of the suite that must fail. */
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
@@ -36,5 +36,5 @@ export const classes = {
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();
 
-/** One of each class is tried by `npm test`, the others by `npm run test:long`. */
+/** `npm test` runs one of each class, `npm run test:long` the others. */
 export const triedOften: readonly BrokenAdapter[] = Object.values(classes).flatMap((faults) => faults.slice(0, 1));

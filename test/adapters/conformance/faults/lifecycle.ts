@@ -1,11 +1,11 @@
-/** Faults of opening, closing, asking whether it works, and saying what it can do. */
+/** Faults in opening, closing, `ping` and capabilities. */
 import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot } from '../breakable.js';
 import { type BrokenAdapter, getting, hasCode } from './breaking.js';
 
 export const lifecycleFaults: readonly BrokenAdapter[] = [
   {
-    that: 'throws errors of its own kind',
+    that: 'throws its own errors',
     ...getting(async (snapshot, ...given) => {
       try {
         return await snapshot.get(...given);
@@ -13,10 +13,10 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
         throw hasCode(error, 'closed') ? new Error('The database is not open') : error;
       }
     }),
-    fails: ['close() makes reads of a held snapshot reject with closed; its release() stays possible'],
+    fails: ['close() makes reads of a held snapshot reject with closed; release() is still allowed'],
   },
   {
-    that: 'does not say why it cannot be pinged',
+    that: 'rejects pings with another error than closed',
     fault: (adapter) => ({
       async ping(signal) {
         await adapter.ping(signal).catch((error) => {
@@ -27,9 +27,9 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
     fails: ['close() makes every later call fail with closed'],
   },
   {
-    that: 'can do more than it says',
+    that: 'has more capabilities than it declares',
     capabilities: { publish: true, versions: false },
-    fails: ['the adapter can do what its capabilities say, and nothing else'],
+    fails: ['the adapter has the members of its capabilities, and no others'],
   },
   {
     that: 'throws when it is closed twice',
@@ -43,7 +43,7 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['close() may be called twice, one after the other and at once'],
+    fails: ['close() may be called twice, in sequence and at once'],
   },
   {
     that: 'opens again after it was closed',
@@ -54,7 +54,7 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
     ],
   },
   {
-    that: 'answers pings while its backend is gone',
+    that: 'answers pings while its backend is unreachable',
     fault: (adapter) => ({
       async ping(signal) {
         await adapter.ping(signal).catch((error) => {
@@ -62,10 +62,10 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
         });
       },
     }),
-    fails: ['ping() rejects with unavailable while the backend is gone, and resolves when it is back'],
+    fails: ['ping() rejects with unavailable while the backend is unreachable, and resolves when it is back'],
   },
   {
-    that: 'finds nothing while its backend is gone',
+    that: 'finds nothing while its backend is unreachable',
     fault: inSnapshot((snapshot, adapter) => ({
       async *find(...given) {
         const gone = await adapter.ping().then(
@@ -75,6 +75,8 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
         if (!gone) yield* snapshot.find(...given);
       },
     })),
-    fails: ['reads while the backend is gone answer rightly or reject with unavailable, and work when it is back'],
+    fails: [
+      'reads while the backend is unreachable return the right result or reject with unavailable, and work when it is back',
+    ],
   },
 ];

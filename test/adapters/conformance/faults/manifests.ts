@@ -1,4 +1,4 @@
-/** Faults of manifests and of publication times. */
+/** Faults in manifests and publication times. */
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import { inSnapshot } from '../breakable.js';
 import type { Catalog } from '../sqlite-adapter.js';
@@ -20,8 +20,8 @@ const times = (change: (time: string) => string) => ({
 });
 
 const MANIFEST =
-  'snapshot() keeps the manifest as it was published: every field, null or absent, and a time as it was written';
-const TELLS = 'snapshot() tells the version, the manifest and, as publication time, when the dataset was created';
+  'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created';
+const TELLS = 'snapshot() has the version, the manifest and, as publication time, when the dataset was created';
 
 export const manifestFaults: readonly BrokenAdapter[] = [
   {
@@ -33,22 +33,22 @@ export const manifestFaults: readonly BrokenAdapter[] = [
     fails: [TELLS],
   },
   {
-    that: 'writes no null of a manifest',
+    that: 'omits nulls of a manifest',
     sqlite: keeping((manifest) => JSON.parse(JSON.stringify(manifest, (_, value) => value ?? undefined))),
     fails: [TELLS],
   },
   {
-    that: 'keeps the first source alone',
+    that: 'keeps only the first source',
     sqlite: keeping((manifest) => ({ ...manifest, sources: manifest.sources.slice(0, 1) })),
     fails: [TELLS],
   },
   {
-    that: 'takes every dataset for synthetic',
+    that: 'marks every dataset as synthetic',
     ...{ fault: inSnapshot(({ manifest }) => ({ manifest: { ...manifest, synthetic: true } })) },
     fails: [MANIFEST],
   },
   {
-    that: 'writes times of a manifest in its own way',
+    that: 'formats the times of a manifest',
     fault: inSnapshot(({ manifest }) => ({
       manifest: { ...manifest, created: new Date(manifest.created).toISOString() },
     })),
@@ -60,7 +60,7 @@ export const manifestFaults: readonly BrokenAdapter[] = [
     fails: [MANIFEST],
   },
   {
-    that: 'takes names of versions without regard to case',
+    that: 'ignores the case of version names',
     sqlite: keeping((manifest) => ({ ...manifest, version: manifest.version.toLowerCase() })),
     fails: [MANIFEST],
   },
@@ -68,20 +68,17 @@ export const manifestFaults: readonly BrokenAdapter[] = [
 
 export const timeFaults: readonly BrokenAdapter[] = [
   {
-    that: 'cuts publication times to seconds',
+    that: 'truncates publication times to seconds',
     sqlite: times((time) => `${time.slice(0, 19)}Z`),
-    fails: [
-      'snapshot() has its publication time to the millisecond',
-      'versions have publication times to the millisecond',
-    ],
+    fails: ['snapshot() has its publication time in milliseconds', 'versions have publication times in milliseconds'],
   },
   {
-    that: 'cuts publication times to days',
+    that: 'truncates publication times to days',
     sqlite: times((time) => time.slice(0, 10)),
-    fails: ['versions asOf() answers with the version that was current at a time, from its publication on'],
+    fails: ['versions asOf() returns the version that was current at a time, from its publication on'],
   },
   {
-    that: 'tells the time of loading for that of publication',
+    that: 'returns the time of loading as publication time',
     fault(adapter) {
       const time = new Date();
       return { snapshot: () => ({ ...adapter.snapshot(), publishedAt: time }) };
@@ -89,17 +86,17 @@ export const timeFaults: readonly BrokenAdapter[] = [
     fails: [TELLS],
   },
   {
-    that: 'takes a version as current from just after its publication',
+    that: 'makes a version current just after its publication',
     sqlite: { since: (moves, time) => moves.findLast(({ since }) => new Date(since) < time) },
-    fails: ['versions asOf() answers with the version that was current at a time, from its publication on'],
+    fails: ['versions asOf() returns the version that was current at a time, from its publication on'],
   },
   {
-    that: 'tells of a publication time as text',
+    that: 'returns publication times as text',
     fault: inSnapshot(({ publishedAt }) => ({ publishedAt: publishedAt.toISOString() as never })),
-    fails: ['snapshot() has its publication time to the millisecond'],
+    fails: ['snapshot() has its publication time in milliseconds'],
   },
   {
-    that: 'answers asOf() a time before the first with the first',
+    that: 'returns the first version for a time before its publication',
     ...versioning((versions) => ({
       async asOf(time) {
         const found = await versions.asOf(time);
@@ -107,6 +104,6 @@ export const timeFaults: readonly BrokenAdapter[] = [
         return found ?? (first && time < first.publishedAt ? versions.asOf(first.publishedAt) : undefined);
       },
     })),
-    fails: ['versions asOf() answers with the version that was current at a time, from its publication on'],
+    fails: ['versions asOf() returns the version that was current at a time, from its publication on'],
   },
 ];

@@ -1,4 +1,4 @@
-/** Faults of publications. */
+/** Faults in publications. */
 import { collections } from '../../../../adapters/conformance/fixture.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset } from '../../../../core/contracts/storage.js';
@@ -8,7 +8,7 @@ import { type BrokenAdapter, hasCode, publishing } from './breaking.js';
 
 export const publishingFaults: readonly BrokenAdapter[] = [
   {
-    that: 'shows a dataset before all of it is there',
+    that: 'shows an incomplete dataset',
     fault(adapter) {
       let half: Document[] | undefined;
       return {
@@ -38,10 +38,10 @@ export const publishingFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['publish(dataset) shows nothing of a dataset before all of it'],
+    fails: ['publish(dataset) makes a dataset visible only as a whole'],
   },
   {
-    that: 'blames the backend for a dataset that cannot be read',
+    that: 'reports a dataset that cannot be read as unavailable',
     ...publishing(async (adapter, ...given) => {
       await adapter.publish!(...given).catch((error) => {
         throw hasCode(error, 'invalid_dataset')
@@ -49,16 +49,18 @@ export const publishingFaults: readonly BrokenAdapter[] = [
           : error;
       });
     }),
-    fails: ['publish(dataset) rejects with invalid_dataset for one that cannot be read whole, and changes nothing'],
+    fails: [
+      'publish(dataset) rejects with invalid_dataset for one that cannot be read to its end, and changes nothing',
+    ],
   },
   {
-    that: 'remembers the version of a publication that failed',
+    that: 'remembers the version of a failed publication',
     fault(adapter) {
       const failed = new Set<string>();
       return {
         async publish(dataset, options) {
           const { version } = dataset.manifest;
-          if (failed.has(version)) throw new StorageError('conflict', `The version "${version}" is there already.`);
+          if (failed.has(version)) throw new StorageError('conflict', `The version "${version}" exists already.`);
           await adapter.publish!(dataset, options).catch((error) => {
             if (hasCode(error, 'invalid_dataset')) failed.add(version);
             throw error;
@@ -66,10 +68,10 @@ export const publishingFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['publish(dataset) works again after one that failed, under the same version'],
+    fails: ['publish(dataset) works again after a failure, under the same version'],
   },
   {
-    that: 'takes other content under the current version for the same',
+    that: 'accepts other content under the current version',
     fault: (adapter) => ({
       async publish(dataset, options) {
         const list = await adapter.versions!.list();
@@ -77,12 +79,10 @@ export const publishingFaults: readonly BrokenAdapter[] = [
         if (current !== dataset.manifest.version) await adapter.publish!(dataset, options);
       },
     }),
-    fails: [
-      'publish(dataset) rejects with conflict for other content under a version that is there, and changes nothing',
-    ],
+    fails: ['publish(dataset) rejects with conflict for other content under an existing version, and changes nothing'],
   },
   {
-    that: 'lets two publishers win, one after the other',
+    that: 'lets two concurrent publishers succeed in turn',
     fault(adapter) {
       let last: Promise<void> = Promise.resolve();
       return {
@@ -93,18 +93,18 @@ export const publishingFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['publish(dataset) lets one of two publishers win, and rejects the other with conflict'],
+    fails: ['publish(dataset) rejects one of two concurrent publishers with conflict'],
   },
   {
-    that: 'does not look at the signal of a publication',
+    that: 'ignores the signal of a publication',
     ...publishing((adapter, dataset, { signal, ...options } = {}) => adapter.publish!(dataset, options)),
     fails: [
-      'publish(dataset) rejects with aborted once its signal is, and changes nothing',
-      'publish(dataset) rejects with aborted where its signal is after the last row, and changes nothing',
+      'publish(dataset) rejects with aborted when its signal is aborted, and changes nothing',
+      'publish(dataset) rejects with aborted when its signal is aborted after the last row, and changes nothing',
     ],
   },
   {
-    that: 'does not look at the signal of a publication once it has read all',
+    that: 'ignores the signal of a publication after it has read all rows',
     ...publishing((adapter, dataset, { signal, ...options } = {}) => {
       if (!signal || signal.aborted) return adapter.publish!(dataset, { ...options, ...(signal && { signal }) });
       const controller = new AbortController();
@@ -120,15 +120,15 @@ export const publishingFaults: readonly BrokenAdapter[] = [
       };
       return adapter.publish!(observed, { ...options, signal: controller.signal });
     }),
-    fails: ['publish(dataset) rejects with aborted where its signal is after the last row, and changes nothing'],
+    fails: ['publish(dataset) rejects with aborted when its signal is aborted after the last row, and changes nothing'],
   },
   {
     that: 'tells no progress',
     ...publishing((adapter, dataset, { onProgress, ...options } = {}) => adapter.publish!(dataset, options)),
-    fails: ['publish(dataset) tells its progress to the last row of each collection'],
+    fails: ['publish(dataset) reports its progress up to the last row of each collection'],
   },
   {
-    that: 'writes into the documents that it is given',
+    that: 'changes the documents that it receives',
     ...publishing((adapter, dataset, options) =>
       adapter.publish!(
         {
@@ -143,13 +143,13 @@ export const publishingFaults: readonly BrokenAdapter[] = [
         options,
       ),
     ),
-    fails: ['publish(dataset) leaves the documents that it is given as they are'],
+    fails: ['publish(dataset) does not change the documents that it receives'],
   },
   {
-    that: 'takes every publication time from the dataset',
+    that: "uses the dataset's time for every publication",
     fault: inSnapshot((snapshot) => ({ publishedAt: new Date(snapshot.manifest.created) })),
     fails: [
-      'publish(dataset) never takes the publication time back: where the dataset is older than the current one, it is now',
+      'publish(dataset) uses the current time as publication time if the previous version is not older than the dataset',
     ],
   },
 ];

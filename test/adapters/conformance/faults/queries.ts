@@ -1,4 +1,4 @@
-/** Faults of finding many documents. */
+/** Faults in `find`. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';
@@ -6,7 +6,7 @@ import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot } from '../breakable.js';
 import { asking, type BrokenAdapter, finding, hasCode } from './breaking.js';
 
-/** JavaScript's own order. */
+/** Compares with the operators of JavaScript. */
 const natively = (a: unknown, b: unknown): number => (a === b ? 0 : (a as Scalar) < (b as Scalar) ? -1 : 1);
 
 const wholeAscending = ({ equal, range, descending, after, limit }: Query): boolean =>
@@ -21,31 +21,29 @@ export const queryFaults: readonly BrokenAdapter[] = [
       return found.sort((a, b) => natively(a[field!], b[field!]));
     }),
     fails: [
-      'reading find(collection, { order, descending }) orders strings by code point, not by UTF-16 unit or by language',
+      'reading find(collection, { order, descending }) orders strings by code point, not by UTF-16 unit or language',
     ],
   },
   {
-    that: 'orders numbers by their digits',
+    that: 'orders numbers by digits',
     ...finding((found, query) =>
       query.order[0] === 'value' && wholeAscending(query)
         ? found.sort((a, b) => natively(String(a['value']), String(b['value'])))
         : found,
     ),
-    fails: ['reading find(collection, { order, descending }) orders numbers by value, not by their digits'],
+    fails: ['reading find(collection, { order, descending }) orders numbers by value, not by digits'],
   },
   {
-    that: 'orders by the first field alone',
+    that: 'orders only by the first field',
     ...finding((found, query) => {
       const [first, last] = [query.order[0]!, query.order.at(-1)!];
       if (first !== 'rank' || !wholeAscending(query)) return found;
       return found.sort((a, b) => natively(a[first], b[first]) || natively(b[last], a[last]));
     }),
-    fails: [
-      'reading find(collection, { order, descending }) lets later fields of an order decide the ties of earlier ones',
-    ],
+    fails: ['reading find(collection, { order, descending }) orders by later fields when earlier ones are equal'],
   },
   {
-    that: 'turns only the first field of an order round',
+    that: 'reverses only the first field of an order',
     ...finding((found, { order, descending, limit }) =>
       descending && limit === undefined ? found.reverse().sort((a, b) => natively(b[order[0]!], a[order[0]!])) : found,
     ),
@@ -62,18 +60,18 @@ export const queryFaults: readonly BrokenAdapter[] = [
     fails: ['reading find(collection, { range }) bounds strings by code point'],
   },
   {
-    that: 'leaves out the upper bound of a range',
+    that: 'excludes the upper bound of a range',
     ...finding((found, { range }) => found.filter((row) => range?.to === undefined || row[range.field] !== range.to)),
-    fails: ['reading find(collection, { range }) includes both of its bounds, also where they are one'],
+    fails: ['reading find(collection, { range }) includes both bounds, also when they are equal'],
   },
   {
-    that: 'throws where a range is upside down',
+    that: 'throws if the lower bound is above the upper bound',
     ...asking((query) => {
       const { from, to } = query.range ?? {};
       if (from === undefined || to === undefined || compareScalars(from, to) <= 0) return query;
-      throw new StorageError('invalid_query', 'The range is upside down.');
+      throw new StorageError('invalid_query', 'The lower bound is above the upper bound.');
     }),
-    fails: ['reading find(collection, { range }) answers with nothing where the lower bound is above the upper'],
+    fails: ['reading find(collection, { range }) returns nothing if the lower bound is above the upper bound'],
   },
   {
     that: 'bounds only the next field of an order',
@@ -82,36 +80,36 @@ export const queryFaults: readonly BrokenAdapter[] = [
       return { ...query, ...(range?.field === next && range && { range }) };
     }),
     fails: [
-      'reading find(collection, { range }) bounds a later field, with nothing said of those before it',
+      'reading find(collection, { range }) bounds a later field without equality on the earlier ones',
       'reading find(collection, query) combines equality, range, order and direction',
     ],
   },
   {
-    that: 'finds by the beginning of a string',
+    that: 'matches strings by prefix',
     ...asking((query) => {
       const station = query.equal?.['station'];
       const whole = ['north', 'south', 'west'].find((one) => station !== '' && one.startsWith(String(station)));
       return whole === undefined ? query : { ...query, equal: { ...query.equal, station: whole } };
     }),
-    fails: ['reading find(collection, { equal }) answers with nothing for a value that no document has'],
+    fails: ['reading find(collection, { equal }) returns nothing for a value that no document has'],
   },
   {
-    that: 'takes a limit of 0 for none',
+    that: 'treats a limit of 0 as no limit',
     ...asking(({ limit, ...query }) => ({ ...query, ...(limit && { limit }) })),
-    fails: ['reading find(collection, { limit }) answers with nothing at 0'],
+    fails: ['reading find(collection, { limit }) returns nothing at 0'],
   },
   {
     that: 'ignores the limit',
     ...asking(({ limit, ...query }) => query),
     fails: [
-      'reading find(collection, { limit }) answers with nothing at 0',
-      'reading find(collection, { limit }) answers with the first documents of the order',
-      'reading find(collection, { limit }) counts from the end that descending begins at',
-      'reading find(collection, { limit }) counts what equality and range leave',
+      'reading find(collection, { limit }) returns nothing at 0',
+      'reading find(collection, { limit }) returns the first documents of the order',
+      'reading find(collection, { limit }) counts from the end when descending',
+      'reading find(collection, { limit }) counts only documents that match equality and range',
     ],
   },
   {
-    that: 'cuts before it turns round',
+    that: 'applies the limit before it reverses the order',
     fault: inSnapshot((snapshot) => ({
       async *find(collection, { descending = false, ...query }, signal) {
         if (query.limit === undefined) yield* snapshot.find(collection, { ...query, descending }, signal);
@@ -122,10 +120,10 @@ export const queryFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: ['reading find(collection, { limit }) counts from the end that descending begins at'],
+    fails: ['reading find(collection, { limit }) counts from the end when descending'],
   },
   {
-    that: 'answers with nothing for an unknown collection',
+    that: 'returns nothing for an unknown collection',
     fault: inSnapshot((snapshot) => ({
       async *find(...given) {
         try {
@@ -135,13 +133,11 @@ export const queryFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: ['reading find(collection) rejects with unknown_collection for one that is not declared'],
+    fails: ['reading find(collection) rejects with unknown_collection for an undeclared collection'],
   },
   {
     that: 'stops after 20,000 documents',
     ...asking((query) => ({ ...query, limit: Math.min(query.limit ?? 20_000, 20_000) })),
-    fails: [
-      'reading from a large dataset a collection of 50,000 documents is found whole, each document once and in order',
-    ],
+    fails: ['reading from a large dataset a collection of 50,000 documents returns each document once and in order'],
   },
 ];

@@ -1,19 +1,19 @@
-/** Faults of snapshots, of who shares them, and of who is told of them. */
+/** Faults in snapshots, in the isolation of stores and in calls of `changed()`. */
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';
 
-// The adapters that are open and share what was last published to any of them.
+// Open adapters, which share the latest publication of any of them.
 const sharing: StorageAdapter[] = [];
 
 export const snapshotFaults: readonly BrokenAdapter[] = [
   {
-    that: 'does not look at the signal of a get',
+    that: 'ignores the signal of a get',
     ...getting((snapshot, collection, key) => snapshot.get(collection, key)),
     fails: ['reading from a large dataset a signal that is aborted makes get() reject with aborted'],
   },
   {
-    that: 'looks at the signal of a find only once',
+    that: 'checks the signal of a find only once',
     fault: inSnapshot((snapshot) => ({
       async *find(collection, query, signal) {
         if (signal?.aborted) throw aborted();
@@ -25,7 +25,7 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
     ],
   },
   {
-    that: 'shares its store with the others',
+    that: 'shares its store with other adapters',
     fault: (adapter) => ({
       async publish(...given) {
         await adapter.publish!(...given);
@@ -40,7 +40,7 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
     fails: ['the factory gives every test a store of its own'],
   },
   {
-    that: 'lets a held snapshot follow the current one',
+    that: 'changes a held snapshot when another version becomes current',
     fault: inSnapshot((_, adapter) => ({
       get(...given) {
         const current = adapter.snapshot();
@@ -48,10 +48,10 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
         return current.get(...given);
       },
     })),
-    fails: ['snapshot() that is held stays as it was after another became current'],
+    fails: ['snapshot() does not change after another version became current'],
   },
   {
-    that: 'lets a find go on with the current snapshot',
+    that: 'continues a find on the current snapshot',
     fault: inSnapshot((snapshot, adapter) => ({
       async *find(collection, query, signal) {
         let position = 0;
@@ -66,12 +66,12 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: ['snapshot() lets a find() that began before the change end as it began'],
+    fails: ['snapshot() lets a find() that started before a change finish on its own version'],
   },
   {
-    that: 'calls nobody when another version is current',
+    that: 'never calls changed()',
     context: (context) => ({ ...context, changed() {} }),
-    fails: ['changed() is called once snapshot() answers with another version', 'versions activate() calls changed()'],
+    fails: ['changed() is called when snapshot() returns another version', 'versions activate() calls changed()'],
   },
   {
     that: 'calls changed() too early',
@@ -81,6 +81,6 @@ export const snapshotFaults: readonly BrokenAdapter[] = [
         await adapter.publish!(dataset, options);
       },
     }),
-    fails: ['changed() is called once snapshot() answers with another version'],
+    fails: ['changed() is called when snapshot() returns another version'],
   },
 ];

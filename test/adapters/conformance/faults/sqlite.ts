@@ -1,4 +1,4 @@
-/** Faults that stores with columns, collations, pages and statements have: what a SQLite adapter gets wrong. */
+/** Typical faults of stores with columns, collations, pages and statements, injected into a SQLite adapter. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';
@@ -8,14 +8,14 @@ import { asking, type BrokenAdapter } from './breaking.js';
 
 type Replacer = (this: Record<string, unknown>, name: string, value: unknown) => unknown;
 
-/** Writes documents with some values changed. */
+/** Changes values of documents when they are written. */
 const writing = (change: (value: unknown) => unknown): Partial<Dialect> => ({
   text: (document: Document) => JSON.stringify(document, ((_, value) => change(value)) as Replacer),
 });
 const writingTexts = (change: (text: string) => unknown): Partial<Dialect> =>
   writing((value) => (typeof value === 'string' ? change(value) : value));
 
-/** Keeps strings in columns as SQLite's own texts, rather than as bytes. */
+/** Stores strings in columns as SQLite text instead of bytes. */
 const asText = (column: (field: string) => string): Partial<Dialect> => ({
   column,
   stored: (value) => value,
@@ -32,17 +32,17 @@ const MANY = 'reading from a large dataset a collection of 50,000 documents';
 
 export const columnFaults: readonly BrokenAdapter[] = [
   {
-    that: 'makes numbers of digits in its columns',
+    that: 'converts strings of digits in its columns to numbers',
     sqlite: asText((field) => `"${field}" NUMERIC`),
     fails: [
-      'reading get(collection, key) tells strings apart by their code points, with no collation and no normal form',
-      `${FIND}, { equal }) on every string, with no collation, normal form, pattern or conversion`,
+      'reading get(collection, key) compares strings by code point: no collation, no normal form',
+      `${FIND}, { equal }) on every string: no collation, no normal form, no patterns, no conversion`,
     ],
   },
   {
-    that: 'writes text in its composed normal form',
+    that: 'composes the normal form of text',
     sqlite: writingTexts((text) => text.normalize('NFC')),
-    fails: ['reading documents keeps text in the normal form that it is in'],
+    fails: ['reading documents keeps text in its normal form'],
   },
   {
     that: 'cuts strings at 255 characters',
@@ -62,7 +62,7 @@ export const columnFaults: readonly BrokenAdapter[] = [
   {
     that: 'writes 1 and 0 for booleans',
     sqlite: writing((value) => (typeof value === 'boolean' ? Number(value) : value)),
-    fails: ['reading documents keeps booleans, which are not 0 and 1'],
+    fails: ['reading documents keeps booleans, which are not 0 or 1'],
   },
   {
     that: 'writes the empty string as null',
@@ -70,27 +70,27 @@ export const columnFaults: readonly BrokenAdapter[] = [
     fails: ['reading documents keeps empty strings, arrays and objects'],
   },
   {
-    that: 'writes no null within an object',
+    that: 'omits nulls in nested objects',
     sqlite: { text: (document) => JSON.stringify(document, ((_, value) => value ?? undefined) as Replacer) },
-    fails: ['reading documents keeps nulls, which are not absent'],
+    fails: ['reading documents keeps null, which is not absent'],
   },
   {
-    that: 'keeps numbers in 32 bits',
+    that: 'stores numbers in 32 bits',
     sqlite: writing((value) => (typeof value === 'number' ? Math.fround(value) : value)),
-    fails: ['reading documents keeps numbers to the last bit, wherever they stand'],
+    fails: ['reading documents keeps numbers to the last bit, at any depth'],
   },
   {
-    that: 'reads JSON out of strings',
+    that: 'parses strings that contain JSON',
     sqlite: {
       document: (text) =>
         JSON.parse(text, (_, value) =>
           /^[[{].*[\]}]$/.test(String(value)) && typeof value === 'string' ? JSON.parse(value) : value,
         ),
     },
-    fails: ['reading documents keeps strings that look like something else'],
+    fails: ['reading documents keeps strings that look like other types'],
   },
   {
-    that: 'takes field names without regard to case',
+    that: 'ignores the case of field names',
     sqlite: {
       text: (document) => {
         const seen = new Set<string>();
@@ -100,45 +100,43 @@ export const columnFaults: readonly BrokenAdapter[] = [
         return JSON.stringify(Object.fromEntries(first));
       },
     },
-    fails: ['reading documents keeps field names that differ in case or normal form alone'],
+    fails: ['reading documents keeps field names that differ only in case or normal form'],
   },
 ];
 
 export const orderFaults: readonly BrokenAdapter[] = [
   {
-    that: 'orders by a collation without regard to case',
+    that: 'orders by a collation that ignores case',
     sqlite: asText((field) => `"${field}" COLLATE NOCASE`),
-    fails: [`${FIND}, { order, descending }) orders strings by code point, not by UTF-16 unit or by language`],
+    fails: [`${FIND}, { order, descending }) orders strings by code point, not by UTF-16 unit or language`],
   },
   {
-    that: 'compares strings without what trails them',
+    that: 'ignores trailing spaces when it compares strings',
     sqlite: asText((field) => `"${field}" COLLATE RTRIM`),
-    fails: [
-      'reading get(collection, key) tells strings apart by their code points, with no collation and no normal form',
-    ],
+    fails: ['reading get(collection, key) compares strings by code point: no collation, no normal form'],
   },
   {
-    that: 'rounds what it orders by to 32 bits',
+    that: 'rounds numbers in an order to 32 bits',
     sqlite: storingNumbers(Math.fround),
-    fails: [`${FIND}, { order, descending }) orders by any string and number that is no key, in either place`],
+    fails: [`${FIND}, { order, descending }) orders by any string and number outside the key, in either position`],
   },
   {
-    that: 'orders by whole numbers',
+    that: 'rounds numbers in an order to integers',
     sqlite: storingNumbers(Math.trunc),
     fails: [`${FIND}, { equal }) on every number, by value to the last bit`],
   },
   {
     that: 'orders numbers as text',
     sqlite: storingNumbers(String),
-    fails: [`${FIND}, { order, descending }) orders numbers by value, not by their digits`],
+    fails: [`${FIND}, { order, descending }) orders numbers by value, not by digits`],
   },
   {
-    that: 'leaves ties to the row that was written first',
+    that: 'orders equal values by insertion',
     sqlite: { orderBy: ([first], descending) => `"${first}"${descending ? ' DESC' : ''}, rowid DESC` },
-    fails: [`${FIND}, { order, descending }) lets later fields of an order decide the ties of earlier ones`],
+    fails: [`${FIND}, { order, descending }) orders by later fields when earlier ones are equal`],
   },
   {
-    that: 'turns only the last field of an order round',
+    that: 'reverses only the last field of an order',
     sqlite: {
       orderBy: (order, descending) =>
         order.map((field, i) => `"${field}"${descending && i === order.length - 1 ? ' DESC' : ''}`).join(', '),
@@ -146,11 +144,9 @@ export const orderFaults: readonly BrokenAdapter[] = [
     fails: [`${FIND}, { order, descending }) descending is the exact reverse, ties included`],
   },
   {
-    that: 'cuts what it orders by at 255 bytes',
+    that: 'truncates fields of an order at 255 bytes',
     sqlite: { stored: (value) => (typeof value === 'string' ? Buffer.from(value).subarray(0, 255) : value) },
-    fails: [
-      'reading get(collection, key) tells strings apart by their code points, with no collation and no normal form',
-    ],
+    fails: ['reading get(collection, key) compares strings by code point: no collation, no normal form'],
   },
 ];
 
@@ -158,35 +154,35 @@ export const boundFaults: readonly BrokenAdapter[] = [
   {
     that: 'excludes its upper bound',
     sqlite: { to: (field) => `"${field}" < ?` },
-    fails: [`${FIND}, { range }) includes both of its bounds, also where they are one`],
+    fails: [`${FIND}, { range }) includes both bounds, also when they are equal`],
   },
   {
     that: 'excludes an upper bound that is a string',
     sqlite: { to: (field) => `("${field}", typeof("${field}") = 'blob') < (?, 1)` },
-    fails: [`${FIND}, { range }) includes both of its bounds, also where they are one`],
+    fails: [`${FIND}, { range }) includes both bounds, also when they are equal`],
   },
   {
-    that: 'ignores a lower bound of 0 or of nothing',
+    that: 'ignores a lower bound of 0 or the empty string',
     sqlite: {
       query: ({ range, ...query }) => {
         const { from, ...rest } = range ?? { field: '' };
         return { ...query, ...(range && { range: from ? range : rest }) };
       },
     },
-    fails: [`${FIND}, { range }) takes 0, -0, a negative number and the empty string for bounds as any other`],
+    fails: [`${FIND}, { range }) accepts 0, -0, a negative number and the empty string as bounds`],
   },
   {
-    that: 'ignores equality with 0 or with nothing',
+    that: 'ignores equality with 0 or the empty string',
     sqlite: {
       query: ({ equal = {}, ...query }) => ({
         ...query,
         equal: Object.fromEntries(Object.entries(equal).filter(([, value]) => value)),
       }),
     },
-    fails: [`${FIND}, { equal }) on 0, -0, a negative number and the empty string, which are values as any other`],
+    fails: [`${FIND}, { equal }) on 0, -0, a negative number and the empty string, which are ordinary values`],
   },
   {
-    that: 'puts bounds that are upside down the right way up',
+    that: 'swaps a lower bound that is above the upper bound',
     sqlite: {
       query: (query) => {
         const { field = '', from, to } = query.range ?? {};
@@ -194,15 +190,15 @@ export const boundFaults: readonly BrokenAdapter[] = [
         return { ...query, range: { field, from: to, to: from } };
       },
     },
-    fails: [`${FIND}, { range }) answers with nothing where the lower bound is above the upper`],
+    fails: [`${FIND}, { range }) returns nothing if the lower bound is above the upper bound`],
   },
   {
     that: 'compares by LIKE',
     sqlite: { ...asText((field) => `"${field}"`), equal: (field) => `"${field}" LIKE ?` },
-    fails: [`${FIND}, { equal }) answers with nothing for a value that no document has`],
+    fails: [`${FIND}, { equal }) returns nothing for a value that no document has`],
   },
   {
-    that: 'bounds a later field by that of the first row alone',
+    that: 'checks a bound on a later field only in the first row',
     sqlite: {
       query: ({ range, ...query }) => {
         const isNext = range?.field === query.order[Object.keys(query.equal ?? {}).length];
@@ -215,7 +211,7 @@ export const boundFaults: readonly BrokenAdapter[] = [
         };
       },
     },
-    fails: [`${FIND}, { range }) bounds a later field, with nothing said of those before it`],
+    fails: [`${FIND}, { range }) bounds a later field without equality on the earlier ones`],
   },
 ];
 
@@ -223,34 +219,34 @@ export const pageFaults: readonly BrokenAdapter[] = [
   {
     that: 'applies the limit to each page',
     sqlite: { page: ({ limit = 1000 }) => Math.min(1000, limit) },
-    fails: [`${MANY} is found up to the limit, which counts all batches together`],
+    fails: [`${MANY} returns documents up to the limit, which counts all batches together`],
   },
   {
     that: 'ignores a limit above the size of a page',
     sqlite: { query: ({ limit, ...query }) => ({ ...query, ...(limit !== undefined && limit <= 1000 && { limit }) }) },
-    fails: [`${MANY} is found up to the limit, which counts all batches together`],
+    fails: [`${MANY} returns documents up to the limit, which counts all batches together`],
   },
   {
-    that: 'has one too many where descending meets a range',
+    that: 'returns one document too many for a descending range',
     sqlite: {
       query: (query) => (query.descending && query.range && query.limit ? { ...query, limit: query.limit + 1 } : query),
     },
     fails: [`${FIND}, { limit }) combines with every other part of a query`],
   },
   {
-    that: 'leaves out the first row of each page but the first',
+    that: 'omits the first row of each page after the first',
     sqlite: { offset: (_query, read) => (read > 0 ? read + 1 : 0) },
-    fails: [`${MANY} is found whole, each document once and in order`],
+    fails: [`${MANY} returns each document once and in order`],
   },
   {
-    that: 'reads the last row of a page again where it descends',
+    that: 'returns the last row of a page twice when descending',
     sqlite: { offset: ({ descending }, read) => (descending && read > 0 ? read - 1 : read) },
-    fails: [`${MANY} is found whole by another order and descending`],
+    fails: [`${MANY} returns all documents by another order and descending`],
   },
   {
-    that: 'takes a limit of one page for none',
+    that: 'treats a limit of one page as no limit',
     sqlite: { query: ({ limit, ...query }) => ({ ...query, ...(limit !== undefined && limit !== 1000 && { limit }) }) },
-    fails: [`${MANY} is found up to the limit, which counts all batches together`],
+    fails: [`${MANY} returns documents up to the limit, which counts all batches together`],
   },
 ];
 
@@ -258,44 +254,44 @@ const AFTER = `${FIND}, { after })`;
 
 export const placeFaults: readonly BrokenAdapter[] = [
   {
-    that: 'begins with the document at the place',
+    that: 'includes the document at the position',
     sqlite: {
       behind: (fields, descending) =>
         `(${fields.map((field) => `"${field}"`)}) ${descending ? '<=' : '>='} (${fields.map(() => '?')})`,
     },
-    fails: [`${AFTER} goes on behind any document, without it, in either direction`],
+    fails: [`${AFTER} continues behind any document, in both directions`],
   },
   {
-    that: 'compares each field of a place by itself',
+    that: 'compares each field of a position separately',
     sqlite: {
       behind: (fields, descending) => fields.map((field) => `"${field}" ${descending ? '<' : '>'} ?`).join(' AND '),
     },
-    fails: [`${AFTER} lets later fields of an order decide behind a tie of earlier ones`],
+    fails: [`${AFTER} compares later fields of an order when earlier ones are equal`],
   },
   {
-    that: 'goes on behind the first field of a place alone',
+    that: 'compares only the first field of a position',
     sqlite: {
       behind: ([first, ...others], descending) =>
         [`"${first}" ${descending ? '<' : '>'} ?`, ...others.map(() => '? IS NOT NULL')].join(' AND '),
     },
-    fails: [`${AFTER} makes pages, one behind the other, which are the whole list`],
+    fails: [`${AFTER} returns pages that together are the whole list`],
   },
   {
-    that: 'goes on in ascending order always',
+    that: 'always continues in ascending order',
     sqlite: { behind: (fields) => `(${fields.map((field) => `"${field}"`)}) > (${fields.map(() => '?')})` },
-    fails: [`${AFTER} goes on behind any document, without it, in either direction`],
+    fails: [`${AFTER} continues behind any document, in both directions`],
   },
   {
-    that: 'joins the fields of a place',
+    that: 'joins the fields of a position',
     sqlite: {
       behind: (fields, descending) =>
         `(${fields.map((field) => `"${field}"`).join(" || ',' || ")}) ${descending ? '<' : '>'} ` +
         `(${fields.map(() => '?').join(" || ',' || ")})`,
     },
-    fails: [`${AFTER} compares the fields of a place one after the other, not joined`],
+    fails: [`${AFTER} compares the fields of a position one by one, not joined`],
   },
   {
-    that: 'goes on from the beginning where no document is at the place',
+    that: 'starts again if no document is at the position',
     fault: inSnapshot((snapshot) => ({
       async *find(collection, query, signal) {
         const { after, ...rest } = query;
@@ -307,20 +303,20 @@ export const placeFaults: readonly BrokenAdapter[] = [
         else yield whole;
       },
     })),
-    fails: [`${AFTER} goes on behind a place that no document has`],
+    fails: [`${AFTER} continues behind a position that no document has`],
   },
   {
-    that: 'ignores a place where there is a range',
+    that: 'ignores a position together with a range',
     ...asking(({ after, ...query }) => ({ ...query, ...(after && !query.range && { after }) })),
-    fails: [`${AFTER} meets a range on any field, on either side of its bounds`],
+    fails: [`${AFTER} combines with a range on any field, on either side of its bounds`],
   },
   {
-    that: 'ignores a place where there is equality',
+    that: 'ignores a position together with equality',
     ...asking(({ after, ...query }) => ({ ...query, ...(after && !query.equal && { after }) })),
-    fails: [`${AFTER} is a place among the further fields where there is equality`],
+    fails: [`${AFTER} is a position among the fields of the order that equal does not name`],
   },
   {
-    that: 'counts the limit from before the place',
+    that: 'counts the limit from the start of the list',
     fault: inSnapshot((snapshot) => ({
       async *find(collection, query, signal) {
         const { limit, ...behind } = query;
@@ -334,11 +330,11 @@ export const placeFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: [`${AFTER} counts the limit from the place on`],
+    fails: [`${AFTER} counts the limit from the position on`],
   },
   {
-    that: 'takes 0 and the empty string in a place for none',
+    that: 'ignores 0 and the empty string in a position',
     ...asking(({ after, ...query }) => ({ ...query, ...(after?.[0] && { after }) })),
-    fails: [`${AFTER} goes on behind any string and number`],
+    fails: [`${AFTER} continues behind any string and number`],
   },
 ];

@@ -1,4 +1,4 @@
-/** Faults between adapters over one store, in one process and in several. */
+/** Faults between adapters over one store, in one process and in two. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -7,7 +7,7 @@ import type { BrokenAdapter } from './breaking.js';
 const OTHER = 'another adapter over the same store';
 const PROCESS = 'an adapter in another process, over the same store';
 
-/** Paths in a folder of the store that this names. */
+/** A fault: resolves paths in the subfolder of the store that `name` returns. */
 const within =
   (folder: () => string) =>
   (context: AdapterContext): AdapterContext => {
@@ -17,31 +17,31 @@ const within =
   };
 
 let made = 0;
-/** Those that are open in this process, by the folder of their store. */
+/** Functions that reload the open adapters of this process, by the folder of their store. */
 const open = new Map<string, Set<() => Promise<void>>>();
-/** What was published in this process, by the folder of its store. */
+/** The datasets that this process published, by the folder of their store. */
 const published = new Map<string, Dataset>();
 
 export const instanceFaults: readonly BrokenAdapter[] = [
   {
-    that: 'has a store of its own each time that it is made',
+    that: 'creates a new store whenever it is created',
     sqlite: {},
     context: within(() => `store-${made++}`),
     fails: [
-      `${OTHER} finds what was published, the whole of it`,
-      `${OTHER} finds what was published after every adapter has been closed`,
+      `${OTHER} finds the whole dataset that was published`,
+      `${OTHER} finds what was published after every adapter was closed`,
     ],
   },
   {
-    that: 'looks at its store when it is opened, and never again',
+    that: 'reads its store only when it is opened',
     sqlite: { pollMs: undefined },
     fails: [
-      `${OTHER} notices what the first one publishes, calls changed(), and keeps what it holds`,
-      `${PROCESS} publishes, and is noticed here by all who are open, what they hold staying as it is`,
+      `${OTHER} notices what the first one publishes, calls changed(), and keeps its snapshots readable`,
+      `${PROCESS} publishes: open adapters in this process notice it, and their snapshots do not change`,
     ],
   },
   {
-    that: 'tells of its own publications alone',
+    that: 'notices only its own publications',
     sqlite: {},
     capabilities: { publish: true, versions: true, durable: true, audit: true },
     context(context) {
@@ -57,10 +57,10 @@ export const instanceFaults: readonly BrokenAdapter[] = [
         context.changed();
       },
     }),
-    fails: [`${OTHER} notices what the first one publishes, calls changed(), and keeps what it holds`],
+    fails: [`${OTHER} notices what the first one publishes, calls changed(), and keeps its snapshots readable`],
   },
   {
-    that: 'takes the store away when it is closed',
+    that: 'deletes the store when it is closed',
     sqlite: {},
     fault: (adapter, context) => ({
       async close() {
@@ -68,10 +68,10 @@ export const instanceFaults: readonly BrokenAdapter[] = [
         writeFileSync(context.resolvePath('catalog.json'), '{"versions":[],"moves":[]}');
       },
     }),
-    fails: [`${OTHER} finds what was published after every adapter has been closed`],
+    fails: [`${OTHER} finds what was published after every adapter was closed`],
   },
   {
-    that: 'forgets what another one has published when it publishes',
+    that: 'loses the publications of other adapters when it publishes',
     sqlite: {},
     fault(adapter, context) {
       const known = new Set<string>();
@@ -94,7 +94,7 @@ export const instanceFaults: readonly BrokenAdapter[] = [
     fails: [`${OTHER} publishes after the first one, which notices it`],
   },
   {
-    that: 'keeps what it has read by version, whatever the store',
+    that: 'caches documents by version for all stores',
     fault(adapter) {
       return {
         snapshot() {
@@ -112,7 +112,7 @@ export const instanceFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['two stores that hold the same version keep their own documents'],
+    fails: ['two stores with the same version keep their own documents'],
   },
 ];
 
@@ -120,7 +120,7 @@ const kept = new Map<string, Readonly<Record<string, unknown>>>();
 
 const catalogOf = (context: AdapterContext): string => context.resolvePath('catalog.json');
 
-/** Publishes at once what cannot be read whole yet, and takes it back where it fails. */
+/** Publishes a dataset before it is read completely, and reverts that after an error. */
 const early = (adapter: StorageAdapter, context: AdapterContext): Partial<StorageAdapter> => ({
   async publish(dataset, options) {
     const file = catalogOf(context);
@@ -139,7 +139,7 @@ const early = (adapter: StorageAdapter, context: AdapterContext): Partial<Storag
 
 export const processFaults: readonly BrokenAdapter[] = [
   {
-    that: 'tells the adapters of its own process alone',
+    that: 'notifies only adapters of its own process',
     sqlite: { pollMs: undefined },
     fault(adapter, context) {
       const folder = context.resolvePath('.');
@@ -161,16 +161,16 @@ export const processFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: [`${PROCESS} publishes, and is noticed here by all who are open, what they hold staying as it is`],
+    fails: [`${PROCESS} publishes: open adapters in this process notice it, and their snapshots do not change`],
   },
   {
-    that: 'keeps a store for each process',
+    that: 'has a store for each process',
     sqlite: {},
     context: within(() => `process-${process.pid}`),
-    fails: [`${PROCESS} finds what was published, the whole of it, whatever its time zone`],
+    fails: [`${PROCESS} finds the whole dataset that was published, in any time zone`],
   },
   {
-    that: 'has its store in the memory of the process',
+    that: 'stores data in the memory of the process',
     capabilities: { publish: true, versions: true, durable: true },
     fault(adapter, context) {
       const folder = context.resolvePath('.');
@@ -186,10 +186,10 @@ export const processFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: [`${PROCESS} finds what was published, the whole of it, whatever its time zone`],
+    fails: [`${PROCESS} finds the whole dataset that was published, in any time zone`],
   },
   {
-    that: 'keeps times as they are shown where it runs',
+    that: 'stores times in local time',
     sqlite: {
       catalog: (catalog) => ({
         ...catalog,
@@ -200,19 +200,19 @@ export const processFaults: readonly BrokenAdapter[] = [
         }),
       }),
     },
-    fails: [`${PROCESS} finds what was published, the whole of it, whatever its time zone`],
+    fails: [`${PROCESS} finds the whole dataset that was published, in any time zone`],
   },
   {
-    that: 'takes away what is current while it publishes',
+    that: 'deletes the current version while it publishes',
     sqlite: {},
     fault: early,
     fails: [
-      `${OTHER} sees nothing of a publication that is under way, or that failed`,
-      `${PROCESS} that is killed while it publishes leaves what was current`,
+      `${OTHER} finds nothing of a publication that is in progress or that failed`,
+      `${PROCESS} that is killed during a publication leaves the current version`,
     ],
   },
   {
-    that: 'opens no store that somebody was writing to',
+    that: 'does not open a store after an interrupted publication',
     sqlite: {},
     fault(adapter, context) {
       const lock = () => context.resolvePath('lock');
@@ -230,6 +230,6 @@ export const processFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: [`${PROCESS} that is killed while it publishes leaves what was current`],
+    fails: [`${PROCESS} that is killed during a publication leaves the current version`],
   },
 ];

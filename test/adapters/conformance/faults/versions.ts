@@ -1,14 +1,14 @@
-/** Faults of versions. */
+/** Faults in `versions`. */
 import { type BrokenAdapter, hasCode, versioning } from './breaking.js';
 
 export const versionFaults: readonly BrokenAdapter[] = [
   {
     that: 'lists the oldest version first',
     ...versioning((versions) => ({ list: async () => [...(await versions.list())].reverse() })),
-    fails: ['versions list() answers with what was published, the newest first'],
+    fails: ['versions list() returns the published versions, newest first'],
   },
   {
-    that: 'does not count who holds a version',
+    that: 'does not count locks on a version',
     fault: (adapter) => ({
       snapshot() {
         const snapshot = adapter.snapshot();
@@ -17,12 +17,12 @@ export const versionFaults: readonly BrokenAdapter[] = [
       },
     }),
     fails: [
-      'versions list() tells which versions are held',
-      'versions prune() leaves a version that is held readable, and deletes it after its release',
+      'versions list() shows which versions are held',
+      'versions prune() keeps a held version readable, and deletes it after its release',
     ],
   },
   {
-    that: 'does not hold what asOf() answers with',
+    that: 'does not lock the version that asOf() returns',
     ...versioning((versions) => ({
       async asOf(time) {
         const snapshot = await versions.asOf(time);
@@ -30,14 +30,14 @@ export const versionFaults: readonly BrokenAdapter[] = [
         return snapshot && { ...snapshot, release() {} };
       },
     })),
-    fails: ['versions asOf() holds what it answers with'],
+    fails: ['versions asOf() locks the version that it returns'],
   },
   {
-    that: 'keeps one version more than it is told to',
+    that: 'keeps one version too many',
     ...versioning((versions) => ({
       prune: async (keep) => versions.prune((await versions.list()).length > 2 && keep === 1 ? keep + 1 : keep),
     })),
-    fails: ['versions prune() deletes all but the newest, and answers with what it deleted'],
+    fails: ['versions prune() deletes all but the newest, and returns what it deleted'],
   },
   {
     that: 'cannot list nothing',
@@ -47,10 +47,10 @@ export const versionFaults: readonly BrokenAdapter[] = [
         return versions.list();
       },
     })),
-    fails: ['versions an empty store lists none, and has none to prune'],
+    fails: ['versions an empty store has no versions to list or prune'],
   },
   {
-    that: 'activates what is not there',
+    that: 'activates a missing version',
     ...versioning((versions) => ({
       async activate(version) {
         await versions.activate(version).catch((error) => {
@@ -58,55 +58,57 @@ export const versionFaults: readonly BrokenAdapter[] = [
         });
       },
     })),
-    fails: ['versions activate() rejects with unknown_version for one that is not there, and changes nothing'],
+    fails: ['versions activate() rejects with unknown_version for a missing version, and changes nothing'],
   },
   {
-    that: 'answers asOf() with the current version where there is none',
+    that: 'returns the current version from asOf() instead of undefined',
     ...versioning((versions, adapter) => ({
       asOf: async (time) => (await versions.asOf(time)) ?? adapter.snapshot(),
     })),
     fails: [
-      'versions asOf() answers with nothing, rather than an older version, where the one of the time was pruned',
-      'versions asOf() answers with the version that was current at a time, from its publication on',
+      'versions asOf() returns undefined, not an older version, if the version of that time was pruned',
+      'versions asOf() returns the version that was current at a time, from its publication on',
     ],
   },
   {
-    that: 'forgets what was activated when',
+    that: 'forgets earlier activations',
     ...versioning((versions) => ({
       async asOf(time) {
         const [newest] = await versions.list();
         return versions.asOf(newest && newest.publishedAt < time ? newest.publishedAt : time);
       },
     })),
-    fails: ['versions asOf() remembers what was current before activate()'],
+    fails: ['versions asOf() returns what was current before activate()'],
   },
   {
-    that: 'prunes nothing where it is to keep none',
+    that: 'ignores prune(0)',
     sqlite: { prune: (versions, keep) => (keep === 0 ? [] : versions.slice(0, Math.max(0, versions.length - keep))) },
-    fails: ['versions prune(0) leaves the current version and those in use, and deletes all others'],
+    fails: ['versions prune(0) keeps the current version and held ones, and deletes all others'],
   },
   {
-    that: 'prunes by the names of versions',
+    that: 'prunes by the order of version names',
     sqlite: {
       prune: (versions, keep) =>
         versions.toSorted((a, b) => (a.version < b.version ? -1 : 1)).slice(0, Math.max(0, versions.length - keep)),
     },
-    fails: ['versions are in the order of their publication, whatever their names and when they were created'],
+    fails: ['versions are in the order of publication, whatever their names and times of creation'],
   },
   {
-    that: 'counts the current version among those to keep',
+    that: 'counts the current version among the newest',
     sqlite: { prune: (versions, keep) => versions.slice(0, Math.max(0, versions.length - keep + 1)) },
-    fails: ['versions prune() counts the newest by publication, and leaves the current one beside them'],
+    fails: ['versions prune() counts the newest by publication, and keeps the current version in addition'],
   },
   {
-    that: 'lists what is current first',
+    that: 'lists the current version first',
     ...versioning((versions) => ({
       list: async () => (await versions.list()).toSorted((a, b) => Number(b.current) - Number(a.current)),
     })),
-    fails: ['versions activate() goes to and fro, and list() stays in the order of publication'],
+    fails: [
+      'versions activate() changes the current version in any direction, and list() stays in the order of publication',
+    ],
   },
   {
-    that: 'takes other content under an older version for the same',
+    that: 'accepts other content under an older version',
     fault: (adapter) => ({
       async publish(dataset, options) {
         const current = (await adapter.versions!.list()).find((version) => version.current)?.version;
@@ -115,10 +117,10 @@ export const versionFaults: readonly BrokenAdapter[] = [
         });
       },
     }),
-    fails: ['versions publish() rejects with conflict for other content under a version that is there, current or not'],
+    fails: ['versions publish() rejects with conflict for other content under an existing version, current or not'],
   },
   {
-    that: 'answers asOf() with the rows of the current version',
+    that: 'returns rows of the current version from asOf()',
     ...versioning((versions, adapter) => ({
       async asOf(time) {
         const snapshot = await versions.asOf(time);
@@ -128,6 +130,6 @@ export const versionFaults: readonly BrokenAdapter[] = [
         return { ...snapshot, get: current.get };
       },
     })),
-    fails: ['versions asOf() answers with the whole of its version: rows, manifest and publication time'],
+    fails: ['versions asOf() returns the whole version: rows, manifest and publication time'],
   },
 ];

@@ -1,0 +1,118 @@
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, isEmpty, sameItems, sameList } from './expect.js';
+import {
+  anotherDataset,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  itemsOf,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+} from './fixture.js';
+import { find, hasItems, hasVersion, withSnapshot } from './instance.js';
+
+import { versionTests } from './versions.js';
+
+export const describePruning = (target: AdapterUnderTest): void => {
+  const { test, testOfThree, names, isAsOf } = versionTests(target);
+
+  describe('versions', () => {
+    testOfThree('prune() deletes all but the newest, and returns what it deleted', async (instance) => {
+      isEmpty(await instance.adapter.versions!.prune(3), 'prune(3) to delete none of three versions');
+      const deleted = [...(await instance.adapter.versions!.prune(1))].sort();
+      sameList(deleted, [FIRST, SECOND], 'prune(1) to return the older versions');
+      sameList(await names(instance), [THIRD], 'list() to return what prune(1) kept');
+    });
+
+    testOfThree('prune() keeps the current version, however old', async (instance) => {
+      await instance.adapter.versions!.activate(FIRST);
+      const deleted = await instance.adapter.versions!.prune(1);
+      isEmpty(
+        deleted.filter((version) => version === FIRST),
+        'prune(1) to keep the current version',
+      );
+      hasVersion(instance, FIRST);
+      await hasItems(instance, rows['items']!);
+    });
+
+    test('prune() keeps a held version readable, and deletes it after its release', async (instance) => {
+      await withSnapshot(instance, async (held) => {
+        await instance.adapter.publish!(anotherDataset());
+        isEmpty(await instance.adapter.versions!.prune(1), 'prune() to keep a held version');
+        sameItems(await find(held, items), rows['items']!);
+      });
+      const deleted = await instance.adapter.versions!.prune(1);
+      sameList(deleted, [FIRST], 'prune() to delete a version after its release');
+    });
+
+    testOfThree('prune(0) keeps the current version and held ones, and deletes all others', async (instance) => {
+      const held = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
+      sameList(
+        await instance.adapter.versions!.prune(0),
+        [SECOND],
+        'prune(0) to delete what is neither current nor held',
+      );
+      sameList(await names(instance), [THIRD, FIRST], 'list() to return what prune(0) kept');
+      sameItems(await find(held!, items), rows['items']!);
+      held!.release();
+      sameList(
+        await instance.adapter.versions!.prune(0),
+        [FIRST],
+        'prune(0) to delete a version that is no longer held',
+      );
+      hasVersion(instance, THIRD);
+      await hasItems(instance, itemsOf(THIRD));
+      isEmpty(await instance.adapter.versions!.prune(0), 'nothing more to delete');
+    });
+
+    testOfThree(
+      'prune() counts the newest by publication, and keeps the current version in addition',
+      async (instance) => {
+        await instance.adapter.versions!.activate(FIRST);
+        isEmpty(await instance.adapter.versions!.prune(2), 'prune(2) to keep the two newest, and the current one');
+        sameList(
+          await instance.adapter.versions!.prune(1),
+          [SECOND],
+          'prune(1) to delete what is neither newest nor current',
+        );
+        sameList(await names(instance), [THIRD, FIRST], 'list() to return what prune(1) kept');
+        isEmpty(await instance.adapter.versions!.prune(1000), 'prune(1000) to delete nothing');
+      },
+    );
+
+    testOfThree(
+      'prune() deletes for good: the version cannot be activated or read as of its time',
+      async (instance) => {
+        sameList(await instance.adapter.versions!.prune(2), [FIRST], 'prune(2) to delete the oldest of three');
+        await failsWith('unknown_version', () => instance.adapter.versions!.activate(FIRST));
+        await isAsOf(instance, FIRST_CREATED, undefined);
+        await isAsOf(instance, SECOND_CREATED, SECOND);
+      },
+    );
+
+    test('release() releases one lock, however often it is called, and keeps the locks of others', async (instance) => {
+      const [mine, theirs] = [instance.adapter.snapshot(), instance.adapter.snapshot()];
+      const third = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
+      await instance.adapter.publish!(anotherDataset());
+      for (const _ of [1, 2, 3]) mine.release();
+      isEmpty(await instance.adapter.versions!.prune(1), 'prune() to keep a version that others hold');
+      sameItems(await find(theirs, items), rows['items']!);
+      for (const _ of [1, 2]) theirs.release();
+      isEmpty(await instance.adapter.versions!.prune(1), 'prune() to keep the version of asOf()');
+      sameItems(await find(third!, items), rows['items']!);
+      third!.release();
+      sameList(await instance.adapter.versions!.prune(1), [FIRST], 'prune() to delete a version after all releases');
+      await hasItems(instance, itemsOf(SECOND));
+    });
+
+    test('a find() that was left early holds nothing after its snapshot is released', async (instance) => {
+      const snapshot = instance.adapter.snapshot();
+      for await (const batch of snapshot.find('items', { order: items.key })) if (batch.length > 0) break;
+      snapshot.release();
+      await instance.adapter.publish!(anotherDataset());
+      sameList(await instance.adapter.versions!.prune(1), [FIRST], 'prune() to delete a version after its release');
+    });
+  });
+};
