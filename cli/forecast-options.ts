@@ -1,4 +1,4 @@
-/** What the options of `metro-forecast forecast` mean: all faults at once. */
+/** Parses the options of `metro-forecast forecast`, and reports all errors together. */
 import { OperatorError } from '../core/errors.js';
 import { defaultRules } from '../plugins/metro/forecast/default-rules.js';
 import type { ForecastInput } from '../plugins/metro/forecast/forecast-dataset.js';
@@ -54,7 +54,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
       'a number of percent like 4 or -1.5',
     );
   const quarter = (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter like 2005Q4');
-  /** Runs a check, and adds the faults that it throws to the others. */
+  /** Runs a check, and collects the errors that it throws. */
   const checked = <T>(check: () => T): T | undefined => {
     try {
       return check();

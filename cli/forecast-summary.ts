@@ -1,10 +1,10 @@
-/** What `metro-forecast forecast` says about the runs that it made. */
+/** The report of `metro-forecast forecast`, as text and as JSON. */
 import { SIGNALS } from '../plugins/metro/collections.js';
 import type { ForecastReport } from '../plugins/metro/forecast/forecast-directory.js';
 import type { Runs } from '../plugins/metro/forecast/runs.js';
 import { count } from './output.js';
 
-/** The newest run's forecasts by signal, and those without bounds. */
+/** The number of forecasts of the newest run, in total, by signal and without bounds. */
 const newestOf = ({ runs, forecasts }: Runs) => {
   const run = runs.at(-1);
   const rows = forecasts.filter(({ run_id }) => run_id === run?.id);
@@ -14,7 +14,7 @@ const newestOf = ({ runs, forecasts }: Runs) => {
   return { id: run?.id ?? null, run_at: run?.run_at ?? null, forecasts: rows.length, signals };
 };
 
-/** For machines. Field meanings as in the API's reference. */
+/** The report as JSON. The API reference explains the fields. */
 export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) => {
   const added = new Set(made.added);
   const rows = made.forecasts.filter(({ run_id }) => added.has(run_id));
@@ -35,7 +35,7 @@ export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) 
 const range = (ids: readonly number[]): string =>
   ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
-/** For people: a few lines. */
+/** The report as text. */
 export const forecastSummary = (directory: string, report: ForecastReport): string => {
   const { version, made } = report;
   const { backtest } = made;
@@ -44,7 +44,7 @@ export const forecastSummary = (directory: string, report: ForecastReport): stri
   const signals = Object.entries(newest.signals).map(([signal, n]) => `${n} ${signal}`);
   const lines = [
     made.added.length === 0
-      ? 'Nothing to add: every quarter asked for has a run. --recompute makes them anew.'
+      ? 'Nothing to add: every requested quarter has a run. Use --recompute to replace the runs.'
       : `Added ${range(made.added)}, by ${run?.model_version}: ${count.format(forecasts)} forecasts.`,
   ];
   if (replaced.length > 0) lines.push(`Replaced ${range(replaced)}.`);
@@ -52,7 +52,7 @@ export const forecastSummary = (directory: string, report: ForecastReport): stri
   lines.push(`Newest run: ${newest.forecasts} markets, ${signals.join(', ')}.`);
   if (run?.notes) lines.push(run.notes);
   if (unbounded > 0) {
-    lines.push(`${count.format(unbounded)} forecasts have no bounds, since too few outcomes were known at the time.`);
+    lines.push(`${count.format(unbounded)} forecasts have no bounds, since too few outcomes were known at that time.`);
   }
   lines.push(
     backtest

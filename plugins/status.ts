@@ -134,14 +134,14 @@ const seconds = { type: 'integer', minimum: 0 };
 const statusSchema = (ids: readonly string[]) => ({
   title: 'Status',
   ...record({
-    status: { ...level, description: 'That of the worst component.' },
+    status: { ...level, description: 'Status of the worst component.' },
     generated_at: dateTime,
     snapshot: {
       anyOf: [
         record({
           version: text,
           published_at: dateTime,
-          synthetic: { type: 'boolean', description: 'Whether the numbers are made up.' },
+          synthetic: { type: 'boolean', description: 'Whether the numbers are synthetic, not real data.' },
         }),
         { type: 'null' },
       ],
@@ -163,7 +163,7 @@ const statusSchema = (ids: readonly string[]) => ({
         state: { type: 'string', enum: ['fresh', 'late', 'stale', 'unknown'] },
         latest_period: { ...nullable(date), description: 'First day of the newest period.' },
         last_loaded_at: nullable(dateTime),
-        age_seconds: { ...nullable(seconds), description: 'Since the end of the newest period.' },
+        age_seconds: { ...nullable(seconds), description: 'Time since the end of the newest period, in seconds.' },
         late_after_seconds: seconds,
         stale_after_seconds: seconds,
       }),

@@ -43,11 +43,11 @@ const variables = (): string => {
   add('METRO_CONFIG', 'the file, unless --config names one');
   for (const { variable, path, when, secret } of namedVariables) {
     add(variable, `${formatPath(path)}${when ? ` where ${formatPath(when.at)} is "${when.use}"` : ''}`);
-    if (secret) settings.set(`${variable}_FILE`, [`a file that holds ${variable}`]);
+    if (secret) settings.set(`${variable}_FILE`, [`a file that contains ${variable}`]);
   }
   add('METRO__SECTION__NAME', 'any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,');
   add('METRO__SECTION__NAME', 'METRO__PLUGINS__5=./my-plugin.js, METRO__ADAPTER__OPTIONS__POLL_MS=500');
-  add('METRO__..._FILE', 'a file that holds METRO__...; not of names in "options", which are the module\'s');
+  add('METRO__..._FILE', 'a file that contains METRO__...; in "options", _FILE is part of the name');
   const width = Math.max(...[...settings.keys()].map(({ length }) => length));
   return [...settings]
     .flatMap(([variable, texts]) => texts.map((text, i) => `  ${(i === 0 ? variable : '').padEnd(width)}  ${text}`))
@@ -63,7 +63,7 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Environment variables go over the file:
+Environment variables override the file:
 ${variables()}
 An empty variable counts as absent.
 

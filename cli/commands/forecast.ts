@@ -22,7 +22,7 @@ const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summa
 /** The choices are for completion. `parseForecastArguments` checks the value, to report all errors together. */
 const modelOption = new Option(
   '--model <name>',
-  `what to forecast with (default: ${defaultModel.name}, or ${fallbackModel.name} without its inputs)`,
+  `the forecast model (default: ${defaultModel.name}, or ${fallbackModel.name} without its inputs)`,
 )
   .choices(models.map(({ name }) => name))
   .argParser((name) => name);
@@ -33,9 +33,12 @@ export const register = (program: Command): void => {
     .description("add a model's runs to a dataset directory, for quarters without a run")
     .argument('<dir>', 'the dataset directory')
     .addOption(modelOption)
-    .option('--runs <n>', `the newest quarters, one run each (default: ${defaultSpan.last}, or all from --from on)`)
-    .option('--from <quarter>', 'the first quarter of a run, like 2005Q4')
-    .option('--to <quarter>', 'the last one (default: the newest of the index)')
+    .option(
+      '--runs <n>',
+      `number of runs, one for each of the newest quarters (default: ${defaultSpan.last}, or all from --from on)`,
+    )
+    .option('--from <quarter>', 'the first quarter of a run, such as 2005Q4')
+    .option('--to <quarter>', 'the last quarter of a run (default: the newest quarter of the index)')
     .option('--min-values <n>', `leave out markets with fewer values (default: ${defaultForecastOptions.minValues})`)
     .option('--expand-point <percent>', `least point forecast of "expand" (default: ${defaultRules.expandPoint})`)
     .option('--expand-lower <percent>', `what its lower bound must exceed (default: ${defaultRules.expandLower})`)

@@ -110,7 +110,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
       ...(fitting ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
       ...(unserved.length > 0
         ? [
-            `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" begins one`,
+            `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" writes a template`,
           ]
         : []),
       ...(tables.length + unserved.length > 0
@@ -126,10 +126,8 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
 export const register = (program: Command): void => {
   program
     .command('init')
-    .description(
-      'write a configuration to begin with, with the plugins that fit the dataset; never over an existing file',
-    )
-    .argument('[file]', 'where to', 'metro-forecast.json')
+    .description('write a first configuration with the plugins that fit the dataset; never overwrites a file')
+    .argument('[file]', 'the file to write', 'metro-forecast.json')
     .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'data')
     .addHelpText(
       'after',

@@ -126,7 +126,7 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
 const drainDelay = ({ drainDelayMs }: Config['server'], signal: NodeJS.Signals): number =>
   signal === 'SIGTERM' ? drainDelayMs : 0;
 
-/** A worker has only its own metrics, so the primary process serves those of all. */
+/** A worker has only its own metrics, so the primary process serves the metrics of all workers. */
 const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer> => {
   try {
     return await serveMetrics(config.metrics!, () => workers.metrics());

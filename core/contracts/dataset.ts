@@ -49,7 +49,7 @@ export interface Manifest {
   readonly created: string;
   /** The date up to which the data was known, `YYYY-MM-DD`. */
   readonly vintage: string;
-  /** Whether the numbers are made up. */
+  /** Whether the numbers are synthetic, not real data. */
   readonly synthetic: boolean;
   readonly sources: readonly Source[];
 }

@@ -39,11 +39,11 @@ export const manifestSchema = {
     version: {
       type: 'string',
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
-      description: 'Identifies the content: different rows need another version.',
+      description: 'Identifies the content: other rows need a new version.',
     },
     created: { ...dateTime, description: 'When this version was made. Its snapshot has this publication time.' },
     vintage: { ...date, description: 'Last day whose data is included.' },
-    synthetic: { type: 'boolean', description: 'Whether the numbers are made up.' },
+    synthetic: { type: 'boolean', description: 'Whether the numbers are synthetic, not real data.' },
     sources: {
       type: 'array',
       items: {

@@ -43,7 +43,7 @@ export const openApiDocument = (
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths,
-    // Pages and other protocols, which are no OpenAPI operations. Their paths have no base path.
+    // Pages and other protocols, which OpenAPI cannot describe. Their paths have no base path.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = ['GET', 'HEAD'], key = false } }) => ({
       path,
       summary,
@@ -118,7 +118,7 @@ const operation = (
         },
         ...(Object.keys(links).length > 0 ? { links } : {}),
       },
-      304: { description: 'The copy that the client has is current.', headers },
+      304: { description: 'Not modified: the stored copy of the client is current.', headers },
       ...failures.of(route),
     },
   };
@@ -147,7 +147,7 @@ const listContent = (route: Route) => {
       ),
     },
     'application/x-ndjson': {
-      schema: { type: 'string', description: 'Each row as JSON in a line of its own.' },
+      schema: { type: 'string', description: 'One JSON object per line.' },
       example: ndjsonFormat.write(example),
     },
     ...(typed && {

@@ -11,19 +11,19 @@ const string = { type: 'string' };
 export const headerComponents = {
   ETag: header('A strong validator: it changes exactly when the body does.', string, '"3Qm8yPT0uVdc1oGZ0a1b2c3d4e5"'),
   'Last-Modified': header('When the snapshot was published.', string, 'Thu, 15 Oct 2026 00:00:00 GMT'),
-  'Cache-Control': header('How long, and by whom, the response may be stored.', string, 'private, no-cache'),
+  'Cache-Control': header('Which caches may store the response, and for how long.', string, 'private, no-cache'),
   Vary: header('The request headers that the response depends on.', string, 'Accept, Accept-Encoding'),
   Age: header('Seconds since the response was built.', { type: 'integer', minimum: 0 }, 12),
   Allow: header('The methods of the endpoint.', string, 'GET, HEAD, OPTIONS'),
   'Snapshot-Version': header('The version of the dataset that the whole response comes from.', string, '2026Q3-sample'),
   'X-Request-Id': header(
-    'The id of this request in the log. Send one of your own to choose it.',
+    'The id of this request in the log. A request may set it with the same header.',
     string,
     'my-request-1',
   ),
   'RateLimit-Policy': header('The limit (q) per window of w seconds.', string, '"default";q=600;w=60'),
   RateLimit: header('Requests left (r), and seconds (t) until another slot is free.', string, '"default";r=599;t=60'),
-  'Retry-After': header('Seconds after which to try again.', { type: 'integer', minimum: 1 }, 7),
+  'Retry-After': header('Seconds to wait before the next attempt.', { type: 'integer', minimum: 1 }, 7),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string, 'Bearer realm="Example API"'),
 } as const;
 
@@ -43,7 +43,7 @@ export const errorSchema = {
     code: { type: 'string', description: 'A stable code.' },
     details: {
       type: 'array',
-      description: 'All problems of the request. On status 400 only.',
+      description: 'All problems of the request. Only with status 400.',
       items: {
         type: 'object',
         required: ['in', 'name', 'issue'],

@@ -63,15 +63,15 @@ export const FORMAT = 'format';
 export const AS_OF = 'as_of';
 
 const format = (route: Route): Parameter => ({
-  description: 'The format of the response; wins over the header `Accept`. Without both: JSON.',
+  description: 'The format of the response. It overrides the header `Accept`. Default: JSON.',
   schema: { type: 'string', enum: parquetColumns(route) ? FORMATS : FORMATS.filter((name) => name !== 'parquet') },
   example: 'json',
 });
 
 const asOf: Parameter = {
   description:
-    'Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. ' +
-    'Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404.',
+    'Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. ' +
+    'The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots.',
   schema: { type: 'string', format: 'date' },
   example: '2026-06-30',
 };

@@ -17,13 +17,12 @@ export interface PageInput {
 
 export const pageParameters = {
   limit: {
-    description: 'The most rows of a page. The header `Link` then has the next page. Default: all rows.',
+    description: 'Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows.',
     schema: { type: 'integer', minimum: 1, maximum: 1000 },
     example: 100,
   },
   after: {
-    description:
-      'Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters.',
+    description: 'Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters.',
     schema: { type: 'string', minLength: 1 },
   },
 } as const satisfies Record<keyof PageInput, Parameter>;

@@ -44,23 +44,23 @@ export const runOrigin = {
     type: 'string',
     enum: BASES,
     description:
-      '`published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter.',
+      '`published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run.',
   },
-  vintage: { ...date, description: 'Date up to which the data that it was computed from was known.' },
-  published_at: { ...dateTime, description: 'When it was first published.' },
+  vintage: { ...date, description: 'Date up to which the data of the run was available.' },
+  published_at: { ...dateTime, description: 'Time of the first publication.' },
 } as const;
 
 /** The rules of signals and grades that a run was made with: see `plugins/metro/forecast/rules.ts`. */
 export const runRules = record({
-  expand_point: { ...percent, description: '`expand` needs a `point` of at least this,' },
-  expand_lower: { ...percent, description: 'and a `lower_80` above this.' },
-  contract_point: { ...percent, description: '`contract` is a `point` below this.' },
+  expand_point: { ...percent, description: 'Lowest `point` of the signal `expand`, in percent.' },
+  expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },
+  contract_point: { ...percent, description: 'A `point` below this is the signal `contract`, in percent.' },
   grades: {
     type: 'array',
     items: rate,
     minItems: 4,
     maxItems: 4,
-    description: 'Probabilities of a decline below which the grade is A, B, C and D; F from the last one on.',
+    description: 'Probabilities of a decline below which the grade is A, B, C and D; F from the last value on.',
   },
 });
 

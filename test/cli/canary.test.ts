@@ -1,4 +1,4 @@
-/** Keys never appear in the log, the metrics, error bodies, headers and files other than those of keys. */
+/** Keys never appear in the log, the metrics, responses or files; their digests appear in the key file only. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import { misplaceKeys } from '../support/misplaced-keys.js';
 import { runCommand } from '../support/run-command.js';
 import { findSecrets } from '../support/secret-forms.js';
 
-/** A service as a process of its own, with what it has written so far. */
+/** Starts a service as a process, and collects its output. */
 const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
   const child = spawn(process.execPath, commandArgs([...args, 'start']), {
     cwd: packageRoot,
@@ -50,7 +50,7 @@ const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
 };
 
 describe('a key, valid or not', () => {
-  it('sent in any place, with its prefix or without, is in no log line at any level, no metric, no header and no body', async () => {
+  it('never appears in the log, the metrics or a response, wherever it was sent, with or without its prefix', async () => {
     const { child, output, find } = serve({});
     try {
       const [, valid, url] = (await find('out', /Bearer (mfk_\w+)" (\S+)\/markets/)) as [string, string, string];
@@ -60,18 +60,18 @@ describe('a key, valid or not', () => {
       const secrets = { valid, unknown, mistyped };
       const whole = Object.values(secrets);
       const parts = whole.map((key) => key.slice('mfk_'.length));
-      const answers = await misplaceKeys(url, [...whole, ...parts], valid);
+      const responses = await misplaceKeys(url, [...whole, ...parts], valid);
       const metrics = (await request(metricsUrl)).text;
       child.kill('SIGINT');
       await once(child, 'close');
 
       expect(output.log.split('\n').length).to.be.above(40);
       expect(metrics).to.contain('authentications_total{result="invalid"}');
-      expect(answers).to.contain('invalid_api_key').and.to.contain('rate_limited');
+      expect(responses).to.contain('invalid_api_key').and.to.contain('rate_limited');
       const places = [
         { name: 'the log', text: output.log },
         { name: 'the metrics', text: metrics },
-        { name: 'the answers', text: answers },
+        { name: 'the responses', text: responses },
       ];
       expect(findSecrets(places, secrets)).to.deep.equal([]);
     } finally {
@@ -79,7 +79,7 @@ describe('a key, valid or not', () => {
     }
   });
 
-  it('is in no file beside the one of keys, nor is its hash; and its pepper is nowhere', async () => {
+  it('never appears in a file; its digest appears in the key file only, and its pepper nowhere', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'canary-'));
     const config = join(folder, 'own.json');
     const pepper = createKey().key.slice(4);
@@ -108,7 +108,7 @@ describe('a key, valid or not', () => {
       await keysCommand('limit', kept.id, '5');
       const { created } = await keysCommand('rotate', kept.id);
       const keys = { plain: plain.key, kept: kept.key, rotated: created.key, unknown: createKey().key };
-      const answers = await misplaceKeys(url, Object.values(keys), plain.key);
+      const responses = await misplaceKeys(url, Object.values(keys), plain.key);
       const headers = { Authorization: `Bearer ${kept.key}` };
       expect((await request(`${url}/markets`, { headers })).status).to.equal(200);
       const metrics = (await request(metricsUrl)).text;
@@ -131,13 +131,13 @@ describe('a key, valid or not', () => {
       ];
       const places = [
         ...files.map((name, i) => ({ name, text: texts[i] as string, keepsHashes: name === 'keys.json' })),
-        ...shown.map(({ all }, i) => ({ name: `what command ${i} printed`, text: all })),
+        ...shown.map(({ all }, i) => ({ name: `the output of command ${i}`, text: all })),
         { name: 'the log', text: output.log },
         { name: 'the metrics', text: metrics },
-        { name: 'the answers', text: answers },
+        { name: 'the responses', text: responses },
       ];
       expect(findSecrets(places, { ...keys, pepper })).to.deep.equal([]);
-      // With a pepper, not even the file of keys tells whose key it is.
+      // With a pepper, the key file does not reveal whose key it is.
       expect(
         findSecrets(
           places.map((place) => ({ ...place, keepsHashes: false })),

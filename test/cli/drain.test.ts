@@ -1,4 +1,4 @@
-/** SIGTERM to a service under load. */
+/** Shutdown of a service under load. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
@@ -33,7 +33,7 @@ const start = async (env: Readonly<Record<string, string>>): Promise<Service> =>
 
 type Outcome = 'answered' | 'last answer' | 'not connected' | 'failed';
 
-/** Sends requests over one kept connection until the service closes it, then over the next. */
+/** Sends requests over one keep-alive connection. Opens another one when the service closes it. */
 const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const once = () =>
@@ -47,7 +47,7 @@ const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> =>
       });
       call.on('error', (error: NodeJS.ErrnoException) => {
         // The kernel accepts connections before the service does, and resets them when the listener closes. The service
-        // has never seen them.
+        // never handled them, so they do not count as failures.
         const refused = error.code === 'ECONNREFUSED' || (error.code === 'ECONNRESET' && !call.reusedSocket);
         resolve(refused ? 'not connected' : 'failed');
       });
@@ -76,7 +76,7 @@ describe('SIGTERM', () => {
     }
   });
 
-  it('under load over kept connections fails no request, and the exit code is 0', async () => {
+  it('under load over keep-alive connections fails no request, and the exit code is 0', async () => {
     const service = await run({ METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000' });
     const outcomes: Outcome[] = [];
     const clients = Promise.all(Array.from({ length: 32 }, () => ask(service, outcomes)));

@@ -5,7 +5,7 @@ import { skip } from '../support/skip.js';
 
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
-/** Priorities are the process's for good, so that another one has to try. */
+/** A program for a child process, since changed priorities cannot be restored. */
 const script = (workedMs: number) => `
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
@@ -25,14 +25,14 @@ interface Priorities {
   readonly others: readonly number[];
 }
 
-/** Whether an object that Node makes for a tick is there after several collections. */
+/** A program that prints whether the objects of ticks still exist after several garbage collections. */
 const ticks = (prepare: string) => `
 import { createHook } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 const { keepTicksFast } = await import(${JSON.stringify(program)});
-const made = [];
+const created = [];
 const hook = createHook({
-  init: (id, type, trigger, resource) => { if (type === 'TickObject') made.push(new WeakRef(resource)); },
+  init: (id, type, trigger, resource) => { if (type === 'TickObject') created.push(new WeakRef(resource)); },
 }).enable();
 ${prepare};
 hook.disable();
@@ -40,7 +40,7 @@ for (let i = 0; i < 4; i++) {
   await delay(10);
   gc();
 }
-console.log(JSON.stringify(made.map((object) => object.deref() !== undefined)));
+console.log(JSON.stringify(created.map((object) => object.deref() !== undefined)));
 `;
 
 describe('keepTicksFast', () => {
@@ -49,7 +49,7 @@ describe('keepTicksFast', () => {
     return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }));
   };
 
-  it('keeps an object of a tick alive, which would be collected otherwise', () => {
+  it('keeps the object of a tick from being collected', () => {
     expect(kept('process.nextTick(() => undefined)')).to.deep.equal([false]);
     expect(kept('keepTicksFast()')).to.deep.equal([true]);
   });
@@ -64,7 +64,7 @@ describe('yieldToEventLoop', () => {
     };
   };
 
-  it('lets the event loop go before every other thread of its process', function () {
+  it('gives all other threads a lower priority than the event loop', function () {
     if (!existsSync('/proc/self/task')) skip(this, 'only Linux lists the threads of a process');
     const { before, after } = prioritiesAfter(1);
     expect(before.others).to.include(before.loop);
@@ -73,7 +73,7 @@ describe('yieldToEventLoop', () => {
     expect(new Set(after.others)).to.deep.equal(new Set([19]));
   });
 
-  it('leaves a process alone that has not worked for so long yet', function () {
+  it('changes no priority before the process has used enough processor time', function () {
     if (!existsSync('/proc/self/task')) skip(this, 'only Linux lists the threads of a process');
     const { before, after } = prioritiesAfter(60_000);
     expect(new Set(after.others)).to.deep.equal(new Set(before.others));

@@ -1,4 +1,4 @@
-/** When a key is to expire. */
+/** Parsing of the expiry of a key. */
 import { expect } from 'chai';
 import { parseExpiry } from '../../cli/expiry.js';
 import { OperatorError } from '../../core/errors.js';
@@ -29,13 +29,13 @@ describe('parseExpiry(text, now)', () => {
     '',
     '2027-01-01T00:00:00',
   ]) {
-    it(`refuses "${text}" and says what can be written`, () => {
+    it(`rejects "${text}" and lists the accepted forms`, () => {
       expect(() => parseExpiry(text, NOW)).to.throw(OperatorError, 'write 30d, 12h, 2w, 2027-01-31');
     });
   }
 
   for (const text of ['2026-01-15', '2020-01-01', '0d', '2026-01-15T12:00:00Z']) {
-    it(`refuses "${text}", which is not in the future`, () => {
+    it(`rejects "${text}", which is not in the future`, () => {
       expect(() => parseExpiry(text, NOW)).to.throw(OperatorError, 'is not in the future');
     });
   }

@@ -6,7 +6,7 @@ import { defaultForecastOptions } from '../../plugins/metro/forecast/model.js';
 import { quarterIndex } from '../../plugins/metro/periods.js';
 
 describe('parseForecastArguments(given)', () => {
-  it('has a default for everything but the model, which the dataset decides', () => {
+  it('has a default for every option but the model, which depends on the dataset', () => {
     expect(parseForecastArguments({})).to.deep.equal({
       model: undefined,
       options: defaultForecastOptions,
@@ -36,7 +36,7 @@ describe('parseForecastArguments(given)', () => {
     });
   });
 
-  it('takes all quarters from a first one on, and the newest 40 up to a last one', () => {
+  it('selects all quarters from --from on, or the newest 40 up to --to', () => {
     expect(parseForecastArguments({ from: '2005Q4' }).span).to.deep.equal({ from: quarterIndex(2005, 4) });
     expect(parseForecastArguments({ to: '2005Q4' }).span).to.deep.equal({ to: quarterIndex(2005, 4), last: 40 });
   });

@@ -1,4 +1,4 @@
-/** What all commands have in common: help, suggestions, exit codes and errors. */
+/** Help, suggestions, exit codes and errors of all commands. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
     (error: Ended) => error,
   );
 
-/** What `--help` prints. */
+/** The output of `--help`. */
 const helpOf = (command: Command): string => {
   let text = '';
   command.configureOutput({
@@ -61,7 +61,7 @@ describe('the command line', () => {
     [['validate', '.', '--jsn'], '--json'],
     [['new', 'pluggin', 'x'], 'plugin'],
   ] as const) {
-    it(`${args.join(' ')} is wrong usage, with the nearest right name`, async () => {
+    it(`${args.join(' ')} is wrong usage, and the nearest name is suggested`, async () => {
       const { code, stdout, stderr } = await run(args);
       expect([code, stdout]).to.deep.equal([2, '']);
       expect(stderr).to.contain(`Did you mean ${near}?`);
@@ -105,7 +105,7 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
   });
 
-  /** The places of all errors that one run reports for these variables. */
+  /** The setting of each error that a run with these variables reports. */
   const placesOf = async (env: Readonly<Record<string, string>>) => {
     const { code, stderr } = await run(['config', '--json'], env);
     expect(code).to.equal(1);
@@ -113,7 +113,7 @@ describe('the command line', () => {
     return faults.map((fault) => fault.split(/[ :]/)[0]);
   };
 
-  it('so are unknown tiers and endpoints, conflicting plugins and invalid addresses', async () => {
+  it('unknown tiers and endpoints, conflicting plugins and invalid addresses are reported together', async () => {
     const env = {
       METRO__SERVER__PORT: 'x',
       METRO__AUTH__TIERS: '{"free":{"requestsPerDay":0,"endpoints":["markts","/status","/usage"]}}',
@@ -141,7 +141,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('an endpoint that a misspelt plugin may have is not reported as unknown', async () => {
+  it('an unknown endpoint is not reported if a plugin is misspelt, since that plugin may have it', async () => {
     const places = await placesOf({
       METRO__PLUGINS: '["markets","forecats"]',
       METRO__AUTH__TIERS: '{"free":{"endpoints":["forecasts","marekts"]}}',
@@ -175,7 +175,7 @@ describe('the command line', () => {
     ['forecast', '.', '--runs', '0'],
     ['new', 'plugin', 'No Name'],
   ]) {
-    it(`${args.join(' ')} is a bad value, with exit code 2`, async () => {
+    it(`${args.join(' ')} is rejected with exit code 2`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'main-'));
       const env = { METRO__AUTH__KEYS: JSON.stringify({ use: 'file', options: { path: join(folder, 'keys.json') } }) };
       const { code, stdout, stderr } = await run(args, env);

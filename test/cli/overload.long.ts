@@ -1,4 +1,4 @@
-/** Three times as many requests as the service can answer, by arrival rate. */
+/** Overload: requests arrive at three times the capacity of the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 
 const KEPT = ['/markets', '/markets/26420', '/markets/26420/history', '/movers', '/signals', '/series'];
 
-/** Every other answer is kept ready; for the others the whole index is read from some day on. */
+/** Half of the requests are cached. The others read the whole index from a random day on. */
 const mixed = (basePath: string): (() => string) => {
   let count = 0;
   return () => {
@@ -26,9 +26,9 @@ const mixed = (basePath: string): (() => string) => {
   };
 };
 
-/** How long the requests beyond the capacity go on. */
+/** Duration of the overload. */
 const SECONDS = 60;
-/** How long the capacity and the times without an overload are measured. */
+/** Duration of the measurements of the capacity and of the times without an overload. */
 const MEASURING_SECONDS = 2;
 
 const start = async (): Promise<{ child: ChildProcess; key: string; url: string }> => {
@@ -39,7 +39,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
       PORT: '0',
       METRO__LOG__LEVEL: 'silent',
       METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
-      // Room for what is asked again at once, and not for the days.
+      // Large enough for the repeated target, too small for the random days.
       METRO__HTTP__CACHE_BYTES: '1000000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -53,7 +53,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
   throw new Error(`It did not start: ${output}`);
 };
 
-/** Asks for /health, on a kept connection or on a new one each time, until `stop`, which resolves with the times. */
+/** Requests /health repeatedly until `stop`, which resolves with the response times in milliseconds. */
 const probe = (ask: () => Promise<{ readonly status: number }>): { stop(): Promise<number[]> } => {
   const times: number[] = [];
   let over = false;
@@ -82,12 +82,12 @@ const ms = (value: number): string => `${value.toFixed(1)} ms`;
 describe('three times the capacity', function () {
   this.timeout(4 * SECONDS * 1000 + 60_000);
 
-  it('is refused by 503 with Retry-After beyond the capacity, while /health answers, and is forgotten at once', async () => {
+  it('gets 503 with Retry-After beyond the capacity, /health still responds, and the service recovers at once', async () => {
     const { child, key, url } = await start();
     try {
       const { port, pathname } = new URL(url);
       const loop = new OpenLoop(Number(port), mixed(pathname), key);
-      // As a load balancer does it: all connections are there before, and kept.
+      // Like a load balancer, it opens all connections before and keeps them.
       await loop.capacity(500, MEASURING_SECONDS / 2);
       await delay(RECOVERY_SECONDS * 1000);
       await loop.capacity(16, MEASURING_SECONDS / 2);
@@ -99,7 +99,7 @@ describe('three times the capacity', function () {
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
       let since = performance.now();
       let loaded = await loop.run(rate, SECONDS);
-      // A machine that was busier while the capacity was measured can answer three times of it.
+      // If the machine was busy during the measurement, the real capacity is higher.
       for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
         rate *= 2;
         since = performance.now();
@@ -120,10 +120,10 @@ describe('three times the capacity', function () {
       const perSecond = (arrivals: readonly Arrival[]) => `${(arrivals.length / SECONDS).toFixed(0)}/s`;
       for (const line of [
         `capacity ${capacity.toFixed(0)}/s, offered ${rate.toFixed(0)}/s for ${SECONDS} s`,
-        `admitted ${perSecond(admitted)}, refused ${perSecond(refused)}, recovered in ${ms(recovery)}`,
+        `admitted ${perSecond(admitted)}, rejected ${perSecond(refused)}, recovered in ${ms(recovery)}`,
         `p99 ${ms(quiet)} at a fifth of the capacity, ${ms(busy)} admitted: ${(busy / quiet).toFixed(1)} x`,
         `p99 ${ms(p99(refused))} of 503s`,
-        `/health ${ms(Math.max(...kept))} at most on a kept connection, ${ms(Math.max(...fresh))} on new ones`,
+        `/health ${ms(Math.max(...kept))} at most on a keep-alive connection, ${ms(Math.max(...fresh))} on new ones`,
       ]) {
         console.log(`      ${line}`);
       }

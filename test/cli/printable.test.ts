@@ -1,4 +1,4 @@
-/** Nothing that a command writes can control a terminal. */
+/** The output of commands contains no terminal control characters. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,14 +55,14 @@ describe('the output of commands', () => {
     ['the name of a package', () => ['new', 'plugin', HOSTILE]],
   ];
   for (const [name, args] of runs) {
-    it(`is safe to show: ${name}`, async () => {
+    it(`escapes control characters in ${name}`, async () => {
       const { output } = await runCommandLine(args());
       expect(output).to.include('\\u001b[2J');
       expect(output).not.to.match(UNSAFE);
     });
   }
 
-  it('has one way to standard output and standard error', async () => {
+  it('is written only by output.ts', async () => {
     const files = (await readdir(join(packageRoot, 'cli'), { recursive: true })).filter(
       (file) => file.endsWith('.ts') && file !== 'output.ts',
     );

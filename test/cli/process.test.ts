@@ -1,4 +1,4 @@
-/** Signals at any moment, and a log that cannot be written, alone and with workers. */
+/** Signals at any time, and a log that cannot be written; with and without workers. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
@@ -98,7 +98,7 @@ describe('the process of a service', () => {
     return service;
   };
 
-  /** A configuration whose plugin keeps the start waiting for two seconds. */
+  /** A configuration with a plugin that delays the start by two seconds. */
   const slowStart = async (): Promise<string> => {
     await writeFile(
       join(folder, 'slow.mjs'),
@@ -125,7 +125,7 @@ describe('the process of a service', () => {
       expect(performance.now() - since).to.be.below(1500);
     });
 
-    it(`${how} SIGHUP during the start ends nothing, and reads the configuration again after it`, async () => {
+    it(`${how} SIGHUP during the start reloads the configuration after the start`, async () => {
       const path = await slowStart();
       const service = start({ env: { ...env, METRO_CONFIG: path } });
       await until(() => service.output.stdout.includes('loading'));
@@ -134,7 +134,7 @@ describe('the process of a service', () => {
       await until(() => service.output.stderr.includes('configuration read again'));
     });
 
-    it(`${how} SIGUSR1, SIGUSR2 and SIGPIPE do nothing: no debugger, no end`, async () => {
+    it(`${how} SIGUSR1, SIGUSR2 and SIGPIPE are ignored: no debugger, no exit`, async () => {
       const service = await started({ env });
       await until(() => service.output.stderr.match(/"msg":"listening"/g)?.length === workers);
       const pids = [
@@ -156,7 +156,7 @@ describe('the process of a service', () => {
       expect(await service.exited).to.deep.equal([0, null]);
     });
 
-    it(`${how} a full disk for log and output changes no response, and SIGTERM ends it with 0`, async () => {
+    it(`${how} a full disk for log and output affects no response, and SIGTERM ends it with 0`, async () => {
       const full = openSync('/dev/full', 'w');
       const service = await started({ env, stderr: full, stdout: full });
       closeSync(full);
@@ -175,7 +175,7 @@ describe('the process of a service', () => {
       const writer = openSync(pipe, constants.O_WRONLY);
       const service = await started({ env: { ...env, METRO__METRICS__PORT: String(metricsPort) }, stderr: writer });
       closeSync(writer);
-      // Each line has the path in it.
+      // Each line contains the path.
       const long = `/markets?${'x'.repeat(7000)}`;
       for (let i = 0; i < 800; i += 40) {
         const responses = await Promise.all(Array.from({ length: 40 }, () => request(url(long))));
@@ -196,7 +196,7 @@ describe('the process of a service', () => {
     });
   }
 
-  it('a command whose results cannot be written says so and exits with 1', async () => {
+  it('a command whose results cannot be written reports that and exits with 1', async () => {
     const full = openSync('/dev/full', 'w');
     const command = [process.execPath, ...commandArgs(['config', '--schema'])];
     const { output, exited } = start({ command, stdout: full });
@@ -218,7 +218,7 @@ describe('the process of a service', () => {
     expect(service.output.stdout.match(/routes\(\)/g)).to.have.length(1);
   });
 
-  it('npm start passes SIGTERM on, and waits until the service has ended', async () => {
+  it('npm start forwards SIGTERM, and waits until the service has ended', async () => {
     const command = ['npm', 'start', '--silent', '--ignore-scripts'];
     const service = await started({ command, env: { HOME: folder, npm_config_update_notifier: 'false' } });
     service.child.kill('SIGTERM');

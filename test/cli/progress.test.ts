@@ -1,4 +1,4 @@
-/** Progress on terminals and elsewhere. */
+/** Progress on a terminal and on other outputs. */
 
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
@@ -16,7 +16,7 @@ const stream = (isTTY: boolean) => {
 };
 
 describe('cli/progress', () => {
-  it('writes one plain line a task where there is no terminal, and more while it takes long', () => {
+  it('writes one plain line per task without a terminal, and more lines for a long task', () => {
     const { through, text } = stream(false);
     let now = 0;
     const progress = createProgress(through, () => now);
@@ -35,7 +35,7 @@ describe('cli/progress', () => {
     expect(text()).to.equal('writing hpi: 70,243 rows\n');
   });
 
-  it('draws a bar on a terminal, and a bare count where the end is not known', () => {
+  it('draws a bar on a terminal, or a count if the total is unknown', () => {
     const { through, text } = stream(true);
     const progress = createProgress(through);
     progress.update('reading hpi.csv', 1, 2, 'bytes');
@@ -46,7 +46,7 @@ describe('cli/progress', () => {
     expect(drawn).to.match(/writing hpi: 70,243 rows/);
   });
 
-  it('writes nothing when there was nothing to do', () => {
+  it('writes nothing without a task', () => {
     const { through, text } = stream(false);
     createProgress(through).finish();
     expect(text()).to.equal('');

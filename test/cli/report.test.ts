@@ -1,4 +1,4 @@
-/** What a failed command says. */
+/** Messages of failed commands. */
 import { expect } from 'chai';
 import { CommanderError } from 'commander';
 import { report } from '../../cli/report.js';
@@ -15,7 +15,7 @@ describe('report(error)', () => {
     new LimiterUnavailable('What to do.'),
     new FileLockError('What to do.'),
   ]) {
-    it(`says the message of a ${error.name} alone`, () => {
+    it(`prints only the message of a ${error.name}`, () => {
       expect(report(error, plain)).to.deep.equal({ text: 'What to do.\n', exitCode: 1 });
     });
   }
@@ -29,7 +29,7 @@ describe('report(error)', () => {
     });
   });
 
-  it('says of an unexpected error what it is and how to see more, without its stack', () => {
+  it('prints the message of an unexpected error and how to get its stack', () => {
     const { text, exitCode } = report(new TypeError('x is not a function'), plain);
     expect(exitCode).to.equal(1);
     expect(text).to.match(/^Unexpected error: x is not a function\n {2}- .*METRO_DEBUG=1/);

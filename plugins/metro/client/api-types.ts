@@ -6,24 +6,24 @@ export type Area = {
   /** Title by the Office of Management and Budget, July 2023. */
   readonly name: string;
   readonly kind: 'metropolitan' | 'division';
-  /** Postal codes, in the sequence of the title. */
+  /** Postal codes of the states, in the order of the title. */
   readonly states: readonly string[];
-  /** The metropolitan area that a division is part of. */
+  /** Code of the metropolitan area of a division. */
   readonly parent: string | null;
-  /** Divisions of a metropolitan area. */
+  /** Codes of the divisions of a metropolitan area. */
   readonly divisions: readonly string[];
-  /** Of the centre by the Census Gazetteer of 2025, in degrees; of the parent for a division. */
+  /** Latitude of the centre in degrees, from the Census Gazetteer of 2025. Divisions have the centre of their parent. */
   readonly latitude: number;
   /** In degrees, east of Greenwich. */
   readonly longitude: number;
-  /** Whether it is a market of this snapshot. */
+  /** Whether the area is a market of this snapshot. */
   readonly has_index: boolean;
 };
 
 export type AreaForecastHistory = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** When the run was made. */
+  /** Time of the run. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -33,20 +33,20 @@ export type AreaForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data that it was computed from was known. */
+  /** Date up to which the data of the run was available. */
   readonly vintage: string | null;
 };
 
 export type AreaForecastTrack = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** When the run was made. */
+  /** Time of the run. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -56,18 +56,18 @@ export type AreaForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data that it was computed from was known. */
+  /** Date up to which the data of the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -143,13 +143,13 @@ export type BacktestGroup = {
   readonly benchmark_bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
-  /** Mean of the width + 10 times the miss. */
+  /** Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better. */
   readonly interval_score_80: number;
   /** Share of forecasts with the sign of the realized change. */
   readonly direction_hit_rate: number;
   /** The same for persistence. */
   readonly benchmark_hit_rate: number;
-  /** The same for a forecast of "up" each time: the share of realized values above 0. */
+  /** The same for a constant forecast of "up": the share of realized values above 0. */
   readonly always_up_hit_rate: number;
   /** Realized values below 0. */
   readonly declines: number;
@@ -168,7 +168,7 @@ export type Error = {
   readonly error: string;
   /** A stable code. */
   readonly code: string;
-  /** All problems of the request. On status 400 only. */
+  /** All problems of the request. Only with status 400. */
   readonly details?: readonly {
     readonly in: 'path' | 'query' | 'header' | 'body';
     readonly name: string;
@@ -177,7 +177,7 @@ export type Error = {
 };
 
 export type ForecastHistory = {
-  /** When the run was made. */
+  /** Time of the run. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -187,13 +187,13 @@ export type ForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data that it was computed from was known. */
+  /** Date up to which the data of the run was available. */
   readonly vintage: string | null;
 };
 
@@ -201,25 +201,25 @@ export type ForecastRun = {
   readonly id: number;
   readonly model_version: string;
   readonly run_at: string;
-  /** Feature set of the run. */
+  /** Features that the run used. */
   readonly features: readonly string[] | null;
   readonly notes: string | null;
   readonly horizon_months: number;
-  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data that it was computed from was known. */
+  /** Date up to which the data of the run was available. */
   readonly vintage: string | null;
-  /** When it was first published. */
+  /** Time of the first publication. */
   readonly published_at: string | null;
   /** The rules of signals and grades at the run. */
   readonly rules: {
-    /** `expand` needs a `point` of at least this, */
+    /** Lowest `point` of the signal `expand`, in percent. */
     readonly expand_point: number;
-    /** and a `lower_80` above this. */
+    /** `lower_80` must be above this for `expand`, in percent. */
     readonly expand_lower: number;
-    /** `contract` is a `point` below this. */
+    /** A `point` below this is the signal `contract`, in percent. */
     readonly contract_point: number;
-    /** Probabilities of a decline below which the grade is A, B, C and D; F from the last one on. */
+    /** Probabilities of a decline below which the grade is A, B, C and D; F from the last value on. */
     readonly grades: readonly number[];
   } | null;
   /** Coefficients of the fit at the run. Empty if it published none. */
@@ -230,7 +230,7 @@ export type ForecastRun = {
 };
 
 export type ForecastTrack = {
-  /** When the run was made. */
+  /** Time of the run. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -240,18 +240,18 @@ export type ForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as it was published at its time. `reconstructed`: computed later, from data of `vintage` up to its quarter. */
+  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data that it was computed from was known. */
+  /** Date up to which the data of the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -283,11 +283,11 @@ export type MacroObservation = {
   readonly series_id?: string;
   /** First day of the period. */
   readonly period_start: string;
-  /** In the units of the series, or as `units` says. */
+  /** Value in the units of the series, or in the requested `units`. */
   readonly value: number;
   /** The market, on rows of `metro_hpi`. */
   readonly cbsa?: string;
-  /** The series that values are divided by. Only with `units=real`. */
+  /** The price index by which values are divided. Only with `units=real`. */
   readonly deflator?: string;
 };
 
@@ -299,7 +299,7 @@ export type Market = {
   readonly name: string;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Trailing 12-month change of the index, in percent. */
   readonly yoy_price: number | null;
@@ -313,11 +313,11 @@ export type MarketSignal = {
   readonly name: string;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from there on. Probabilities are calibrated by what came true of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
   readonly forecast_12m: number;
-  /** Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -364,13 +364,13 @@ export type Series = {
 };
 
 export type Status = {
-  /** That of the worst component. */
+  /** Status of the worst component. */
   readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
   readonly generated_at: string;
   readonly snapshot: {
     readonly version: string;
     readonly published_at: string;
-    /** Whether the numbers are made up. */
+    /** Whether the numbers are synthetic, not real data. */
     readonly synthetic: boolean;
   } | null;
   readonly components: readonly {
@@ -386,7 +386,7 @@ export type Status = {
     /** First day of the newest period. */
     readonly latest_period: string | null;
     readonly last_loaded_at: string | null;
-    /** Since the end of the newest period. */
+    /** Time since the end of the newest period, in seconds. */
     readonly age_seconds: number | null;
     readonly late_after_seconds: number;
     readonly stale_after_seconds: number;
@@ -394,25 +394,25 @@ export type Status = {
 };
 
 export type Vintage = {
-  /** As in the header `Snapshot-Version`. */
+  /** Name of the version, as in the header `Snapshot-Version`. */
   readonly version: string;
-  /** Date up to which its data was known. */
+  /** Date up to which its data was available. */
   readonly vintage: string;
-  /** When it became the current version. */
+  /** Time at which it became the current version. */
   readonly published_at: string;
   /** Whether it is served without `as_of`. */
   readonly current: boolean;
-  /** Since the previous publication. Null if the store no longer has it. */
+  /** Changes since the previous publication. Null if the store no longer has that version. */
   readonly changes: {
-    /** Markets that came or went. */
+    /** Markets that were added or removed. */
     readonly markets: number;
-    /** Values of the index and of macro series that the publication before did not have. */
+    /** Values of the index and of macro series that were added. */
     readonly values_added: number;
-    /** Values that it had otherwise. */
+    /** Values that were revised. */
     readonly values_revised: number;
-    /** Values that it had, and this one has not. */
+    /** Values that were removed. */
     readonly values_removed: number;
-    /** Completed runs that it did not have. */
+    /** Completed runs that were added. */
     readonly runs_added: number;
   } | null;
 };
@@ -422,23 +422,23 @@ export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: {
-      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
+      /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
       readonly risk_score?: string;
-      /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
+      /** Property to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a leading "-". Nulls are last. */
       readonly sort?: string;
-      /** Which keys each row has, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Their sequence stays the same. */
+      /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** The most rows of a page. The header `Link` then has the next page. Default: all rows. */
+      /** Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows. */
       readonly limit?: number;
-      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
+      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -450,7 +450,7 @@ export interface Paths {
     readonly input: {
       /** Core-based statistical area code of the market: exactly 5 digits. */
       readonly cbsa: string;
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: Market;
@@ -458,9 +458,9 @@ export interface Paths {
   /** Every metropolitan area of the United States and its divisions */
   readonly '/areas': {
     readonly input: {
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -472,7 +472,7 @@ export interface Paths {
     readonly input: {
       /** Code of the area or division: exactly 5 digits. */
       readonly cbsa: string;
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: Area;
@@ -486,11 +486,11 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** Which keys each row has, separated by commas: period_start, value, and standard_error, which is null where the dataset has none. Without it: period_start and value. */
+      /** Keys of each row, separated by commas: period_start, value, and standard_error, which is null where the dataset has none. Without it: period_start and value. */
       readonly fields?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -500,23 +500,23 @@ export interface Paths {
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
     readonly input: {
-      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
+      /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
       readonly risk_score?: string;
-      /** What to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a "-" before it. Nulls come last. */
+      /** Property to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a leading "-". Nulls are last. */
       readonly sort?: string;
-      /** Which keys each row has, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Their sequence stays the same. */
+      /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** The most rows of a page. The header `Link` then has the next page. Default: all rows. */
+      /** Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows. */
       readonly limit?: number;
-      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
+      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -532,9 +532,9 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -550,9 +550,9 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -566,9 +566,9 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -582,9 +582,9 @@ export interface Paths {
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -594,9 +594,9 @@ export interface Paths {
   /** Every completed model run */
   readonly '/forecast-runs': {
     readonly input: {
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -606,25 +606,25 @@ export interface Paths {
   /** The newest rolling-realized backtest of the baseline forecast */
   readonly '/forecast-backtest': {
     readonly input: {
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
       readonly data: Backtest | null;
     };
   };
-  /** How well past forecasts came true, by year, quarter, grade, signal, state or size of forecast */
+  /** Accuracy of past forecasts by year, quarter, grade, signal, state or size of forecast */
   readonly '/forecast-backtest/breakdown': {
     readonly input: {
-      /** What to group by. */
+      /** The property to group by. */
       readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size';
       /** Earliest period, inclusive. */
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -634,19 +634,19 @@ export interface Paths {
   /** Observations of one series or several */
   readonly '/observations': {
     readonly input: {
-      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. Several are separated by commas; each row then says its `series_id`. */
+      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas; rows then have a `series_id`. */
       readonly series_id: string;
       /** Earliest period, inclusive. */
       readonly since?: string;
       /** Latest period, inclusive. */
       readonly until?: string;
-      /** Narrows `metro_hpi` to one market, or to several separated by commas: 5 digits each. */
+      /** Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas. */
       readonly cbsa?: string;
-      /** `level`: as published. `change`: less the period before, or the trading day before. `log`: natural logarithm. `yoy`: percent change from the same period a year before. `real`: in prices of 1982-84, which is the level / CPIAUCSL * 100, by the mean of the months of a quarter or year that are published; rows then say their `deflator`. What cannot be computed is left out; computed values have 8 decimals. */
+      /** `level`: as published. `change`: difference from the previous period or trading day. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year. `real`: in prices of 1982-84, the level / CPIAUCSL * 100. For a quarter or a year, CPIAUCSL is the mean of its published months; rows have a `deflator`. Values that cannot be computed are left out. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -656,9 +656,9 @@ export interface Paths {
   /** The catalogue of every published series */
   readonly '/series': {
     readonly input: {
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -668,23 +668,23 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: {
-      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
       readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Several are separated by commas; a row matches any of them. */
+      /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
       readonly risk_score?: string;
-      /** What to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a "-" before it. Nulls come last. */
+      /** Property to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a leading "-". Nulls are last. */
       readonly sort?: string;
-      /** Which keys each row has, separated by commas: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Their sequence stays the same. */
+      /** Keys of each row, separated by commas: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** The most rows of a page. The header `Link` then has the next page. Default: all rows. */
+      /** Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows. */
       readonly limit?: number;
-      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
+      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {
@@ -694,21 +694,21 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: {
-      /** Postal codes of states. A market can lie in several. Several are separated by commas; a row matches any of them. */
+      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
       readonly state?: string;
-      /** Signals: expand, hold, contract. Several are separated by commas; a row matches any of them. */
+      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
       readonly signal?: string;
-      /** What to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a "-" before it. Nulls come last. */
+      /** Property to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a leading "-". Nulls are last. */
       readonly sort?: string;
-      /** Which keys each row has, separated by commas: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Their sequence stays the same. */
+      /** Keys of each row, separated by commas: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** The most rows. */
+      /** Maximum number of rows. */
       readonly limit?: number;
-      /** Where the page starts: copy it from the `next` link of the previous page, and keep the other parameters. */
+      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
-      /** The format of the response; wins over the header `Accept`. Without both: JSON. */
+      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Answers from the snapshot that was current at the end of this day, in UTC, instead of the newest. Where the store keeps no snapshot of that time, or no earlier snapshots at all, that is a 404. */
+      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
       readonly as_of?: string;
     };
     readonly output: {

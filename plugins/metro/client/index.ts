@@ -1,26 +1,26 @@
-/** A thin typed client of the API, for Node from 20 on and for browsers: `fetch`, and nothing else. */
+/** A typed client of the API for Node 20 or later and for browsers. It uses `fetch` and has no dependencies. */
 import type { Error as ErrorBody, Paths } from './api-types.js';
 
 export type * from './api-types.js';
 
-/** CSV is for programs that read it themselves. */
+/** Without `format`: the client reads JSON only. */
 type Input<T> = T extends { readonly input: infer I } ? Omit<I, 'format'> : never;
 type Output<T> = T extends { readonly output: infer O } ? O : never;
-/** The input may be left out where nothing in it is required. */
+/** The input is optional if it has no required parameters. */
 type Arguments<I> =
   Record<never, never> extends I ? [input?: I, options?: CallOptions] : [input: I, options?: CallOptions];
 
 export interface ClientOptions {
-  /** With the base path: `https://api.example.com/api/v1`. */
+  /** URL of the API with its base path, such as `https://api.example.com/api/v1`. */
   readonly baseUrl: string;
   readonly key?: string;
-  /** How often a request is sent again after a 429, a 503 or a broken connection. Default 3. */
+  /** Maximum number of retries after a 429, a 503 or a network error. Default: 3. */
   readonly retries?: number;
-  /** A longer wait is not made: the error is thrown at once. In seconds, default 60. */
+  /** Maximum wait before a retry, in seconds. If the API asks for a longer wait, the error is thrown. Default: 60. */
   readonly maxWaitSeconds?: number;
-  /** Keeps answers by URL, and asks whether they are current by their ETags. Browsers do so by themselves. */
-  readonly cache?: Map<string, CachedAnswer>;
-  /** Told of every response, for its headers: `Snapshot-Version`, `RateLimit`, `X-Request-Id`. */
+  /** Stores responses by URL and revalidates them with `If-None-Match`. Browsers do this automatically. */
+  readonly cache?: Map<string, CachedResponse>;
+  /** Called with every response, for headers such as `Snapshot-Version`, `RateLimit` and `X-Request-Id`. */
   readonly onResponse?: (response: Response) => void;
   readonly fetch?: typeof fetch;
 }
@@ -29,24 +29,24 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface CachedAnswer {
+export interface CachedResponse {
   readonly etag: string;
   readonly body: unknown;
 }
 
-/** The API refused. `code` is stable; `message` says what to do. */
+/** An error response of the API. `code` is stable; `message` says what to do. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   readonly code: string;
   readonly details: NonNullable<ErrorBody['details']>;
-  /** To be named when reporting it. */
+  /** Include it when you report a problem. Null if the response has none. */
   readonly requestId: string | null;
-  /** Seconds after which it may work, where the API said so. */
+  /** The `Retry-After` header in seconds, or null. */
   readonly retryAfter: number | null;
 
   constructor({ status, headers }: Response, body: Partial<ErrorBody> | undefined) {
-    super(body?.error ?? `The service answered with status ${status}.`);
+    super(body?.error ?? `The service responded with status ${status}.`);
     this.status = status;
     this.code = body?.code ?? 'unknown';
     this.details = body?.details ?? [];
@@ -58,15 +58,21 @@ export class ApiError extends Error {
 
 export interface Client<P = Paths> {
   /**
-   * Asks one path: `client.get('/markets/{cbsa}/history', { cbsa: '26420' })`.
-   * @throws ApiError when the API refuses, after the retries; what `fetch` throws, when it cannot be reached
+   * Sends a GET request: `client.get('/markets/{cbsa}/history', { cbsa: '26420' })`.
+   * @param path the path template
+   * @param input path and query parameters by name
+   * @throws ApiError for an error response, after the retries
+   * @throws TypeError of `fetch` if the API is unreachable, after the retries
    */
   get<Path extends keyof P & string>(path: Path, ...args: Arguments<Input<P[Path]>>): Promise<Output<P[Path]>>;
 }
 
 const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 
-/** @typeParam P paths with their types, as `metro-forecast types` prints them for an API with other plugins */
+/**
+ * Creates a client.
+ * @typeParam P the paths of the API with their types. For an API with other plugins, `metro-forecast types` prints them
+ */
 export const createClient = <P = Paths>({
   baseUrl,
   key,
@@ -74,14 +80,14 @@ export const createClient = <P = Paths>({
   maxWaitSeconds = 60,
   cache,
   onResponse,
-  fetch: send = globalThis.fetch,
+  fetch = globalThis.fetch,
 }: ClientOptions): Client<P> => {
-  const ask = async (url: string, signal: AbortSignal | undefined): Promise<unknown> => {
+  const send = async (url: string, signal: AbortSignal | undefined): Promise<unknown> => {
     const known = cache?.get(url);
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (key !== undefined) headers['Authorization'] = `Bearer ${key}`;
     if (known) headers['If-None-Match'] = known.etag;
-    const response = await send(url, { headers, ...(signal ? { signal } : {}) });
+    const response = await fetch(url, { headers, ...(signal ? { signal } : {}) });
     onResponse?.(response);
     if (response.status === 304 && known) return known.body;
     const body: unknown = await response.json().catch(() => undefined);
@@ -95,7 +101,7 @@ export const createClient = <P = Paths>({
       const url = urlOf(baseUrl, path, (input ?? {}) as Readonly<Record<string, unknown>>);
       for (let attempt = 0; ; attempt++) {
         try {
-          return (await ask(url, signal)) as never;
+          return (await send(url, signal)) as never;
         } catch (error) {
           const seconds = waitOf(error, attempt);
           if (seconds === undefined || attempt >= retries || seconds > maxWaitSeconds) throw error;
@@ -115,10 +121,10 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Seconds until the next attempt; undefined where another one would change nothing. */
+/** Seconds until the next attempt. Undefined for errors that a retry does not fix. */
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
-  // What fetch throws when a connection broke. An abort is something else.
+  // `fetch` throws a TypeError for network errors, and another error for an abort.
   if (error instanceof TypeError) return backoff;
   if (error instanceof ApiError && RETRIED.has(error.status)) return error.retryAfter ?? backoff;
   return undefined;

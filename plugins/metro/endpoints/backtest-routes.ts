@@ -1,4 +1,4 @@
-/** How well past forecasts came true: the backtest, and its breakdown into groups. */
+/** Endpoints of the backtest: the accuracy of past forecasts, in total and by group. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
@@ -15,12 +15,17 @@ const groupProperties = {
   bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
   benchmark_bias_pp: { type: 'number', description: 'The same for persistence.' },
   coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
-  interval_score_80: { type: 'number', minimum: 0, description: 'Mean of the width + 10 times the miss.' },
+  interval_score_80: {
+    type: 'number',
+    minimum: 0,
+    description:
+      'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
+  },
   direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
   benchmark_hit_rate: { ...rate, description: 'The same for persistence.' },
   always_up_hit_rate: {
     ...rate,
-    description: 'The same for a forecast of "up" each time: the share of realized values above 0.',
+    description: 'The same for a constant forecast of "up": the share of realized values above 0.',
   },
   declines: { type: 'integer', minimum: 0, description: 'Realized values below 0.' },
   declines_called: { type: 'integer', minimum: 0, description: 'Declines with a point forecast below 0.' },
@@ -92,15 +97,15 @@ export const backtestRoutes: readonly Route[] = [
     path: '/forecast-backtest/breakdown',
     operationId: 'getForecastBacktestBreakdown',
     vintages: true,
-    summary: 'How well past forecasts came true, by year, quarter, grade, signal, state or size of forecast',
+    summary: 'Accuracy of past forecasts by year, quarter, grade, signal, state or size of forecast',
     description:
-      'The forecasts of the backtest in groups, with persistence and a constant forecast of "up" for comparison. `year`: of the ' +
-      'target. `quarter`: of the data that the forecast was made from. `state`: the first of the name. `size`: of the ' +
-      'point forecast, in percent.',
+      'The forecasts of the backtest in groups, compared with persistence and a constant forecast of "up". `year`: year of ' +
+      'the target. `quarter`: newest quarter of the data of the forecast. `state`: first state in the name of the market. ' +
+      '`size`: point forecast, in percent.',
     parameters: {
       query: {
         by: {
-          description: 'What to group by.',
+          description: 'The property to group by.',
           schema: { type: 'string', enum: BREAKDOWN_KEYS },
           required: true,
           example: 'year',

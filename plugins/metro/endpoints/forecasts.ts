@@ -1,4 +1,4 @@
-/** Forecasts: the newest, all past ones, and the runs that made them. */
+/** Forecasts: the newest forecasts, all past forecasts, and the runs that computed them. */
 
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
@@ -32,7 +32,7 @@ import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requi
 import { checkSpan, type Span, spanParameters } from './spans.js';
 
 const historyProperties = {
-  run_at: { ...dateTime, description: 'When the run was made.' },
+  run_at: { ...dateTime, description: 'Time of the run.' },
   model_version: { ...text, description: 'Identifier of the model version.' },
   horizon_months: { type: 'integer', minimum: 1, description: 'Forecast horizon in months.' },
   target_period: { ...date, description: 'First day of the quarter whose 12-month change is forecast.' },
@@ -93,7 +93,7 @@ const runProperties = {
   id: { type: 'integer' },
   model_version: text,
   run_at: dateTime,
-  features: { type: ['array', 'null'], items: text, description: 'Feature set of the run.' },
+  features: { type: ['array', 'null'], items: text, description: 'Features that the run used.' },
   notes: nullable({ type: 'string' }),
   horizon_months: { type: 'integer', minimum: 1 },
   ...originProperties,
@@ -163,7 +163,7 @@ async function* rowsOfAll<T extends object>(snapshot: SnapshotReader, span: Span
 export default definePlugin({
   name: 'forecasts',
   version,
-  description: 'The 12-month forecasts: the newest, all past ones, the runs that made them and their backtest.',
+  description: '12-month forecasts: the newest, all past forecasts, the runs that computed them, and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
   // The page shows the figures of the served snapshot.
@@ -198,8 +198,9 @@ export default definePlugin({
       vintages: true,
       summary: 'The past forecasts for one market',
       description:
-        'Rows of completed runs, oldest first. A record where `basis` is `published`. Rows that are `reconstructed` were ' +
-        'computed later, from revised data: they show how the model works, and are no test of a trading rule.',
+        'Rows of completed runs, oldest first. Rows with the `basis` `published` are a track record. Rows with the `basis` ' +
+        '`reconstructed` were computed later from revised data. They show how the model works; do not use them to test a ' +
+        'trading rule.',
       parameters: { path: { cbsa: cbsaParameter }, query: spanParameters },
       errors: [marketNotFound],
       check: checkSpan,

@@ -34,7 +34,7 @@ export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
 };
 
 const filter = (what: string, example: string) => ({
-  description: `${what} Several are separated by commas; a row matches any of them.`,
+  description: `${what} Separate several values by commas; a row matches any of them.`,
   schema: text,
   example,
 });
@@ -54,7 +54,7 @@ const checkOneOf = (name: string, value: string, allowed: readonly string[], giv
 const partsOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : listed(value));
 
 export const fieldsParameter = (columns: readonly string[], example: string) => ({
-  description: `Which keys each row has, separated by commas: ${columns.join(', ')}. Their sequence stays the same.`,
+  description: `Keys of each row, separated by commas: ${columns.join(', ')}. Rows keep the original order of keys.`,
   schema: text,
   example,
 });
@@ -113,7 +113,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     signal: SIGNAL,
     ...(all.includes('risk_score') && { risk_score: RISK_SCORE }),
     sort: {
-      description: `What to sort by: ${all.join(', ')}. Ascending; descending with a "-" before it. Nulls come last.`,
+      description: `Property to sort by: ${all.join(', ')}. Ascending; descending with a leading "-". Nulls are last.`,
       schema: text,
       example: `-${all.includes('delta_pp') ? 'delta_pp' : 'forecast_12m'}`,
     },

@@ -42,15 +42,15 @@ const areaSchema = {
     cbsa,
     name: { ...text, description: 'Title by the Office of Management and Budget, July 2023.' },
     kind: { type: 'string', enum: ['metropolitan', 'division'] },
-    states: { type: 'array', items: text, description: 'Postal codes, in the sequence of the title.' },
-    parent: { ...nullable(cbsa), description: 'The metropolitan area that a division is part of.' },
-    divisions: { type: 'array', items: cbsa, description: 'Divisions of a metropolitan area.' },
+    states: { type: 'array', items: text, description: 'Postal codes of the states, in the order of the title.' },
+    parent: { ...nullable(cbsa), description: 'Code of the metropolitan area of a division.' },
+    divisions: { type: 'array', items: cbsa, description: 'Codes of the divisions of a metropolitan area.' },
     latitude: coordinate(
       90,
-      'Of the centre by the Census Gazetteer of 2025, in degrees; of the parent for a division.',
+      'Latitude of the centre in degrees, from the Census Gazetteer of 2025. Divisions have the centre of their parent.',
     ),
     longitude: coordinate(180, 'In degrees, east of Greenwich.'),
-    has_index: { type: 'boolean', description: 'Whether it is a market of this snapshot.' },
+    has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },
   }),
 };
 
@@ -89,8 +89,7 @@ const INDEX_ALONE = ['period_start', 'value'];
 export default definePlugin({
   name: 'markets',
   version,
-  description:
-    'Metro areas with their latest signal, risk grade and forecast, their index history, and where they are.',
+  description: 'Metro areas with their latest signal, risk grade and forecast, their index history and their location.',
   collections: [markets, hpi],
   info: metroService,
   mounts: () => [
@@ -132,7 +131,7 @@ export default definePlugin({
       vintages: true,
       summary: 'Every metropolitan area of the United States and its divisions',
       description:
-        'Ordered by code, with and without an index: of a divided metropolitan area, FHFA publishes those of its divisions.',
+        'All areas by code, also without an index. For a divided metropolitan area, FHFA publishes the indexes of its divisions.',
       response: { description: 'All areas.', schema: listOf(areaSchema), example: { data: [areaExample] } },
       handler: async (_input, { snapshot }) => {
         const indexed = new Set((await snapshot.find(markets)).map((market) => market.cbsa));
@@ -174,7 +173,7 @@ export default definePlugin({
           fields: {
             ...fieldsParameter(HISTORY_FIELDS, 'period_start,value,standard_error'),
             description:
-              'Which keys each row has, separated by commas: period_start, value, and standard_error, which is null ' +
+              'Keys of each row, separated by commas: period_start, value, and standard_error, which is null ' +
               'where the dataset has none. Without it: period_start and value.',
           },
         },

@@ -40,9 +40,9 @@ const macroObservation = {
   properties: {
     series_id: { ...text, description: 'The series. Only if several are requested.' },
     period_start: { ...date, description: 'First day of the period.' },
-    value: { type: 'number', description: 'In the units of the series, or as `units` says.' },
+    value: { type: 'number', description: 'Value in the units of the series, or in the requested `units`.' },
     cbsa: { ...cbsa, description: 'The market, on rows of `metro_hpi`.' },
-    deflator: { ...text, description: 'The series that values are divided by. Only with `units=real`.' },
+    deflator: { ...text, description: 'The price index by which values are divided. Only with `units=real`.' },
   },
 } as const;
 
@@ -155,14 +155,14 @@ export default definePlugin({
       vintages: true,
       summary: 'Observations of one series or several',
       description:
-        'By series, in the sequence asked for, then oldest first; rows of `metro_hpi` by market, then date. Missing values ' +
-        'are left out. The parameter `cbsa` goes with `series_id=metro_hpi` only.',
+        'Ordered by series as in the request, then oldest first. Rows of `metro_hpi` are ordered by market, then date. ' +
+        'Missing values are left out. The parameter `cbsa` is allowed with `series_id=metro_hpi` only.',
       parameters: {
         query: {
           series_id: {
             description:
-              'Identifier of a macro series (see `/series`), or `metro_hpi` for the index of the metros. Several are ' +
-              'separated by commas; each row then says its `series_id`.',
+              'Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate ' +
+              'several values by commas; rows then have a `series_id`.',
             schema: text,
             required: true,
             example: METRO_HPI,
@@ -171,15 +171,15 @@ export default definePlugin({
           ...spanParameters,
           cbsa: {
             ...cbsaParameter,
-            description: 'Narrows `metro_hpi` to one market, or to several separated by commas: 5 digits each.',
+            description: 'Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas.',
             schema: { type: 'string', pattern: '^ *\\d{5} *(, *\\d{5} *)*$' },
           },
           units: {
             description:
-              '`level`: as published. `change`: less the period before, or the trading day before. `log`: natural ' +
-              'logarithm. `yoy`: percent change from the same period a year before. `real`: in prices of 1982-84, which ' +
-              'is the level / CPIAUCSL * 100, by the mean of the months of a quarter or year that are published; rows ' +
-              'then say their `deflator`. What cannot be computed is left out; computed values have 8 decimals.',
+              '`level`: as published. `change`: difference from the previous period or trading day. `log`: natural ' +
+              'logarithm. `yoy`: percent change from the same period of the previous year. `real`: in prices of 1982-84, ' +
+              'the level / CPIAUCSL * 100. For a quarter or a year, CPIAUCSL is the mean of its published months; rows ' +
+              'have a `deflator`. Values that cannot be computed are left out. Computed values have 8 decimals.',
             schema: { type: 'string', enum: UNITS, default: 'level' },
             example: 'level',
           },

@@ -148,7 +148,7 @@ export default definePlugin({
         query: {
           ...moverList.parameters,
           limit: {
-            description: 'The most rows.',
+            description: 'Maximum number of rows.',
             schema: { type: 'integer', minimum: 1, maximum: 50, default: 5 },
             example: 5,
           },

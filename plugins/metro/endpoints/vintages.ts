@@ -19,11 +19,11 @@ const { date, dateTime, record, text } = schemas;
 const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
 
 const changes = record({
-  markets: count('Markets that came or went.'),
-  values_added: count('Values of the index and of macro series that the publication before did not have.'),
-  values_revised: count('Values that it had otherwise.'),
-  values_removed: count('Values that it had, and this one has not.'),
-  runs_added: count('Completed runs that it did not have.'),
+  markets: count('Markets that were added or removed.'),
+  values_added: count('Values of the index and of macro series that were added.'),
+  values_revised: count('Values that were revised.'),
+  values_removed: count('Values that were removed.'),
+  runs_added: count('Completed runs that were added.'),
 });
 
 type Changes = FromSchema<typeof changes>;
@@ -31,13 +31,13 @@ type Changes = FromSchema<typeof changes>;
 const vintageRow = {
   title: 'Vintage',
   ...record({
-    version: { ...text, description: 'As in the header `Snapshot-Version`.' },
-    vintage: { ...date, description: 'Date up to which its data was known.' },
-    published_at: { ...dateTime, description: 'When it became the current version.' },
+    version: { ...text, description: 'Name of the version, as in the header `Snapshot-Version`.' },
+    vintage: { ...date, description: 'Date up to which its data was available.' },
+    published_at: { ...dateTime, description: 'Time at which it became the current version.' },
     current: { type: 'boolean', description: 'Whether it is served without `as_of`.' },
     changes: {
       anyOf: [changes, { type: 'null' }],
-      description: 'Since the previous publication. Null if the store no longer has it.',
+      description: 'Changes since the previous publication. Null if the store no longer has that version.',
     },
   }),
 };
@@ -151,8 +151,8 @@ export default definePlugin({
         operationId: 'listVintages',
         summary: 'The published versions, with their changes',
         description:
-          'Newest first: every publication that the store keeps, the current one alone where it keeps no earlier ones. ' +
-          'A date from `published_at` on, as `as_of` of any data endpoint, selects this version.',
+          'The stored publications, newest first. Stores without earlier versions list the current one only. A date from ' +
+          '`published_at` on selects this version as `as_of` of any data endpoint.',
         response: {
           description: 'One row per publication.',
           schema: listOf(vintageRow),

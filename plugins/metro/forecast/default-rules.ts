@@ -17,13 +17,13 @@ export const signalMeaning =
   `forecast below ${contractPoint}%. \`hold\`: everything else. ${UNLESS}`;
 
 export const gradeMeaning =
-  `Grade of the probability that the index declines: A below ${a}, B below ${b}, C below ${c}, D below ${d}, F from there on. ` +
-  `Probabilities are calibrated by what came true of earlier forecasts. ${UNLESS}`;
+  `Grade of the probability that the index declines: A below ${a}, B below ${b}, C below ${c}, D below ${d}, F from ${d} on. ` +
+  `Probabilities are calibrated with the outcomes of earlier forecasts. ${UNLESS}`;
 
 export const forecastMeaning =
   'Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. ' +
   `\`expand\` needs ${expandPoint} or more, \`contract\` is below ${contractPoint}.`;
 
 export const lowerMeaning =
-  'Lower bound of the 80% interval, in percent: over the years, four of five outcomes lie inside the interval. ' +
+  'Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. ' +
   `\`expand\` needs it above ${expandLower}.`;

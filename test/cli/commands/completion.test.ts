@@ -36,7 +36,10 @@ describe('metro-forecast completion', () => {
 
   const END = '--end--';
 
-  /** What a shell offers for the last word of each of these lines, all in one run. @param ask the function `ask` in its language */
+  /**
+   * Resolves with the completions of a shell for the last word of each line, in one run.
+   * @param ask definition of the function `ask` in the language of the shell
+   */
   const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
     const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
     const calls = lines.map((words) => `ask ${['metro-forecast', ...words].map(quote).join(' ')}`);
@@ -52,7 +55,7 @@ describe('metro-forecast completion', () => {
         printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
       lines,
     );
-  // What zsh would show is printed instead.
+  // The functions of zsh that show completions print them instead.
   const inZsh = (...lines: string[][]) =>
     offered(
       'zsh',
@@ -63,7 +66,7 @@ describe('metro-forecast completion', () => {
       lines,
     );
 
-  /** For each command: the lines in which its commands and its options are asked for, and what there is. */
+  /** Per command: the lines to complete for its commands and its options, and the expected words. */
   const everyCommand = async () =>
     commandNodes(await createProgram()).map(({ path, commands, choices, options }) => ({
       path,
@@ -72,7 +75,7 @@ describe('metro-forecast completion', () => {
       options: options.map(({ word }) => word),
     }));
 
-  it('offers the commands of every level in bash, as commander knows them', async function () {
+  it('offers all commands and options of commander in bash', async function () {
     if (!isInstalled('bash')) skip(this, 'bash is not installed');
     const all = await everyCommand();
     const answers = await inBash(...all.flatMap(({ lines }) => lines));
@@ -83,7 +86,7 @@ describe('metro-forecast completion', () => {
     }
   });
 
-  it('finds the command behind options with values, and offers the words or files for values', async function () {
+  it('recognises a command after options with values, and completes values with words or files', async function () {
     if (!isInstalled('bash')) skip(this, 'bash is not installed');
     const answers = await inBash(
       ['--config', 'keys', 'snapshots', 'pr'],
@@ -112,7 +115,7 @@ describe('metro-forecast completion', () => {
     expect(ofValues).to.deep.equal([['FILES'], models, ['list', 'activate', 'prune', 'audit']]);
   });
 
-  it('describes every command to zsh', async () => {
+  it('passes a description of every command to zsh', async () => {
     const { stdout, error } = await runCommand(register, ['completion', 'zsh']);
     expect(error).to.equal(undefined);
     expect(stdout).to.match(/^#compdef metro-forecast\n/);
@@ -123,7 +126,7 @@ describe('metro-forecast completion', () => {
     }
   });
 
-  it('refuses a shell that it does not know, naming those that it does', async () => {
+  it('rejects an unknown shell and lists the supported shells', async () => {
     const { error } = await runCommand(register, ['completion', 'fish']);
     expect(error?.message).to.contain('Allowed choices are bash, zsh');
   });

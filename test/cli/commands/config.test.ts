@@ -24,7 +24,7 @@ describe('metro-forecast config', () => {
     expect(JSON.parse(stdout)).to.have.nested.property('adapter.use', 'json');
   });
 
-  it('shows who the service is, and its changes only where the configuration sets them', async () => {
+  it('shows the service information, without the list of changes unless the configuration sets it', async () => {
     const serviceOf = async (env: Record<string, string>) =>
       JSON.parse((await runCommand(registerConfig, ['config'], env)).stdout).service;
     expect(await serviceOf({ METRO__SERVICE__VERSION: '7.0.0' }))
@@ -34,7 +34,7 @@ describe('metro-forecast config', () => {
     expect(await serviceOf({ METRO__SERVICE__CHANGES: JSON.stringify(changes) })).to.deep.include({ changes });
   });
 
-  it('shows where values of the environment came from, and masks secrets', async () => {
+  it('shows the source of values from the environment, and masks secrets', async () => {
     const env = { PORT: '9000', REDIS_URL: 'redis://user:s3cret@redis.example:6379', METRO__LIMITS__REPLICAS: '3' };
     const { stdout, stderr } = await runCommand(registerConfig, ['config'], env);
     expect(stderr).to.include('\n  server.port      PORT\n').and.include('\n  redis.url        REDIS_URL\n');
@@ -46,7 +46,7 @@ describe('metro-forecast config', () => {
     expect(json.config.limits.replicas).to.equal(3);
   });
 
-  it('fills in the defaults of the modules, whose options it checks', async () => {
+  it('checks the options of modules and fills in their defaults', async () => {
     const env = { METRO__AUTH__KEYS: '{"use":"file","options":{"path":"k.json"}}' };
     const { stdout } = await runCommand(registerConfig, ['config'], env);
     expect(JSON.parse(stdout).auth.keys.options).to.deep.equal({ path: 'k.json', pollMs: 1000 });
@@ -58,7 +58,7 @@ describe('metro-forecast config', () => {
       .and.include('auth.keys.options.path (from METRO__AUTH__KEYS): is missing');
   });
 
-  it('gives MONGODB_URI to the adapter and the key store where they are "mongo"', async () => {
+  it('applies MONGODB_URI to the adapter and the key store if they are "mongo"', async () => {
     const uri = 'mongodb://user:s3cret@db.example/metro';
     const env = { METRO__ADAPTER: 'mongo', METRO__AUTH__KEYS: 'mongo', MONGODB_URI: uri };
     const { config } = await loadConfig({ env });
@@ -105,7 +105,7 @@ describe('metro-forecast init', () => {
       return { stdout, written: JSON.parse(await readFile(path, 'utf8')) };
     };
 
-    it('is that of the package that the project has installed, also from a folder that is a link', async () => {
+    it('is the path into the installed package, also from a symbolic link to a folder', async () => {
       const project = join(folder, 'project');
       await mkdir(join(project, 'node_modules'), { recursive: true });
       await mkdir(join(project, 'etc/deep'), { recursive: true });
@@ -114,12 +114,12 @@ describe('metro-forecast init', () => {
       const { written } = await init(join(folder, 'linked/api.json'));
       expect(written.$schema).to.equal('../../node_modules/metro-forecast-api/config/schema.json');
       expect(existsSync(join(project, 'etc/deep', written.$schema))).to.equal(true);
-      const beside = await init(join(project, 'api.json'));
-      expect(beside.written.$schema).to.equal('./node_modules/metro-forecast-api/config/schema.json');
-      expect(beside.stdout).to.not.contain('For editors');
+      const sibling = await init(join(project, 'api.json'));
+      expect(sibling.written.$schema).to.equal('./node_modules/metro-forecast-api/config/schema.json');
+      expect(sibling.stdout).to.not.contain('For editors');
     });
 
-    it('is that of the checkout inside of it', async () => {
+    it('is the path of the schema in a checkout', async () => {
       const inside = await mkdtemp(join(packageRoot, 'dist/init-'));
       try {
         const { written } = await init(join(inside, 'api.json'));
@@ -129,7 +129,7 @@ describe('metro-forecast init', () => {
       }
     });
 
-    it('is left out elsewhere, where editors are told of "config --schema"', async () => {
+    it('is omitted elsewhere, and the output suggests "config --schema" for editors', async () => {
       const { stdout, written } = await init(join(folder, 'elsewhere.json'));
       expect(written).to.not.have.property('$schema');
       expect(stdout).to.contain('For editors: metro-forecast config --schema > schema.json');
@@ -150,7 +150,7 @@ describe('metro-forecast init', () => {
     return { plugins: config.plugins.map(({ use }) => use), stdout };
   };
 
-  it('names all plugins beside a dataset that has every collection', async () => {
+  it('lists all plugins for a dataset with every collection', async () => {
     const { plugins, stdout } = await pluginsFor('all', fixture.documents);
     expect(plugins).to.deep.equal([
       'markets',
@@ -165,13 +165,13 @@ describe('metro-forecast init', () => {
     expect(stdout).to.not.include('write a plugin').and.not.include('import SOURCE');
   });
 
-  it('names the plugins whose collections the dataset has', async () => {
+  it('lists the plugins whose collections the dataset has', async () => {
     const { markets, hpi } = fixture.documents;
     const { plugins } = await pluginsFor('some', { markets: markets!, hpi: hpi! });
     expect(plugins).to.deep.equal(['markets', 'status', 'docs']);
   });
 
-  it('names what fits any dataset beside one of other collections, and says what is left to do', async () => {
+  it('lists the general plugins for a dataset with other collections, and prints the next steps', async () => {
     const { plugins, stdout } = await pluginsFor('books', { books: [{ isbn: '1' }] });
     expect(plugins).to.deep.equal(['status', 'docs']);
     expect(stdout).to.include('for books name "tables"').and.include('"service"');
@@ -192,12 +192,12 @@ describe('metro-forecast init', () => {
     expect(registry.routes.map(({ route }) => route.path)).to.include('/shelf/{isbn}');
   });
 
-  it('is not taken in by a collection of the same name with other rows', async () => {
+  it('does not list a plugin for a collection of the same name with other rows', async () => {
     const { plugins } = await pluginsFor('squares', { markets: [{ square: 'Piazza' }], hpi: [] });
     expect(plugins).to.deep.equal(['status', 'docs']);
   });
 
-  it('says what is wrong with a directory that is no dataset, and writes nothing', async () => {
+  it('reports a directory that is not a valid dataset, and writes nothing', async () => {
     await mkdir(join(folder, 'broken'));
     await writeFile(join(folder, 'broken/manifest.json'), '{');
     const path = join(folder, 'broken.json');
@@ -206,7 +206,7 @@ describe('metro-forecast init', () => {
     expect(existsSync(path)).to.equal(false);
   });
 
-  it('never writes over a file', async () => {
+  it('never overwrites a file', async () => {
     const path = join(folder, 'mine.json');
     await writeFile(path, 'mine');
     const { error } = await runCommand(registerInit, ['init', path]);
@@ -215,7 +215,7 @@ describe('metro-forecast init', () => {
     expect(await readFile(path, 'utf8')).to.equal('mine');
   });
 
-  it('says that the folder is not there', async () => {
+  it('reports a missing folder', async () => {
     const { error } = await runCommand(registerInit, ['init', join(folder, 'missing/own.json')]);
     expect(error?.message).to.include('it does not exist, or its folder does not');
   });

@@ -78,7 +78,7 @@ describe('metro-forecast doctor', () => {
     port: 'ok',
   };
 
-  it('finds nothing where all is well, with a key and a real Redis', async function () {
+  it('reports ok for all checks with a key and a real Redis', async function () {
     this.timeout(60_000);
     await configure({ redis: { url: (await redisForTests()).url } });
     const created = await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
@@ -89,7 +89,7 @@ describe('metro-forecast doctor', () => {
     expect(found['redis']!.message).to.match(/^responds in/);
   });
 
-  it('prints a line for each finding, and what to do below it', async () => {
+  it('prints one line per finding, with advice below it', async () => {
     await configure();
     const { stdout } = await runCommand(register, ['--config', config, 'doctor']);
     expect(stdout).to.match(/^ok {7}node {11}version \d/);
@@ -99,7 +99,7 @@ describe('metro-forecast doctor', () => {
     expect((await runCommand(register, ['doctor'], { METRO_CONFIG: config })).stdout).to.contain(advice);
   });
 
-  it('warns where nobody could call, and of keys that end soon', async () => {
+  it('warns if there is no usable key, and of keys that expire soon', async () => {
     await configure();
     expect((await examine()).found['keys']).to.deep.include({ state: 'warning' });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a', '--expires', '2d']);
@@ -109,7 +109,7 @@ describe('metro-forecast doctor', () => {
     expect(found['keys']!.advice!.join()).to.contain(`--config ${config} keys create --name a --tier enterprise`);
   });
 
-  it('does not warn of a rotated key that is about to end, but of its successor where that does', async () => {
+  it('does not warn of a rotated key that expires soon, but of a successor that does', async () => {
     await configure();
     const keys = (...args: string[]) => runCommand(registerKeys, ['--config', config, 'keys', ...args, '--json']);
     const { id } = JSON.parse((await keys('create', '--name', 'a')).stdout);
@@ -122,7 +122,7 @@ describe('metro-forecast doctor', () => {
     expect(advice![0]).to.match(new RegExp(`^${rotated.created.id} `));
   });
 
-  it('misses no key where callers without one have a tier, unless keys there are cannot be used', async () => {
+  it('needs no key if callers without a key have a tier, unless stored keys cannot be used', async () => {
     const auth = { tiers: { free: {} }, anonymous: 'free', keys: KEYS };
     await configure({ auth });
     expect((await examine()).found['keys']).to.include({
@@ -138,7 +138,7 @@ describe('metro-forecast doctor', () => {
     });
   });
 
-  it('warns of keys whose pepper is not configured, and says what to do', async () => {
+  it('warns of keys whose pepper is not configured, with advice', async () => {
     await configure({ auth: { peppers: { '3': 'x'.repeat(32) }, keys: KEYS } });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
     expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 1 of 1 keys can be used' });
@@ -157,7 +157,7 @@ describe('metro-forecast doctor', () => {
     }
   });
 
-  it('a configuration that cannot be used fails alone: the rest is skipped', async () => {
+  it('an invalid configuration fails, and the other checks are skipped', async () => {
     await configure({ limits: { requestsPerMinut: 1 } });
     const { ok, exitCode, found } = await examine();
     expect([ok, exitCode]).to.deep.equal([false, 1]);
@@ -167,7 +167,7 @@ describe('metro-forecast doctor', () => {
     expect(new Set(Object.values(rest))).to.deep.equal(new Set(['skipped']));
   });
 
-  it('a dataset that is not there fails storage, and its rows are not looked at', async () => {
+  it('a missing dataset fails the check of storage, and its rows are not checked', async () => {
     await configure({ adapter: { use: 'json', options: { path: 'nowhere' } } });
     const { exitCode, found } = await examine();
     expect(exitCode).to.equal(1);
@@ -178,7 +178,7 @@ describe('metro-forecast doctor', () => {
       .and.to.contain(' publish DIR');
   });
 
-  it('a broken row is found, with its place', async () => {
+  it('an invalid row is reported with its file', async () => {
     await configure();
     const path = join(folder, 'dataset/manifest.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));
@@ -202,7 +202,7 @@ describe('metro-forecast doctor', () => {
     expect(unread.advice!.join()).to.not.contain('adapter.options');
   });
 
-  it('Redis that does not answer fails, and says what limits do meanwhile', async () => {
+  it('an unreachable Redis fails, and the advice describes limits until then', async () => {
     await configure({ redis: { url: `redis://127.0.0.1:${await freePort()}` } });
     const { exitCode, found } = await examine();
     expect([exitCode, found['redis']!.state]).to.deep.equal([1, 'failed']);
@@ -210,7 +210,7 @@ describe('metro-forecast doctor', () => {
     expect(found['redis']!.advice!.join()).to.contain('each replica counts on its own');
   });
 
-  it('a port of metrics that something else has fails, and one that is the API’s too', async () => {
+  it('a metrics port that is taken fails, and so does the port of the API as metrics port', async () => {
     const taken = createServer((socket) => socket.end()).listen(0, server.host);
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
@@ -223,7 +223,7 @@ describe('metro-forecast doctor', () => {
     expect((await examine()).found['configuration']!.advice![0]).to.contain('is the port of the API (server.port)');
   });
 
-  it('a stranger’s service on the port fails, though its health is ok', async () => {
+  it('another service on the port fails, even if its /health responds', async () => {
     const stranger = createHttpServer((_request, response) => response.end('{"status":"ok"}')).listen(
       server.port,
       server.host,
@@ -235,13 +235,13 @@ describe('metro-forecast doctor', () => {
     expect(found['port']!.state).to.equal('failed');
   });
 
-  it('an address that is missing is told with the variable that gives it', async () => {
+  it('a missing address is reported with the variable that sets it', async () => {
     await configure({ adapter: 'mongo', redis: {} });
     const advice = (await examine()).found['configuration']!.advice!.join();
     expect(advice).to.contain('MONGODB_URI').and.to.contain('REDIS_URL');
   });
 
-  it('a port that something else has fails; one that our service has is fine', async () => {
+  it('a port that another program uses fails; the port of this running service is ok', async () => {
     const taken = createServer((socket) => socket.end()).listen(server.port, server.host);
     await once(taken, 'listening');
     await configure();
@@ -260,7 +260,7 @@ describe('metro-forecast doctor', () => {
     }
   });
 
-  it('knows which versions of Node will do', () => {
+  it('accepts supported versions of Node only', () => {
     for (const [version, state] of [
       ['20.19.0', 'ok'],
       ['22.0.0', 'ok'],

@@ -9,7 +9,7 @@ import { packageRoot } from '../../../core/util/package.js';
 import { modelVersion } from '../../../plugins/metro/forecast/model.js';
 import { findModel, models } from '../../../plugins/metro/forecast/models/index.js';
 
-/** The command in a process of its own, from the build that this test is in. */
+/** Runs the command of this build in a process. */
 const program = `
   import { main } from ${JSON.stringify(new URL('../../../cli/main.js', import.meta.url).href)};
   await main(process.argv);
@@ -32,7 +32,7 @@ describe('metro-forecast forecast', () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  it('DIR says what it did, and that the dataset has another version', async () => {
+  it('DIR prints the added runs and the new version of the dataset', async () => {
     const { code, stdout } = await run(directory, '--recompute', '--runs', '16');
     expect(code).to.equal(0);
     const { manifest } = await openDirectory(directory);
@@ -42,7 +42,7 @@ describe('metro-forecast forecast', () => {
     expect(stdout).to.include('\nBacktest: ').and.to.include(`is now version ${manifest.version}.\n`);
   });
 
-  it('DIR --json reports for machines, on standard output alone, and --created dates the dataset', async () => {
+  it('DIR --json prints one JSON document on standard output, and --created sets the time of the dataset', async () => {
     const options = [
       '--json',
       '--recompute',
@@ -62,7 +62,7 @@ describe('metro-forecast forecast', () => {
     expect(report.newest_run).to.deep.include({ id: 20262, run_at: '2026-09-01T00:00:00Z', forecasts: 36 });
   });
 
-  it('DIR --model with a mistyped name suggests the nearest, without a stack trace', async () => {
+  it('DIR --model with a mistyped name suggests the nearest name, without a stack trace', async () => {
     const { code, stdout, stderr } = await run(directory, '--model', 'pooled-momentun', '--runs', 'x');
     expect([code, stdout]).to.deep.equal([2, '']);
     expect(stderr).to.equal(
@@ -80,7 +80,7 @@ describe('metro-forecast forecast', () => {
       .and.not.include('    at ');
   });
 
-  it('--help names every model and gives examples', async () => {
+  it('--help lists every model and has examples', async () => {
     const { code, stdout } = await run('--help');
     expect(code).to.equal(0);
     for (const { name, summary } of models) expect(stdout).to.include(name).and.include(summary);

@@ -45,7 +45,7 @@ describe('metro-forecast import-csv', () => {
     expect(await refused(at('cut.csv'))).to.match(/it is not in UTF-8/);
   });
 
-  it('a pipe in the place of a declaration is an error', async () => {
+  it('rejects a pipe instead of a declaration file', async () => {
     await writeFile(at('a.csv'), 'id\n1\n');
     await done(at('a.csv'));
     execFileSync('mkfifo', [join(at('data'), 'other.collection.json')]);

@@ -33,7 +33,7 @@ describe('metro-forecast import', () => {
       (error: unknown) => error,
     );
 
-  it('says what it imported, what it left out, what it dropped, and what comes next', async () => {
+  it('prints the imported, skipped and dropped rows, and the next steps', async () => {
     const to = join(folder, 'said');
     await run(join(folder, 'hpi.csv'), '--to', to);
     const { stdout, stderr } = await run(join(folder, 'next.csv'), '--to', to, '--skip-bad-rows');
@@ -45,7 +45,7 @@ describe('metro-forecast import', () => {
     expect(stderr).to.include('reading next.csv: 0.0 MB\n').and.to.include('writing hpi: 1 rows\n');
   });
 
-  it('prints one JSON document with --json, and repeats itself with --created', async () => {
+  it('prints one JSON document with --json, and is reproducible with --created', async () => {
     const argv = ['--json', '--created', '2026-03-01T12:00:00Z', '--vintage', '2024-05-28'];
     const report = async (name: string) => {
       const to = join(folder, name);
@@ -57,7 +57,7 @@ describe('metro-forecast import', () => {
     expect(one.manifest).to.equal(two.manifest);
   });
 
-  it('throws what an operator did wrong, and changes nothing', async () => {
+  it('reports errors of the operator, and changes nothing', async () => {
     const error = await thrown(run(join(folder, 'next.csv'), '--to', join(folder, 'none')));
     expect(error).to.be.instanceOf(OperatorError);
     expect((error as Error).message)
@@ -73,7 +73,7 @@ describe('metro-forecast import', () => {
     ['a time without zone', ['hpi.csv', '--to', 'x', '--created', '2025-02-20T10:00:00']],
     ['an unknown option', ['hpi.csv', '--to', 'x', '--skip-bad']],
   ] as const) {
-    it(`calls ${what} wrong usage`, async () => {
+    it(`${what} is wrong usage`, async () => {
       expect(await thrown(run(...argv))).to.be.instanceOf(CommanderError);
     });
   }

@@ -1,4 +1,4 @@
-/** `metro-forecast keys` run as root, or as any other user, for a service that runs as its own user. */
+/** `metro-forecast keys` run as root or another user than the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -87,7 +87,7 @@ describe('metro-forecast keys, for a service of another user', () => {
     expect(await status(key)).to.equal(401);
   }).timeout(60_000);
 
-  it('files that root makes belong to the owner of the folder, and can be changed by that user', async () => {
+  it('files that root creates belong to the owner of the folder', async () => {
     const { id } = await asRoot.json('create', '--name', 'A');
     const names = await readdir(folder);
     expect(names.sort()).to.deep.equal([
@@ -102,7 +102,7 @@ describe('metro-forecast keys, for a service of another user', () => {
     expect(code).to.equal(0);
   });
 
-  it('changes nothing as a user who cannot keep the owner of the file, and says what to run', async () => {
+  it('changes nothing as a user who cannot keep the owner of the file, and prints the right command', async () => {
     const { id } = await asRoot.json('create', '--name', 'A');
     const path = join(folder, 'keys.json');
     for (const name of await readdir(folder)) await chmod(join(folder, name), 0o666);
@@ -116,7 +116,7 @@ describe('metro-forecast keys, for a service of another user', () => {
     expect(await ownerOf(path)).to.equal('0:0 666');
   });
 
-  it('names the lock file where another user may not create it', async () => {
+  it('reports the lock file if the user may not create it', async () => {
     const { id } = await asRoot.json('create', '--name', 'A');
     await chmod(folder, 0o555);
     const { code, output } = await asOther('revoke', id);
@@ -136,7 +136,7 @@ describe('metro-forecast keys, for a service of another user', () => {
       );
       const { id } = await asRoot.json('create', '--name', 'A');
       const before = await readFile(join(folder, 'keys.json'), 'utf8');
-      // Fills the disk to the last byte.
+      // Fills the disk completely.
       await writeFile(join(folder, 'filler'), 'x'.repeat(64 * 1024)).catch(() => undefined);
       expect(await asRoot.refused('revoke', id)).to.match(/the disk is full/);
       expect(await readFile(join(folder, 'keys.json'), 'utf8')).to.equal(before);

@@ -1,4 +1,4 @@
-/** `metro-forecast keys` on a file of keys. */
+/** `metro-forecast keys` with a key file. */
 import { createHmac } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
@@ -41,7 +41,7 @@ describe('metro-forecast keys', () => {
   const { done, refused } = expecting(keys);
   const create = async (...args: string[]) => JSON.parse((await done('create', '--json', ...args)).stdout);
 
-  it('create --name shows the key alone on standard output, and keeps its hash beside the configuration', async () => {
+  it('create --name prints only the key on standard output, and stores its hash in the key file', async () => {
     const { stdout, stderr } = await done('create', '--name', 'Team A');
     const key = stdout.trim();
     expect(isKey(key)).to.equal(true);
@@ -93,7 +93,7 @@ describe('metro-forecast keys', () => {
     }
   });
 
-  it('rotate makes a successor that shares the limit, and lets the old key go on for the overlap', async () => {
+  it('rotate creates a successor that shares the limit, and the old key stays valid for the overlap', async () => {
     const first = await create('--name', 'R', '--tier', 'partner', '--limit', '50');
     const { old, created } = JSON.parse((await done('rotate', first.id, '--overlap', '2d', '--json')).stdout);
     expect(Date.parse(old.expires_at) - Date.now()).to.be.within(47 * 3_600_000, 48 * 3_600_000);
@@ -105,7 +105,7 @@ describe('metro-forecast keys', () => {
     expect(JSON.parse((await done('list', '--json')).stdout).length).to.equal(3);
   });
 
-  it('limit changes all keys that share one limit, whichever of them is named', async () => {
+  it('limit changes all keys that share the limit of the named key', async () => {
     const first = await create('--name', 'L', '--limit', '50');
     const other = await create('--name', 'M', '--limit', '50');
     const { created: second } = JSON.parse((await done('rotate', first.id, '--json')).stdout);
@@ -122,7 +122,7 @@ describe('metro-forecast keys', () => {
     expect(await limits()).to.deep.equal([9, 9, 9, null]);
   });
 
-  it('rotate refuses a key that has a successor, naming it, and says when the next one ends', async () => {
+  it('rotate rejects a key with a successor and names it, and prints when a new successor ends', async () => {
     const { id } = await create('--name', 'R');
     const { created } = JSON.parse((await done('rotate', id, '--json', '--overlap', '2d')).stdout);
     expect(await refused('rotate', id)).to.include(`its successor ${created.id}`);
@@ -132,7 +132,7 @@ describe('metro-forecast keys', () => {
     );
   });
 
-  it('tier moves all keys that share one limit, keeps a limit of their own, and says so', async () => {
+  it('tier changes all keys that share a limit, keeps their own limit, and reports that', async () => {
     const first = await create('--name', 'T', '--tier', 'partner');
     const { created: second } = JSON.parse((await done('rotate', first.id, '--json')).stdout);
     const moved = await done('tier', second.id, 'enterprise');
@@ -154,13 +154,13 @@ describe('metro-forecast keys', () => {
     expect(await refused('tier', second.id, 'enterprise')).to.contain(`${second.id} is revoked`);
   });
 
-  it('limit refuses a key that is revoked', async () => {
+  it('limit rejects a revoked key', async () => {
     const { id } = await create('--name', 'L');
     await done('revoke', id);
     expect(await refused('limit', id, '50')).to.include(`${id} is revoked. Create a new key`);
   });
 
-  it('rotate refuses keys that have ended, unknown ones, and an overlap that is none', async () => {
+  it('rotate rejects ended keys, unknown keys and an invalid overlap', async () => {
     const { id } = await create('--name', 'R');
     expect(await refused('rotate', id, '--overlap', 'soon')).to.include('--overlap: "soon"');
     expect(await refused('rotate', 'key_0000000000')).to.include('There is no key');
@@ -168,7 +168,7 @@ describe('metro-forecast keys', () => {
     expect(await refused('rotate', id)).to.include('is revoked');
   });
 
-  it('create --json takes tier, limit and expiry', async () => {
+  it('create --json accepts tier, limit and expiry', async () => {
     const key = await create('--name', 'B', '--tier', 'partner', '--limit', '1200', '--expires', '2999-01-01');
     expect(key).to.deep.include({
       name: 'B',
@@ -180,7 +180,7 @@ describe('metro-forecast keys', () => {
     expect(hashKey(key.key)).to.equal(JSON.parse(await readFile(join(folder, 'keys.json'), 'utf8')).keys[0].hash);
   });
 
-  it('create takes the first of the entitled tiers and no limit of its own by default', async () => {
+  it('create uses the first configured tier and its limit by default', async () => {
     expect(await create('--name', 'C')).to.include({ tier: 'enterprise', limit_per_minute: null, expires_at: null });
   });
 
@@ -195,17 +195,17 @@ describe('metro-forecast keys', () => {
     [['--name', `for ${createKey().key}`], '--name must not contain a key.'],
   ];
   for (const [args, message] of wrong) {
-    it(`create ${args.map((arg) => JSON.stringify(arg)).join(' ')} is refused, and makes no key`, async () => {
+    it(`create ${args.map((arg) => JSON.stringify(arg)).join(' ')} is rejected, and creates no key`, async () => {
       expect(await refused('create', ...(args[0] === '--name' ? [] : ['--name', 'D']), ...args)).to.include(message);
       expect((await done('list', '--json')).stdout).to.equal('[]\n');
     });
   }
 
-  it('create without --name says that it is required', async () => {
+  it('create without --name reports that it is required', async () => {
     expect((await keys('create')).error?.message).to.include("required option '--name <name>' not specified");
   });
 
-  it('list says how to make the first key', async () => {
+  it('list without keys prints the command that creates one', async () => {
     const { stdout, stderr } = await done('list');
     expect({ stdout, stderr }).to.deep.equal({
       stdout: '',
@@ -232,7 +232,7 @@ describe('metro-forecast keys', () => {
     expect(key).to.have.all.keys('id', 'name', 'tier', 'limit_per_minute', ...times);
   });
 
-  it('list shows when a key was used last, as services have written it', async () => {
+  it('list shows the last use of a key that services have written', async () => {
     const { id } = await create('--name', 'used');
     await create('--name', 'unused');
     const used = { format: 1, last_used_at: { [id]: '2026-05-01T12:34:56.789Z' } };
@@ -247,21 +247,21 @@ describe('metro-forecast keys', () => {
     ]);
   });
 
-  it('revoke ID revokes once: the first time stays', async () => {
+  it('revoke ID a second time keeps the time of the first revocation', async () => {
     const { id } = await create('--name', 'F');
     const first = JSON.parse((await done('revoke', id, '--json')).stdout);
     expect(Date.parse(first.revoked_at)).to.be.closeTo(Date.now(), 60_000);
     expect((await done('revoke', id)).stderr).to.equal(`${id} ("F") is revoked since ${first.revoked_at}.\n`);
   });
 
-  it('limit ID N sets a limit, and limit ID default takes it away', async () => {
+  it('limit ID N sets a limit, and limit ID default removes it', async () => {
     const { id } = await create('--name', 'G');
     expect((await done('limit', id, '50')).stderr).to.equal(`${id} ("G") has a limit of 50 requests per minute.\n`);
     expect(JSON.parse((await done('limit', id, 'default', '--json')).stdout).limit_per_minute).to.equal(null);
     expect(await refused('limit', id, 'many')).to.include('not "many"');
   });
 
-  it('revoke and limit suggest the id that was probably meant', async () => {
+  it('revoke and limit suggest the nearest id', async () => {
     const { id } = await create('--name', 'Houston');
     const near = `${id.slice(0, -1)}${id.endsWith('x') ? 'y' : 'x'}`;
     expect(await refused('revoke', near)).to.equal(`There is no key with the id ${near}; did you mean ${id}?`);
@@ -269,14 +269,14 @@ describe('metro-forecast keys', () => {
     expect(await refused('revoke', 'zzz')).to.include('"keys list" shows the ids');
   });
 
-  it('revoke KEY, with the key in place of its id, does not repeat the key', async () => {
+  it('revoke with a key instead of its id does not print the key', async () => {
     const { key } = createKey();
     expect(await refused('revoke', key))
       .to.include('There is no key with this id')
       .and.not.include(key.slice(4, 20));
   });
 
-  it('audit lists every change, with when, who, and what it was before', async () => {
+  it('audit lists every change with time, user and previous values', async () => {
     const { key, id } = await create('--name', 'Team A', '--limit', '600');
     await done('limit', id, '6000');
     await done('limit', id, '6000');
@@ -300,7 +300,7 @@ describe('metro-forecast keys', () => {
     expect(stdout).to.not.include(key).and.not.include(hashKey(key)).and.not.include(created.key);
   });
 
-  it('audit --verify tells the newest hash, and exits with 1 where a line or a key was changed by hand', async () => {
+  it('audit --verify prints the newest hash, and exits with 1 if a line or a key was changed by hand', async () => {
     const { id } = await create('--name', 'A');
     await done('limit', id, '5');
     const [, { hash }] = JSON.parse((await done('audit', '--json')).stdout);
@@ -323,7 +323,7 @@ describe('metro-forecast keys', () => {
     expect(await refused('audit', id, '--verify')).to.include('Omit the id');
   });
 
-  it('audit ID lists the changes of one key, also as JSON, and of one that is no longer there', async () => {
+  it('audit ID lists the changes of one key, also as JSON and after the key was removed', async () => {
     const { id } = await create('--name', 'A');
     await create('--name', 'B');
     await done('limit', id, '5');
@@ -337,7 +337,7 @@ describe('metro-forecast keys', () => {
     expect(await audit()).to.deep.equal([created, limited]);
   });
 
-  it('audit says when nothing was recorded, and suggests the id that was probably meant', async () => {
+  it('audit reports that there are no entries, and suggests the nearest id', async () => {
     const { id } = await create('--name', 'A');
     expect(await refused('audit', 'A')).to.include(`the name "A" belongs to ${id}`);
     await rm(join(folder, 'keys.json.audit.ndjson'));
@@ -345,7 +345,7 @@ describe('metro-forecast keys', () => {
     expect((await done('audit')).stderr).to.equal('The audit has no change of a key.\n');
   });
 
-  it('create and rotate keep keys under the newest pepper, of which the record has the version', async () => {
+  it('create and rotate use the newest pepper and store its version', async () => {
     const plain = await create('--name', 'A');
     expect(plain).to.not.have.property('pepper');
     env = { METRO__AUTH__PEPPERS__1: '~'.repeat(32) };
@@ -367,7 +367,7 @@ describe('metro-forecast keys', () => {
     }
   });
 
-  it('list names the keys whose pepper is not configured, and says what to do', async () => {
+  it('list names the keys whose pepper is not configured, with advice', async () => {
     env = { METRO__AUTH__PEPPERS__2: '2'.repeat(32) };
     const { id } = await create('--name', 'A');
     expect((await done('list')).stderr).to.equal('');
@@ -381,7 +381,7 @@ describe('metro-forecast keys', () => {
     expect((await done('list')).stderr).to.equal('');
   });
 
-  it('explains that the embedded configuration keeps no keys, and how to get one that does', async () => {
+  it('explains that the embedded configuration stores no keys, and how to create one that does', async () => {
     const { error } = await runCommand(register, ['keys', 'create', '--name', 'H']);
     expect(error).to.be.instanceOf(OperatorError);
     expect(error?.message)
@@ -390,12 +390,12 @@ describe('metro-forecast keys', () => {
       .and.include('metro-forecast --config metro-forecast.json keys create --name NAME');
   });
 
-  it('explains the same for another configuration that keeps keys in memory', async () => {
+  it('explains the same for a configuration with keys in memory', async () => {
     const { error } = await runCommand(register, ['keys', 'list', '-c', config], { METRO__AUTH__KEYS: 'memory' });
     expect(error?.message).to.include('auth.keys is "memory"').and.include('"use": "file"');
   });
 
-  it('refuses a key file that is broken, with the reason', async () => {
+  it('rejects an invalid key file with the reason', async () => {
     await writeFile(join(folder, 'keys.json'), '{"format": 1}');
     expect(await refused('list')).to.include('keys: is missing; it must be a list');
   });
@@ -441,7 +441,7 @@ describe('metro-forecast keys usage', () => {
     for (let i = 0; i < times; i++) await limiter.take(subject, 60, { perDay: 5, perMonth: null });
   };
 
-  it('tells what each key has sent today and this month, and of one key each day', async () => {
+  it('prints the requests of each key today and this month, and of one key per day', async () => {
     const used = await create();
     const idle = await create();
     expect(used.tier).to.equal('free');
@@ -461,7 +461,7 @@ describe('metro-forecast keys usage', () => {
     ]);
   });
 
-  it('tells once what a rotated key and its successor share, under the one in force', async () => {
+  it('prints the shared usage of a rotated key and its successor once, under the active key', async () => {
     const old = await create();
     const rotated = JSON.parse((await keys('own.json', 'rotate', old.id, '--json', '--overlap', '1h')).stdout);
     const { id } = rotated.created;
@@ -485,10 +485,10 @@ describe('metro-forecast keys usage', () => {
     const [after] = JSON.parse((await keys('own.json', 'usage', '--json')).stdout).filter((each: { id: string }) =>
       [old.id, id].includes(each.id),
     );
-    expect(after, 'the one that is still in force').to.deep.include({ id: old.id, shares_with: [id] });
+    expect(after, 'the key that is still active').to.deep.include({ id: old.id, shares_with: [id] });
   });
 
-  it('says where usage is when Redis does not have it', async () => {
+  it('explains where to find usage without Redis', async () => {
     await create();
     expect(String((await keys('alone.json', 'usage')).error)).to.include('GET /usage');
     expect(String((await keys('uncounted.json', 'usage')).error)).to.include('auth.tiers');

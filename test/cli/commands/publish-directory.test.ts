@@ -1,4 +1,4 @@
-/** `metro-forecast publish` into a dataset directory: one that is not there, one that is damaged, one with other rows. */
+/** `metro-forecast publish` into a dataset directory that is missing, damaged or has other rows. */
 import { createHash } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,7 @@ describe('metro-forecast publish into a directory', () => {
   const { done, json, refused } = expecting(run);
   const manifestOf = async (directory: string) => JSON.parse(await readFile(join(directory, 'manifest.json'), 'utf8'));
 
-  /** The same rows, or others, under another version. */
+  /** A copy of a dataset with another version. */
   const named = async (version: string, from = data): Promise<string> => {
     const to = join(folder, `${version}-${(await readdir(folder)).length}`);
     await cp(from, to, { recursive: true });
@@ -61,7 +61,7 @@ describe('metro-forecast publish into a directory', () => {
     expect([(await manifestOf(served)).version, changed]).to.deep.equal([version, true]);
   });
 
-  it('leaves no folder behind where nothing is published', async () => {
+  it('removes the new folder if nothing is published', async () => {
     served = join(folder, 'a', 'served');
     await writeConfig(served);
     const { file } = (await manifestOf(data)).collections.markets;
@@ -80,7 +80,7 @@ describe('metro-forecast publish into a directory', () => {
     expect(await refused('publish', data)).to.contain('a part of its path is not a folder');
   });
 
-  it('refuses a folder of other files, which is probably a mistake', async () => {
+  it('rejects a folder with other files, which is probably a mistake', async () => {
     await mkdir(served);
     await writeFile(join(served, 'letter.txt'), 'Dear Sir');
     const { error } = await run('publish', data);
@@ -98,7 +98,7 @@ describe('metro-forecast publish into a directory', () => {
   ];
   for (const [what, damage, file] of damages) {
     for (const which of ['another version', 'the same one']) {
-      it(`publishes ${which} whole where ${what}, and says so`, async () => {
+      it(`repairs a dataset with ${which} if ${what}, and reports that`, async () => {
         await done('publish', data);
         await damage();
         const next = which === 'another version' ? await named('next') : data;
@@ -112,13 +112,13 @@ describe('metro-forecast publish into a directory', () => {
     }
   }
 
-  it('says in its JSON what was damaged', async () => {
+  it('--json includes the damage', async () => {
     await done('publish', data);
     await truncate(join(served, 'manifest.json'), 40);
     expect((await json('publish', data)).repaired).to.contain('manifest.json is not a manifest');
   });
 
-  it('does not take a manifest that must not be read for a damaged one', async function () {
+  it('does not replace a manifest without read permission', async function () {
     if (process.getuid?.() === 0) skip(this, 'root may read every file');
     await done('publish', data);
     await chmod(join(served, 'manifest.json'), 0);
@@ -126,7 +126,7 @@ describe('metro-forecast publish into a directory', () => {
     expect((await stat(join(served, 'manifest.json'))).mode & 0o777).to.equal(0);
   });
 
-  it('refuses other rows under the current version, and changes nothing', async () => {
+  it('rejects other rows under the current version, and changes nothing', async () => {
     const { version } = await json('publish', data);
     const before = await state();
     const message = await refused('publish', await named(version, await otherRows()));
@@ -135,7 +135,7 @@ describe('metro-forecast publish into a directory', () => {
     expect(await state()).to.deep.equal(before);
   });
 
-  it('refuses other rows under a version that was current once, and accepts the same ones', async () => {
+  it('rejects other rows under an earlier version, and accepts the same rows', async () => {
     await done('publish', await named('first'));
     await done('publish', await named('second'));
     const before = await state();
@@ -145,13 +145,13 @@ describe('metro-forecast publish into a directory', () => {
     expect((await json('publish', await named('first'))).changed).to.equal(true);
   });
 
-  it('refuses other rows where the manifest is damaged, since the audit contains the published rows', async () => {
+  it('rejects other rows if the manifest is damaged, since the audit has a digest of the published rows', async () => {
     await done('publish', await named('first'));
     await truncate(join(served, 'manifest.json'), 40);
     expect(await refused('publish', await named('first', await otherRows()))).to.contain('with other rows');
   });
 
-  it('notes in the verified audit which file was edited by hand, and of which version', async () => {
+  it('audit --verify names the file that was edited by hand, and its version', async () => {
     const { version } = await json('publish', data);
     const path = await marketsFile();
     const name = path.slice(served.length + 1);
@@ -183,7 +183,7 @@ describe('metro-forecast publish into a directory', () => {
     expect((await verify()).stderr).to.equal('');
   });
 
-  it('adds collections that a plugin of the configuration needs to the version that lacks them', async () => {
+  it('adds the collections of a new plugin to a version that lacks them', async () => {
     await done('publish', data);
     const manifest = await manifestOf(served);
     delete manifest.collections.markets;
@@ -193,7 +193,7 @@ describe('metro-forecast publish into a directory', () => {
     expect((await json('publish', data)).changed).to.equal(false);
   });
 
-  it('takes a version whose publication was broken off for a new one', async () => {
+  it('treats a version as new if its publication was interrupted', async () => {
     await done('publish', await named('first'));
     const manifest = await readFile(join(served, 'manifest.json'));
     await done('publish', await named('second'));
@@ -201,7 +201,7 @@ describe('metro-forecast publish into a directory', () => {
     await done('publish', await named('second', await otherRows()));
   });
 
-  it('changes nothing for the same rows, however they were written', async () => {
+  it('changes nothing for the same rows in another format', async () => {
     await done('publish', await named('first'));
     const again = await named('first');
     const manifest = await manifestOf(again);

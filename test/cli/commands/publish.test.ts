@@ -1,4 +1,4 @@
-/** `metro-forecast publish` and `metro-forecast snapshots`, on MongoDB. */
+/** `metro-forecast publish` and `metro-forecast snapshots` with MongoDB. */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ describe('metro-forecast publish and snapshots', () => {
   };
   const { done, json, refused } = expecting(run);
 
-  /** The same rows as another version. */
+  /** A copy of the dataset with another version. */
   const another = async (version: string, created: string): Promise<string> => {
     const to = join(folder, version);
     await cp(data, to, { recursive: true });
@@ -54,7 +54,7 @@ describe('metro-forecast publish and snapshots', () => {
     return to;
   };
 
-  it('publish DIR says which version is published, with its progress on standard error', async () => {
+  it('publish DIR prints the published version, and its progress on standard error', async () => {
     const { stdout, stderr } = await done('publish', data);
     expect(stdout).to.match(
       /^Version 2024-06-30-[0-9a-f]{12} is published: \d+ rows\. Running services switch to it now\.\n$/,
@@ -82,7 +82,7 @@ describe('metro-forecast publish and snapshots', () => {
     );
   });
 
-  it('publish DIR a second time succeeds, and says that nothing has changed', async () => {
+  it('publish DIR a second time succeeds, and reports that nothing has changed', async () => {
     const { version } = await json('publish', data);
     expect((await done('publish', data)).stdout).to.equal(
       `Version ${version} is already current, with the same rows: nothing has changed.\n`,
@@ -112,7 +112,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(message).to.contain('snapshots activate second');
   });
 
-  it('publish DIR compares rows: with none of the sums that manifests may have, the same ones change nothing', async () => {
+  it('publish DIR compares rows if the manifest has no checksums, and changes nothing for the same rows', async () => {
     const { version } = await json('publish', data);
     const path = join(await another(version, '2124-01-01T00:00:00Z'), 'manifest.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));
@@ -121,7 +121,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await json('publish', join(folder, version))).to.deep.equal({ version, rows: {}, changed: false });
   });
 
-  it('publish DIR refuses other rows of a version that is not current, and says to activate the same ones', async () => {
+  it('publish DIR rejects other rows of an earlier version, and suggests to activate the same rows', async () => {
     await done('publish', data);
     const second = await another('second', '2124-01-01T00:00:00Z');
     await done('publish', second);
@@ -136,7 +136,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect((await json('snapshots'))[0]).to.include({ version: 'third', current: true });
   });
 
-  it('publish DIR names a command that helps, where there is nothing to publish or it is not valid', async () => {
+  it('publish DIR suggests a command if the dataset is missing or invalid', async () => {
     const missing = join(folder, 'missing');
     expect(await refused('publish', missing)).to.contain(
       `metro-forecast --config ${config} import SOURCE... --to ${missing}`,
@@ -145,7 +145,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await refused('publish', data)).to.contain('import SOURCE... --to NEW-DIR');
   });
 
-  it('publish DIR says that "doctor" checks a database that cannot be reached', async () => {
+  it('publish DIR suggests "doctor" if the database is unreachable', async () => {
     await writeConfig({ use: 'mongo', options: { database, writeMs: 1000 } });
     const { error } = await runCommand(registerPublish, ['--config', config, 'publish', data], {
       MONGODB_URI: 'mongodb://127.0.0.1:1',
@@ -153,7 +153,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(String(error)).to.contain(`metro-forecast --config ${config} doctor`);
   });
 
-  it('publish DIR says what it waits for, where a publisher was killed', async () => {
+  it('publish DIR reports that it waits for the lock of a killed publisher', async () => {
     await json('publish', data);
     const client = new MongoClient(uri);
     const lock = { owner: 'killed', expires: new Date(Date.now() + 600) };
@@ -170,7 +170,7 @@ describe('metro-forecast publish and snapshots', () => {
       .and.to.contain('metro-forecast init');
   });
 
-  it('publish and snapshots refuse adapters that cannot, or that forget, naming them', async () => {
+  it('publish and snapshots reject adapters that cannot publish or lose their data, and name them', async () => {
     await writeConfig('memory');
     expect(await refused('publish', data)).to.include('The adapter "memory" of this configuration loses its data');
     expect(await refused('snapshots')).to.include('The adapter "memory"');
@@ -185,7 +185,7 @@ describe('metro-forecast publish and snapshots', () => {
     );
   });
 
-  it('snapshots lists the newest first; activate goes back; prune deletes all but the newest and the current', async () => {
+  it('snapshots lists the newest first, activate restores a version, prune keeps the newest and the current', async () => {
     const { version } = await json('publish', data);
     await done('publish', await another('second', '2124-01-01T00:00:00Z'));
     await done('publish', await another('third', '2124-02-01T00:00:00Z'));
@@ -208,7 +208,7 @@ describe('metro-forecast publish and snapshots', () => {
     ]);
   });
 
-  it('snapshots audit lists who published, activated and deleted what, and verifies it', async () => {
+  it('snapshots audit lists publications, activations and deletions with their user, and verifies them', async () => {
     const { version } = await json('publish', data);
     await done('publish', data);
     await done('publish', await another('second', '2124-01-01T00:00:00Z'));
@@ -251,7 +251,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await refused('snapshots', 'audit', '--verify')).to.contain('entry 3 does not follow the previous entry');
   });
 
-  it('snapshots audit is of a directory too, and finds that it was written by other means', async () => {
+  it('snapshots audit also works for a directory, and detects a change by another program', async () => {
     const served = join(folder, 'served');
     await mkdir(served);
     await writeConfig({ use: 'json', options: { path: served } });
@@ -272,7 +272,7 @@ describe('metro-forecast publish and snapshots', () => {
       .and.not.contain('init');
   });
 
-  it('publish DIR says that nothing has changed where the audit cannot be written', async () => {
+  it('publish DIR reports that nothing has changed if the audit cannot be written', async () => {
     const served = join(folder, 'served');
     await mkdir(join(served, '.audit.ndjson'), { recursive: true });
     await writeConfig({ use: 'json', options: { path: served } });
@@ -283,7 +283,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await readdir(served)).to.deep.equal(['.audit.ndjson']);
   });
 
-  it('snapshots activate refuses a version that is not there, and suggests the nearest', async () => {
+  it('snapshots activate rejects an unknown version and suggests the nearest', async () => {
     await done('publish', await another('second', '2124-01-01T00:00:00Z'));
     expect(await refused('snapshots', 'activate', 'secund')).to.equal(
       'There is no version "secund"; did you mean "second"?',

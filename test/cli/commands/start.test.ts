@@ -1,4 +1,4 @@
-/** `metro-forecast start`, as a process. */
+/** `metro-forecast start`, run as a process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -32,7 +32,7 @@ const start = (args: readonly string[], env: Readonly<Record<string, string>>): 
   return { process: child, output: () => output, exited: once(child, 'exit') as Started['exited'] };
 };
 
-/** Resolves with the first match in what the process prints. */
+/** Resolves with the first match in the standard output of the process. */
 const printed = async ({ output, exited }: Started, pattern: RegExp): Promise<RegExpExecArray> => {
   let ended = false;
   void exited.then(() => {
@@ -65,7 +65,7 @@ describe('metro-forecast start', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('serves the embedded dataset and prints a curl line that answers', async () => {
+  it('serves the embedded dataset and prints a curl command that works', async () => {
     const started = run([], { PORT: '0' });
     const [, line] = await printed(started, /^\s+(curl .+)$/m);
     const { stdout } = await promisify(execFile)('sh', ['-c', `${line} --silent --fail`]);
@@ -73,14 +73,14 @@ describe('metro-forecast start', () => {
     expect(started.output().stderr).to.not.contain('mfk_');
   });
 
-  it('makes another demo key at each start', async () => {
+  it('creates a new demo key at each start', async () => {
     const keys = await Promise.all(
       [1, 2].map(async () => (await printed(run([], { PORT: '0' }), /Bearer (mfk_\w+)/))[1]),
     );
     expect(keys[0]).to.not.equal(keys[1]);
   });
 
-  it('names the pages, and where they are', async () => {
+  it('prints the pages with their URLs', async () => {
     const started = run([], { PORT: '0' });
     const [, explorer] = await printed(started, /^Explorer: (\S+)$/m);
     expect(started.output().stdout).to.match(/^API reference: \S+\/docs$/m);
@@ -88,7 +88,7 @@ describe('metro-forecast start', () => {
     expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
   });
 
-  it('makes no demo key with a config of one’s own', async () => {
+  it('creates no demo key with another configuration than the embedded one', async () => {
     const config = join(folder, 'config.json');
     await writeFile(
       config,
@@ -115,7 +115,7 @@ describe('metro-forecast start', () => {
     });
   }
 
-  it('a port that is taken is told with what to do, and exit code 1', async () => {
+  it('reports a taken port with advice, and exits with 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
@@ -128,11 +128,11 @@ describe('metro-forecast start', () => {
   });
 
   for (const [what, env, says] of [
-    ['a port that is none', { PORT: 'eighty' }, 'server.port'],
-    ['a config that is not there', { METRO_CONFIG: '/nowhere.json' }, '/nowhere.json'],
+    ['an invalid port', { PORT: 'eighty' }, 'server.port'],
+    ['a missing configuration', { METRO_CONFIG: '/nowhere.json' }, '/nowhere.json'],
     ['a mistyped override', { METRO__SERVR__PORT: '1' }, 'METRO__SERVER'],
   ] as const) {
-    it(`${what} is told without a stack trace, and exit code 1`, async () => {
+    it(`reports ${what} without a stack trace, and exits with 1`, async () => {
       const started = run([], env);
       expect(await started.exited).to.deep.equal([1, null]);
       expect(started.output().stderr)
@@ -157,7 +157,7 @@ describe('metro-forecast start', () => {
     return path;
   };
 
-  it('once the log has begun, a failure is its last line, in its format', async () => {
+  it('writes a failure after the start of the log as the last line of the log', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };
@@ -170,7 +170,7 @@ describe('metro-forecast start', () => {
       .that.contains('is taken');
   });
 
-  it('the last line says that it has stopped; a start without any key says that nobody can call', async () => {
+  it('logs a warning if no key is active, and "stopped" as the last line', async () => {
     const started = run(['--config', await configure('stopped.json')], {});
     await printed(started, /Listening on/);
     started.process.kill('SIGTERM');
@@ -180,7 +180,7 @@ describe('metro-forecast start', () => {
     expect(log.at(-1)).to.include({ msg: 'stopped' }).and.to.have.property('ms').that.is.a('number');
   });
 
-  it('SIGHUP takes over limit and log level, names what needs a restart, and changes nothing for faults', async () => {
+  it('SIGHUP applies limit and log level, lists settings that need a restart, and ignores an invalid configuration', async () => {
     const path = await configure('hup.json');
     const started = run(['--config', path], {});
     const [, url] = await printed(started, /Listening on (\S+)/);
@@ -207,7 +207,7 @@ describe('metro-forecast start', () => {
     expect((await request(`${url}/markets`)).headers['ratelimit-policy']).to.contain('q=7');
   });
 
-  it('logs of the caller’s address what log.addresses says', async () => {
+  it('logs client addresses according to log.addresses', async () => {
     for (const [addresses, shown] of [
       ['none', undefined],
       ['network', '127.0.0.0/24'],

@@ -74,7 +74,7 @@ describe('metro-forecast validate', () => {
     expect(JSON.parse((await run('--json')).stdout).faults).to.have.length(2);
   });
 
-  it('lists values whose period ends after the dataset was made', async () => {
+  it('lists values whose period ends after the dataset was created', async () => {
     await writeFile(join(folder, 'UNRATE.csv'), 'date,value\n2024-04-01,4\n2024-05-01,4\n');
     await importInto({ sources: [join(folder, 'UNRATE.csv')], to });
     const path = join(to, 'manifest.json');

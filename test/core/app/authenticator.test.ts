@@ -1,4 +1,4 @@
-/** When keys were last used, and warnings about keys that cannot be used. */
+/** The last use of keys in a service, and warnings about keys that are rejected. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ describe('a service with keys in a file', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('says at its start which keys are refused for want of their pepper, and answers those that have theirs', async () => {
+  it('logs at the start which keys lack their pepper, and accepts the other keys', async () => {
     const path = join(folder, 'peppered.json');
     const open = () =>
       new FileKeyStore(
@@ -51,7 +51,7 @@ describe('a service with keys in a file', () => {
     }
   });
 
-  it('misses a key at the start only where callers without one have no tier', async () => {
+  it('warns of a start without keys only if callers without a key have no tier', async () => {
     const warnings = async (auth: object) => {
       const logger = keptLogger();
       const config = { auth: { tiers: { free: {} }, keys: 'memory', ...auth } };
@@ -63,7 +63,7 @@ describe('a service with keys in a file', () => {
     expect(await warnings({ anonymous: 'free' })).to.deep.equal([]);
   });
 
-  it('leaves behind when each valid key was used last, and nothing of the others', async () => {
+  it('stores the last use of each valid key, and nothing about other keys', async () => {
     const keyStore = new FileKeyStore(
       { path: join(folder, 'keys.json'), pollMs: 1000 },
       { logger: keptLogger(), clock: systemClock, resolvePath: (path) => path },

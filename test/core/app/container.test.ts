@@ -1,4 +1,4 @@
-/** The container of services: each is made once, can be replaced, and is opened and closed in order. */
+/** The service container: each service is created once, can be replaced, and is opened and closed in order. */
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
@@ -19,7 +19,7 @@ const embedded = async (config: object = {}) => {
 const silent = keptLogger();
 
 describe('the graph of services', () => {
-  it('services need each other without a circle', () => {
+  it('has no circular dependencies', () => {
     const done = new Set<ServiceName>();
     const visit = (name: ServiceName, above: readonly ServiceName[]): void => {
       expect(above, 'a circle').to.not.include(name);
@@ -30,7 +30,7 @@ describe('the graph of services', () => {
     for (const name of Object.keys(services) as ServiceName[]) visit(name, []);
   });
 
-  it('two applications in one process share no service', async () => {
+  it('two applications in one process share no services', async () => {
     const config = await embedded();
     const modules = await loadModules(config);
     const [one, other] = [createContainer({ config, modules }), createContainer({ config, modules })];
@@ -38,13 +38,13 @@ describe('the graph of services', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // Null where the configuration wants none; the clock is the system's.
+      // A service can be null by configuration. The system clock is shared.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);
   });
 
-  it('an override of an unknown name is an error that names the nearest one', async () => {
+  it('an override with an unknown name is an error that suggests the nearest name', async () => {
     const failure = await createApp(await embedded(), { limitter: {} } as never).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(OperatorError);
     expect((failure as OperatorError).faults).to.deep.equal([
@@ -52,7 +52,7 @@ describe('the graph of services', () => {
     ]);
   });
 
-  /** Another object that does the same. */
+  /** Another object with the same behaviour. */
   const standIn = (made: object): object =>
     new Proxy(made, {
       get: (target, key) => {
@@ -100,7 +100,7 @@ describe('the graph of services', () => {
   }
 
   for (const name of ['redis', 'admission', 'metrics', 'observers'] as const) {
-    it(`null switches off the service "${name}" that the configuration asks for`, async () => {
+    it(`null disables the configured service "${name}"`, async () => {
       const observing = definePlugin({
         name: 'observing',
         version: '1.0.0',
@@ -132,7 +132,7 @@ describe('the graph of services', () => {
     });
   }
 
-  it('an override that is null, no object or lacks a member is an error that names it', async () => {
+  it('an override that is null, not an object or lacks a member is an error that names it', async () => {
     const limiter = { take: () => undefined, health: () => ({ ok: true, message: null }) };
     const overrides = { keyStore: null, cache: 7, limiter, clock: undefined } as never;
     const failure = await createApp(await embedded(), overrides).catch((error: unknown) => error);
@@ -226,7 +226,7 @@ describe('the lifecycle of services', () => {
     expect(order).to.include.members(['adapter close', 'keyStore close']);
   });
 
-  it('if a service cannot be made, the others are closed', async () => {
+  it('if a service cannot be created, the others are closed', async () => {
     const { config, overrides } = await build();
     const clock = {
       now: () => {

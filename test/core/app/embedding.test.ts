@@ -26,7 +26,7 @@ const number = {
   properties: { a: { type: 'number' } },
 } as const;
 
-/** Answers with what it is given, as a JavaScript plugin may. */
+/** Returns its argument untyped, as a plugin in JavaScript may return any value. */
 const answering = (answer: unknown): Plugin =>
   definePlugin({
     name: 'answers',
@@ -54,7 +54,7 @@ describe('an embedded application', () => {
     for (const app of open.splice(0)) await app.close();
   });
 
-  it('reports errors of its own plugins together with those of the configuration', async () => {
+  it('reports errors of plugins and of the configuration together', async () => {
     const auth = { tiers: { free: { requestsPerDay: 0, endpoints: ['answers', 'answrs'] } }, keys: 'memory' } as const;
     const wrong = { ...answering({ a: 1 }), name: 'wrong', routes: () => [], options: { type: 'object' } } as Plugin;
     const failure = await createApp(
@@ -68,14 +68,14 @@ describe('an embedded application', () => {
     ]);
   });
 
-  it('takes a configuration in code, and does not change the object', async () => {
+  it('accepts a configuration object, and does not change it', async () => {
     const before = JSON.stringify(config);
     const app = await embed(config);
     expect((await app.inject('/api/v1/openapi.json')).statusCode).to.equal(200);
     expect(JSON.stringify(config)).to.equal(before);
   });
 
-  it('needs no plugin of the configuration if it has plugins of its own', async () => {
+  it('needs no configured plugins if plugins are passed in code', async () => {
     const app = await embed({ ...config, plugins: [] }, { plugins: [{ plugin: answering({ a: 1 }) }] });
     expect((await app.inject('/api/v1/answer')).statusCode).to.equal(401);
     const failure = await createApp({ ...config, plugins: [] }).catch((error: OperatorError) => error);
@@ -170,7 +170,7 @@ describe('an embedded application', () => {
     expect(reached).to.equal(false);
   });
 
-  it('gives routes the service and middleware the caller, never the key', async () => {
+  it('passes the service to routes and the caller to middleware, but never the key', async () => {
     const callers: unknown[] = [];
     const route = {
       operationId: 'getMe',
@@ -264,7 +264,7 @@ describe('an embedded application', () => {
     });
   }
 
-  it('asks and checks a data route once for a snapshot: what is cached costs nothing', async () => {
+  it('calls the handler of a data route and checks its response once per snapshot', async () => {
     let asked = 0;
     const plugin = definePlugin({
       name: 'counted',

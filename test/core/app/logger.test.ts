@@ -1,4 +1,4 @@
-/** What the log shows of errors, and how it shows text that could control a terminal. */
+/** Errors in the log, and escaping of text that could control a terminal. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { freePort } from '../../support/server-process.js';
 
 const run = promisify(execFile);
 
-/** What a process writes to its log that runs `code` with a `logger`. */
+/** Runs `code` with a `logger` in a process, and resolves with its log. */
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
   const program = `import { createLogger } from ${at('core/app/logger.js')};
@@ -26,16 +26,16 @@ describe('the log', () => {
     const port = await freePort();
     const line = JSON.parse(
       await logOf(`const client = new MongoClient('mongodb://127.0.0.1:${port}', { serverSelectionTimeoutMS: 100 });
-        await bounded('tell the time', 1000, undefined, () => client.db().command({ hello: 1 }))
+        await bounded('read the server time', 1000, undefined, () => client.db().command({ hello: 1 }))
           .catch((err) => logger.warn({ err }, 'away'));
         await client.close();`),
     );
     expect(line.err.type).to.equal('StorageError');
-    expect(line.err.message).to.match(/^MongoDB could not tell the time: /);
+    expect(line.err.message).to.match(/^MongoDB could not read the server time: /);
     expect(occurrences(line.err.message, `ECONNREFUSED 127.0.0.1:${port}`)).to.equal(1);
   });
 
-  it('appends causes that the message does not quote, in child loggers too, and ends at a circle of causes', async () => {
+  it('appends causes that the message does not quote, also in child loggers, and stops at circular causes', async () => {
     const line = JSON.parse(
       await logOf(`const inner = new Error('inner');
         const err = new Error('outer', { cause: new Error('middle', { cause: inner }) });
@@ -46,7 +46,7 @@ describe('the log', () => {
     expect(line.err.stack).to.contain('caused by: Error: middle');
   });
 
-  it('for people escapes control characters and text direction, in messages, values and stacks', async () => {
+  it('in text format escapes control and direction characters in messages, values and stacks', async () => {
     const hostile = '"\\u001b[2J\\u202e"';
     const log = await logOf(
       `logger.warn({ path: ${hostile}, [${hostile}]: 1, err: new Error(${hostile}) }, ${hostile});`,

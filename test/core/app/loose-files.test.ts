@@ -1,4 +1,4 @@
-/** Files with secrets that other users can read or change are reported, with the command that helps. */
+/** Reports of files with secrets that other users can read or change, with the command that fixes them. */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ describe('looseFiles(config)', () => {
     return looseFiles(loaded, await loadModules(loaded), env);
   };
 
-  it('reports nothing for files of their owner and a group that may read them', async () => {
+  it('reports nothing for files that only the owner and a group can read', async () => {
     await write({ peppers: { 1: PEPPER } }, 0o640);
     await chmod(at('keys.json'), 0o640);
     expect(await found()).to.deep.equal([]);
@@ -73,19 +73,19 @@ describe('looseFiles(config)', () => {
     expect(await found()).to.deep.equal([]);
   });
 
-  it('lets every user read a configuration without secrets, but not change it', async () => {
+  it('reports a configuration without secrets only if other users can change it', async () => {
     await write({}, 0o644);
     expect(await found()).to.deep.equal([]);
     await write({}, 0o646);
     expect((await found()).join()).to.match(/^Other users can change .*api\.json \(mode 0646\): run chmod g-w,o-w /);
   });
 
-  it('reports a configuration that holds a secret and that every user can read', async () => {
+  it('reports a configuration with a secret that every user can read', async () => {
     await write({ peppers: { 1: PEPPER } }, 0o644);
     expect((await found()).join()).to.match(/^Other users can read .*api\.json/);
   });
 
-  it('reports the file of a secret from the environment in place of the configuration', async () => {
+  it('reports the secret file that an environment variable names, not the configuration', async () => {
     await write({}, 0o644);
     await writeFile(at('pepper'), PEPPER);
     await chmod(at('pepper'), 0o644);
@@ -109,7 +109,7 @@ describe('looseFiles(config)', () => {
   });
 });
 
-/** What a service logs until it listens. */
+/** The log of a service until it listens. */
 const logOfStart = async (config: string): Promise<string> => {
   const service = startProcess(['--config', config, 'start'], {}, 'pipe');
   try {

@@ -1,4 +1,4 @@
-/** From published files to served answers, as an operator does it: by the command line, on one directory. */
+/** From published files to responses, with the commands of an operator on one directory. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ describe('import, forecast, validate, start', () => {
       expect((await served.get('/markets')).json.data).to.have.length(410);
     });
 
-    it("GET /markets/26420/history has 200 rows, the last being the file's", async () => {
+    it("GET /markets/26420/history has 200 rows, and its last row is the file's last row", async () => {
       const { data } = (await served.get('/markets/26420/history')).json;
       expect(data).to.have.length(200);
       const file = await readFile(join(shared, 'fhfa/hpi_at_metro_2025Q4.csv'), 'utf8');
@@ -105,14 +105,14 @@ describe('import, forecast, validate, start', () => {
       expect(metro.notes).to.contain('neither endorsed nor certified by FHFA');
     });
 
-    it('GET /status tells the stale series from the others', async () => {
+    it('GET /status lists the stale series', async () => {
       const { json } = await served.get('/status');
       const state = (id: string) => json.sources.find((source: { id: string }) => source.id === id).latest_period;
       expect(json.snapshot.synthetic).to.equal(false);
       expect([state('HOUST'), state('HSN1F')]).to.deep.equal(['2025-08-01', '2025-08-01']);
     });
 
-    it('importing the 2024Q3 vintage over it swaps versions under load: no failure, and no answer mixes the two', async () => {
+    it('importing the 2024Q3 vintage under load causes no failure and no response with mixed versions', async () => {
       const targets = [
         '/markets',
         '/markets/26420',
@@ -129,13 +129,13 @@ describe('import, forecast, validate, start', () => {
           const { status, text, headers } = await served.get(target);
           expect(status, target).to.equal(200);
           answers++;
-          // One version has one body for each target, whenever it is asked.
+          // A version always has the same body for a target.
           const version = String(headers['snapshot-version']);
           const bodies = versions.get(version) ?? new Map<string, string>();
           versions.set(version, bodies);
           expect(bodies.get(target) ?? text, `${target} of ${version}`).to.equal(text);
           bodies.set(target, text);
-          // Clients that ask without a pause take from the import and the reading of the new version.
+          // Clients without pauses would slow down the import and the loading of the new version.
           await delay(5);
         }
       };
@@ -191,7 +191,7 @@ describe('import, forecast, validate, start', () => {
       await rm(folder, { recursive: true, force: true });
     });
 
-    it('serves the markets, their gaps and the missing months left out', async () => {
+    it('serves the markets without gaps and missing months', async () => {
       const { data } = (await served.get('/markets')).json;
       expect(data.map(({ name }: { name: string }) => name)).to.deep.equal(['Alpha, TX', 'Beta-Gamma, TX-OK (MSAD)']);
       expect((await served.get('/markets/11111/history')).json.data).to.have.length(116);

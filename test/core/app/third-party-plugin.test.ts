@@ -125,12 +125,12 @@ describe('a third-party plugin', () => {
     expect((await get('/permits/12060')).json.data).to.have.length(1);
   });
 
-  it('stops the start when its options are wrong, naming path and value', async () => {
+  it('fails to start with invalid options, and reports path and value', async () => {
     const error = await errorOf(json, { use: 'metro-forecast-permits', options: { heeder: 1 } });
     expect(error).to.contain('plugins[1].options.heeder').and.contain('header');
   });
 
-  it('stops the start when it is not installed, naming it and the nearest built-in', async () => {
+  it('fails to start if it is not installed, and suggests the nearest built-in plugin', async () => {
     expect(await errorOf(json, 'signal'))
       .to.contain('plugin "signal"')
       .and.contain('did you mean "signals"?');
@@ -139,7 +139,7 @@ describe('a third-party plugin', () => {
       .and.contain('there is no file');
   });
 
-  it('stops the start when it does not fulfil the contract, naming what is missing', async () => {
+  it('fails to start if it violates the contract, and reports the missing part', async () => {
     const write = (name: string, text: string) => writeFile(join(folder, name), text);
     await write('empty.mjs', 'export default {}');
     await write('nothing.mjs', 'export const plugin = 1');
@@ -160,7 +160,7 @@ describe('a third-party plugin', () => {
     expect(await errorOf(json, './typo.mjs')).to.contain('"route" is not known; did you mean "routes"?');
   });
 
-  it('stops the start when an adapter does not fulfil the contract', async () => {
+  it('fails to start if an adapter violates the contract', async () => {
     await writeFile(join(folder, 'adapter.mjs'), 'export default { kind: "adapter", name: "mine", version: "1" }');
     const error = await errorOf({ use: './adapter.mjs' }, 'signals');
     expect(error).to.contain('adapter "./adapter.mjs"').and.contain('"create" is missing').and.contain('"options"');
@@ -171,7 +171,7 @@ describe('a third-party plugin', () => {
     expect(error).to.contain('adapter: ').and.contain('plugins[1]: ');
   });
 
-  it('stops the start when the dataset lacks its collection', async () => {
+  it('fails to start if the dataset lacks its collection', async () => {
     await writeDirectory(
       join(folder, 'without'),
       fixture.manifest,

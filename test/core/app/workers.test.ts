@@ -116,7 +116,7 @@ describe('workers', () => {
     expect(await service.exited).to.deep.equal([0, null]);
   });
 
-  it('that cannot start log the reason once, and the exit code is 1', async () => {
+  it('log the reason once if they cannot start, and the exit code is 1', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };

@@ -1,4 +1,4 @@
-/** The audit beside a key file: what it holds, and what becomes of it when the disk fails. */
+/** The audit of a key file: its entries, verification, crashes and failed writes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { newRecord } from '../../support/key-record.js';
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 const TIME = Date.parse('2026-05-01T00:00:00Z');
 
-describe('the audit beside a key file', () => {
+describe('the audit of a key file', () => {
   let folder: string;
   let path: string;
   let audit: string;
@@ -52,7 +52,7 @@ describe('the audit beside a key file', () => {
       (error: KeyStoreError) => error,
     );
 
-  it('has one line for each change, in the order of the changes, and none for what changes nothing', async () => {
+  it('has one line per change, in order, and none for an update without a change', async () => {
     const store = await openStore();
     const record = newRecord({ limit_per_minute: 600 });
     await store.insert(record);
@@ -64,8 +64,8 @@ describe('the audit beside a key file', () => {
     await store.update(record.id, { revoked_at: '2026-06-01T00:00:00Z', limit_per_minute: null });
     await store.update(record.id, { revoked_at: null });
     const common = { time: '2026-05-01T00:00:00.000Z', key: record.id, by: userInfo().username };
-    const { id: _, hash: __, expires_at: ___, revoked_at: ____, ...told } = record;
-    const created = Object.fromEntries(Object.entries(told).map(([name, to]) => [name, { from: null, to }]));
+    const { id: _, hash: __, expires_at: ___, revoked_at: ____, ...recorded } = record;
+    const created = Object.fromEntries(Object.entries(recorded).map(([name, to]) => [name, { from: null, to }]));
     const entries = await store.audit();
     const plain = entries.map(({ previous, hash, host, fingerprint, ...entry }) => entry);
     expect(plain).to.deep.equal([
@@ -96,7 +96,7 @@ describe('the audit beside a key file', () => {
     expect(await readFile(audit, 'utf8')).to.not.include(record.hash);
   });
 
-  it('calls a successor of another key a rotation', async () => {
+  it('records the creation of a successor as a rotation', async () => {
     const store = await openStore();
     await store.insert(newRecord({ shares_limit_of: 'key_first' }));
     const [entry] = await store.audit();
@@ -104,7 +104,7 @@ describe('the audit beside a key file', () => {
     expect(entry?.changes['shares_limit_of']).to.deep.equal({ from: null, to: 'key_first' });
   });
 
-  it('has no line for a change that the store refuses', async () => {
+  it('has no line for a rejected change', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);
@@ -113,7 +113,7 @@ describe('the audit beside a key file', () => {
     expect(await lines()).to.have.length(1);
   });
 
-  it('is for those who may read the keys, and stands beside the file that a link leads to', async () => {
+  it('has the permissions of the key file, and is next to the target of a symbolic link', async () => {
     await (await openStore()).insert(newRecord());
     expect((await stat(audit)).mode & 0o777).to.equal(0o600);
     expect((await stat(`${audit}.head`)).mode & 0o777).to.equal(0o600);
@@ -131,7 +131,7 @@ describe('the audit beside a key file', () => {
     expect(await lines()).to.have.length(1);
   });
 
-  it('loses no line to the one before it that a crash cut short, and names that one', async () => {
+  it('keeps the entries after a truncated line, and logs the numbers of unreadable lines', async () => {
     const store = await openStore();
     await store.insert(newRecord());
     await appendFile(audit, '{"time":"2026-05-0');
@@ -143,7 +143,7 @@ describe('the audit beside a key file', () => {
     expect(log.join()).to.not.include('2026-05-0"');
   });
 
-  it('has an entry of every key that a process had made when it was killed, and of one more at most', async () => {
+  it('has an entry for every key that a killed process created, and at most one more', async () => {
     for (const keysBefore of [1, 2, 5, 9]) {
       const child = spawn(process.execPath, [writer, path, 'killed', '10000'], { stdio: 'inherit' });
       try {
@@ -157,17 +157,17 @@ describe('the audit beside a key file', () => {
     }
     const store = await openStore();
     const made = (await store.list()).map(({ id }) => id);
-    const told = new Set((await store.audit()).map(({ key }) => key));
+    const recorded = new Set((await store.audit()).map(({ key }) => key));
     expect(made.length).to.be.at.least(17);
-    expect(made.filter((id) => !told.has(id))).to.deep.equal([]);
-    // The next process has said of an entry before that its change was not made.
-    expect(told.size - made.length).to.be.within(0, 1);
+    expect(made.filter((id) => !recorded.has(id))).to.deep.equal([]);
+    // Entries of earlier killed processes were undone by the next process.
+    expect(recorded.size - made.length).to.be.within(0, 1);
     await store.insert(newRecord());
     expect(await store.audit()).to.have.length(made.length + 1);
     expect((await store.verifyAudit()).faults).to.deep.equal([]);
   });
 
-  it('that cannot be written keeps the change from being made', async () => {
+  it('prevents a change if it cannot be written', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);
@@ -184,7 +184,7 @@ describe('the audit beside a key file', () => {
     expect((await rejection(store.audit())).message).to.include(`The audit ${audit} cannot be read`);
   });
 
-  it('of a store that was never changed is empty', async () => {
+  it('is empty for a store without changes', async () => {
     await writeFile(path, '{"format": 1, "keys": []}');
     expect(await (await openStore()).audit()).to.deep.equal([]);
   });
@@ -200,13 +200,13 @@ describe('the audit beside a key file', () => {
     const faults = async (store: FileKeyStore) => (await store.verifyAudit()).faults;
     const writeLines = (all: readonly string[]) => writeFile(audit, `${all.join('\n')}\n`);
 
-    it('finds nothing in what the store wrote, and tells the hash of the newest entry', async () => {
+    it('accepts the entries of the store, and returns the hash of the newest entry', async () => {
       const store = await grow();
       const { hash } = JSON.parse((await lines()).at(-1)!);
       expect(await store.verifyAudit()).to.deep.equal({ chained: 5, head: hash, notes: [], faults: [] });
     });
 
-    it('finds each line that was removed, doubled, swapped with its neighbour, or changed in any field', async () => {
+    it('detects each line that was removed, repeated, swapped or changed in any field', async () => {
       const store = await grow();
       const whole = await lines();
       for (const i of whole.keys()) {
@@ -226,7 +226,7 @@ describe('the audit beside a key file', () => {
       expect(await faults(store)).to.deep.equal([]);
     });
 
-    it('finds the newest lines missing, also after the next change', async () => {
+    it('detects that the newest lines are missing, also after the next change', async () => {
       const store = await grow();
       const whole = await lines();
       const { hash } = JSON.parse(whole.at(-1)!);
@@ -243,7 +243,7 @@ describe('the audit beside a key file', () => {
       );
     });
 
-    it('finds an entry without a hash', async () => {
+    it('detects an entry without a hash', async () => {
       const store = await grow(2);
       const whole = await lines();
       const { previous, hash, ...entry } = JSON.parse(whole[0]!);
@@ -253,7 +253,7 @@ describe('the audit beside a key file', () => {
       }
     });
 
-    it('takes a line that was cut off for a crash, where the chain goes on', async () => {
+    it('notes a truncated line if the chain continues after it', async () => {
       const store = await grow(2);
       await appendFile(audit, '{"time":"2026-05-0');
       await store.insert(newRecord());
@@ -267,7 +267,7 @@ describe('the audit beside a key file', () => {
       expect(await faults(store)).to.not.deep.equal([]);
     });
 
-    it('after a crash between an entry and its change, or its head, finds no fault, and the next change undoes it', async () => {
+    it('accepts an entry whose change was not made because of a crash, and the next change undoes it', async () => {
       const store = await grow(4);
       const [keys, head, entries] = [await readFile(path), await readFile(`${audit}.head`), await store.audit()];
       const id = entries[0]!.key;
@@ -285,7 +285,7 @@ describe('the audit beside a key file', () => {
       ]);
     });
 
-    it('finds each field of a key that was edited by hand, until an entry tells of it', async () => {
+    it('detects each field that was edited by hand, until an entry records the edit', async () => {
       await (await grow(3)).close();
       const file = await readFile(path, 'utf8');
       const [record] = JSON.parse(file).keys;
@@ -312,7 +312,7 @@ describe('the audit beside a key file', () => {
       expect(await readFile(audit, 'utf8')).to.not.include('0'.repeat(64));
     });
 
-    it('finds nothing while several processes write', async () => {
+    it('finds no errors while several processes write', async () => {
       const store = await grow(1);
       const children = ['a', 'b'].map((name) =>
         spawn(process.execPath, [writer, path, name, '15'], { stdio: 'inherit' }),

@@ -1,4 +1,4 @@
-/** Who sends a request, by its Authorization header. */
+/** Identification of callers by the Authorization header. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -10,7 +10,7 @@ import { newRecord } from '../../support/key-record.js';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
-/** A store that counts how often it is asked. */
+/** A store that counts its look-ups. */
 class CountingStore extends MemoryKeyStore {
   asked = 0;
 
@@ -44,14 +44,14 @@ const setUp = () => {
 };
 
 describe('Authenticator.identify(authorization)', () => {
-  it('finds the record of a key', async () => {
+  it('returns the record of a key', async () => {
     const { ring, issue } = setUp();
     const { header, record } = await issue();
     const rest = { endsAt: Number.POSITIVE_INFINITY, use: { time: START }, caller: undefined };
     expect(ring.identify(header)).to.deep.equal({ kind: 'key', record, ...rest });
   });
 
-  it('takes the scheme in any case, and more than one space after it', async () => {
+  it('accepts the scheme in any case and several spaces after it', async () => {
     const { ring, issue } = setUp();
     const { key } = await issue();
     for (const header of [`bearer ${key}`, `BEARER ${key}`, `bEaReR   ${key}`]) {
@@ -59,12 +59,12 @@ describe('Authenticator.identify(authorization)', () => {
     }
   });
 
-  it('finds no credentials in an absent, an empty or a blank header', () => {
+  it('returns "missing" for an absent, empty or blank header', () => {
     const { ring } = setUp();
     for (const header of [undefined, '', ' ', '\t ']) expect(ring.identify(header).kind).to.equal('none');
   });
 
-  it('finds everything else invalid', async () => {
+  it('returns "invalid" for other headers', async () => {
     const { ring, issue } = setUp();
     const { key } = await issue();
     const headers = [
@@ -89,7 +89,7 @@ describe('Authenticator.identify(authorization)', () => {
     for (const header of headers) expect(ring.identify(header).kind, header).to.equal('invalid');
   });
 
-  it('finds any text invalid or without credentials, and never throws', () => {
+  it('never throws for random text', () => {
     const { ring } = setUp();
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -99,11 +99,11 @@ describe('Authenticator.identify(authorization)', () => {
     );
   });
 
-  it('refuses revoked keys, expired ones and those of other tiers', async () => {
+  it('rejects revoked keys, expired keys and keys of unknown tiers', async () => {
     const { ring, issue } = setUp();
     const refused: Partial<KeyRecord>[] = [
       { revoked_at: '2025-06-01T00:00:00Z' },
-      // By the clock of a replica that is ahead.
+      // The replica that revoked the key has a clock that is ahead.
       { revoked_at: '2026-06-01T00:00:00Z' },
       { expires_at: '2026-01-01T00:00:00Z' },
       { expires_at: 'no date' },
@@ -115,7 +115,7 @@ describe('Authenticator.identify(authorization)', () => {
     }
   });
 
-  it('refuses a key from the moment that it expires, also when it was seen before', async () => {
+  it('rejects a key from the moment of its expiry, also if it is cached', async () => {
     const { ring, clock, issue } = setUp();
     const { header } = await issue({ expires_at: '2026-01-01T00:00:10Z' });
     expect(ring.identify(header).kind).to.equal('key');
@@ -125,7 +125,7 @@ describe('Authenticator.identify(authorization)', () => {
     expect(ring.identify(header).kind).to.equal('invalid');
   });
 
-  it('finds keys of every configured pepper and of none, and no other', async () => {
+  it('accepts keys of every configured pepper and without a pepper, and no others', async () => {
     const { store, clock } = setUp();
     const versions = { '1': 'first '.repeat(6), '2': 'second '.repeat(6) };
     const ring = (secrets: Readonly<Record<string, string>>) =>
@@ -145,7 +145,7 @@ describe('Authenticator.identify(authorization)', () => {
     expect(kinds({})).to.deep.equal(['key', 'invalid', 'invalid']);
   });
 
-  it('asks the store once for each pepper and once without for an unknown key, and never again for a known one', async () => {
+  it('looks up an unknown key once per pepper and once without, and a cached key never', async () => {
     const { store, clock, issue } = setUp();
     const peppers = new Peppers({ '1': 'first '.repeat(6), '2': 'second '.repeat(6) });
     const ring = new Authenticator(store, { tiers: ['enterprise'], clock, peppers });
@@ -156,7 +156,7 @@ describe('Authenticator.identify(authorization)', () => {
     expect(store.asked).to.equal(6);
   });
 
-  it('asks the store once for each of many keys', async () => {
+  it('looks up each of many keys once', async () => {
     const { ring, store, issue } = setUp();
     const headers: string[] = [];
     for (let i = 0; i < 50; i++) headers.push((await issue()).header);
@@ -164,13 +164,13 @@ describe('Authenticator.identify(authorization)', () => {
     expect(store.asked).to.equal(50);
   });
 
-  it('never asks the store for what is no key', () => {
+  it('does not look up text that is not a key', () => {
     const { ring, store } = setUp();
     for (const header of ['Bearer x', `Bearer mfk_${'A'.repeat(49)}`, 'Basic x', '']) ring.identify(header);
     expect(store.asked).to.equal(0);
   });
 
-  it('does not cache refused headers', async () => {
+  it('does not cache rejected headers', async () => {
     const { ring, store } = setUp();
     const header = `Bearer ${createKey().key}`;
     ring.identify(header);
@@ -178,7 +178,7 @@ describe('Authenticator.identify(authorization)', () => {
     expect(store.asked).to.equal(2);
   });
 
-  it('caches one spelling of each key, so that no caller fills the memory with others', async () => {
+  it('caches one spelling of the header per key, which bounds the memory', async () => {
     const { ring, store, issue } = setUp();
     const { key } = await issue();
     for (const scheme of ['bearer ', 'BEARER ', 'Bearer  ', `Bearer${' '.repeat(200)}`]) {
@@ -188,7 +188,7 @@ describe('Authenticator.identify(authorization)', () => {
     }
   });
 
-  it('sees a revocation and a changed limit with the next request', async () => {
+  it('applies a revocation and a changed limit at the next request', async () => {
     const { ring, store, issue } = setUp();
     const { header, record } = await issue();
     ring.identify(header);
@@ -200,7 +200,7 @@ describe('Authenticator.identify(authorization)', () => {
     expect(ring.identify(header).kind).to.equal('invalid');
   });
 
-  it('notes when a request with a key in force came, and no other', async () => {
+  it('records the time of requests with an active key only', async () => {
     const uses = new Map<string, { time: number }>();
     const { store, clock, issue } = setUp();
     const ring = new Authenticator(store, {

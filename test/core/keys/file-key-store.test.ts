@@ -1,4 +1,4 @@
-/** Keys in a file: several writers, changes from outside, and files that are broken. */
+/** Keys in a file: concurrent writers, edits by hand, and invalid files. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 
-/** Resolves when it holds, and gives up before the test does, so that nothing is left waiting. */
+/** Resolves when the condition holds. Fails before the timeout of the test. */
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   for (const end = performance.now() + 5000; !(await holds()); await delay(5)) {
     if (performance.now() > end) throw new Error(`It never came to hold: ${holds}`);
@@ -77,7 +77,7 @@ describe('FileKeyStore', () => {
     return child;
   };
 
-  it('a change by hand is in force, and named in the log; one by a store is not', async () => {
+  it('applies an edit by hand and logs it, and does not log its own changes', async () => {
     const store = await openStore();
     const records = ['A', 'B', 'C'].map((name) => newRecord({ name }));
     const [first, second, third] = records as [KeyRecord, KeyRecord, KeyRecord];
@@ -107,7 +107,7 @@ describe('FileKeyStore', () => {
     expect((await store.verifyAudit()).faults).to.deep.equal([]);
   });
 
-  it('holds no keys where there is no file, and makes one for the owner alone with the first key', async () => {
+  it('has no keys without a file, and creates the file with mode 0600 at the first key', async () => {
     const store = await openStore();
     expect(await store.list()).to.deep.equal([]);
     const record = newRecord();
@@ -121,7 +121,7 @@ describe('FileKeyStore', () => {
     ]);
   });
 
-  it('keeps the permissions of a file that is there, and the symbolic link that leads to it', async () => {
+  it('keeps the permissions of the file, and a symbolic link to it', async () => {
     const store = await openStore();
     await store.insert(newRecord());
     await chmod(path, 0o640);
@@ -133,7 +133,7 @@ describe('FileKeyStore', () => {
     expect(await store.list()).to.have.length(2);
   });
 
-  it('updates a record by its id, and refuses unknown and repeated ones', async () => {
+  it('updates a record by its id, and rejects unknown and repeated ids', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);
@@ -148,13 +148,13 @@ describe('FileKeyStore', () => {
     expect(await (await openStore()).list()).to.deep.equal([changed]);
   });
 
-  it('keeps the version of the pepper that a key was made with', async () => {
+  it('stores the version of the pepper of a key', async () => {
     const record = newRecord({ pepper: 2 });
     await (await openStore()).insert(record);
     expect(await (await openStore()).list()).to.deep.equal([record]);
   });
 
-  it('loses no key when three processes write at once, and shows readers whole files only', async () => {
+  it('loses no key when three processes write, and readers see complete files only', async () => {
     const reader = await openStore();
     const writers = ['a', 'b', 'c'].map((name) => start(name, '15'));
     const ends = await Promise.all(writers.map((child) => once(child, 'exit')));
@@ -163,7 +163,7 @@ describe('FileKeyStore', () => {
     const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
-    // The reader has the lock for a moment while it compares a change with the audit.
+    // The reader takes the lock while it compares a change with the audit.
     await until(async () => !(await readdir(folder)).includes('keys.json.lock'));
     expect(await readdir(folder)).to.have.members([
       'keys.json',
@@ -172,13 +172,13 @@ describe('FileKeyStore', () => {
     ]);
   });
 
-  it('loses no change of its own when many are asked for at once', async () => {
+  it('loses no change when one process makes many at the same time', async () => {
     const store = await openStore();
     await Promise.all(Array.from({ length: 20 }, () => store.insert(newRecord())));
     expect(await store.list()).to.have.length(20);
   });
 
-  it('goes on after a writer was killed with the lock in its hands', async () => {
+  it('continues after a writer was killed while it held the lock', async () => {
     const child = start('-', 'stop');
     await once(child.stdout as NodeJS.ReadableStream, 'data');
     expect(await readdir(folder)).to.deep.equal(['keys.json.lock']);
@@ -193,7 +193,7 @@ describe('FileKeyStore', () => {
     ]);
   });
 
-  it('sees what another process wrote, and tells so', async () => {
+  it('reads the changes of another process, and calls the listeners', async () => {
     const store = await openStore();
     let told = 0;
     store.onChange(() => told++);
@@ -206,8 +206,8 @@ describe('FileKeyStore', () => {
 
   const first = newRecord();
   const broken: [name: string, content: string, reason: string][] = [
-    ['cut short', formatKeyFile([first]).slice(0, -20), 'line 4'],
-    ['empty', '', 'line 1, column 1: the text ends where a value is expected'],
+    ['that is truncated', formatKeyFile([first]).slice(0, -20), 'line 4'],
+    ['that is empty', '', 'line 1, column 1: the text ends where a value is expected'],
     ['of another format', '{"format":2,"keys":[]}', 'format: 2 is not allowed; it must be 1'],
     ['with a repeated id', formatKeyFile([first, { ...newRecord(), id: first.id }]), 'keys[1].id: repeats keys[0].id'],
     [
@@ -227,15 +227,15 @@ describe('FileKeyStore', () => {
     ],
   ];
   for (const [name, content, reason] of broken) {
-    it(`refuses a file ${name}, says why once, and serves the last good one until it is mended`, async () => {
+    it(`rejects a file ${name}, logs the reason once, and keeps the previous keys until it is repaired`, async () => {
       const store = await openStore();
       const record = newRecord();
       await store.insert(record);
       const good = await readFile(path, 'utf8');
-      // As a whole: a look in the middle of a plain write would find an empty file, which is another fault.
+      // Written atomically, since a poll during a plain write would read an empty file, which is another error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
-      // Several more looks at the same file.
+      // Several more polls of the same file.
       await delay(120);
       expect(store.lookup(record.hash)).to.deep.equal(record);
       expect(store.health().message).to.not.include(folder);
@@ -256,7 +256,7 @@ describe('FileKeyStore', () => {
     });
   }
 
-  it('goes on with its keys when the file disappears, and when it comes back', async () => {
+  it('keeps its keys when the file disappears, and when it returns', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);
@@ -270,14 +270,14 @@ describe('FileKeyStore', () => {
     await until(() => !store.health().ok);
   });
 
-  it('says that the folder of the file is not there', async () => {
+  it('reports that the folder of the file does not exist', async () => {
     const store = await openStore(join(folder, 'missing', 'keys.json'));
     const error = await rejection(store.insert(newRecord()));
     expect(error.code).to.equal('unavailable');
     expect(error.message).to.include('cannot be written: it does not exist, or its folder does not');
   });
 
-  it('shows no key that stands in the file by mistake', async () => {
+  it('masks a key that is in the file by mistake', async () => {
     const { key } = createKey();
     const record = newRecord();
     for (const wrong of [

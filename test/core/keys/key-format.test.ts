@@ -1,4 +1,4 @@
-/** The text of an API key. */
+/** The format of API keys. */
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
@@ -10,12 +10,12 @@ const letter = fc.constantFrom(...LETTERS);
 const anyKey = fc.constant(null).map(() => createKey().key);
 
 describe('createKey()', () => {
-  it('makes a prefix, 43 characters of base 62 and a checksum of six', () => {
+  it('returns a prefix, 43 characters of base 62 and a checksum of 6 characters', () => {
     expect(createKey().key).to.match(/^api_[0-9A-Za-z]{49}$/);
   });
 
   for (const prefix of ['mfk_', 'A_', 'weather_live_', 'a123456789012345678_']) {
-    it(`makes keys that begin with ${prefix}, which isKey knows`, () => {
+    it(`creates keys with the prefix ${prefix} that isKey accepts`, () => {
       const { key } = createKey(undefined, prefix);
       expect(key.slice(0, prefix.length)).to.equal(prefix);
       expect(key.slice(prefix.length)).to.match(/^[0-9A-Za-z]{49}$/);
@@ -24,20 +24,20 @@ describe('createKey()', () => {
     });
   }
 
-  it('answers with the SHA-256 of the key in hex, and an id that shares nothing with either', () => {
+  it('returns the SHA-256 of the key in hex, and an independent id', () => {
     const { key, hash, id } = createKey();
     expect(hash).to.equal(createHash('sha256').update(key).digest('hex'));
     expect(id).to.match(/^key_[0-9A-Za-z]{10}$/);
     expect(key).to.not.include(id.slice(4));
   });
 
-  it('makes each key and id once', () => {
+  it('never repeats a key or an id', () => {
     const made = Array.from({ length: 2000 }, () => createKey());
     expect(new Set(made.map(({ key }) => key)).size).to.equal(2000);
     expect(new Set(made.map(({ id }) => id)).size).to.equal(2000);
   });
 
-  it('uses all of base 62 in every place of the secret', () => {
+  it('uses all characters of base 62 at every position of the secret', () => {
     const keys = Array.from({ length: 3000 }, () => createKey().key.slice('api_'.length, -6));
     for (let place = 0; place < 43; place++) {
       expect(new Set(keys.map((secret) => secret[place])).size, `place ${place}`).to.equal(62);
@@ -46,7 +46,7 @@ describe('createKey()', () => {
 });
 
 describe('isKey(text)', () => {
-  it('knows every key', () => {
+  it('accepts every created key', () => {
     fc.assert(
       fc.property(anyKey, (key) => {
         expect(isKey(key)).to.equal(true);
@@ -54,7 +54,7 @@ describe('isKey(text)', () => {
     );
   });
 
-  it('refuses a key with one character changed', () => {
+  it('rejects a key with one character changed', () => {
     fc.assert(
       fc.property(anyKey, fc.integer({ min: 4, max: 52 }), letter, (key, at, other) => {
         fc.pre(key[at] !== other);
@@ -64,7 +64,7 @@ describe('isKey(text)', () => {
     );
   });
 
-  it('refuses a key with two neighbours swapped', () => {
+  it('rejects a key with two adjacent characters swapped', () => {
     fc.assert(
       fc.property(anyKey, fc.integer({ min: 4, max: 51 }), (key, at) => {
         fc.pre(key[at] !== key[at + 1]);
@@ -74,7 +74,7 @@ describe('isKey(text)', () => {
     );
   });
 
-  it('refuses a key cut short, added to, in other case or with space around it', () => {
+  it('rejects a key that is truncated, extended, in another case or surrounded by spaces', () => {
     fc.assert(
       fc.property(anyKey, fc.integer({ min: 0, max: 52 }), letter, (key, length, more) => {
         for (const text of [key.slice(0, length), key + more, key.toUpperCase(), ` ${key}`, `${key}\n`]) {
@@ -84,7 +84,7 @@ describe('isKey(text)', () => {
     );
   });
 
-  it('refuses every other text', () => {
+  it('rejects other text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(isKey(text)).to.equal(false);
@@ -92,7 +92,7 @@ describe('isKey(text)', () => {
     );
   });
 
-  it('knows a key of this format by its checksum, CRC-32 in base 62', () => {
+  it('accepts a key with the checksum CRC-32 in base 62', () => {
     // CRC-32 of "mfk_" and 43 zeros, computed independently.
     expect(isKey(`mfk_${'0'.repeat(43)}4LKzVK`)).to.equal(true);
   });

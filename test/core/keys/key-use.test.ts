@@ -1,4 +1,4 @@
-/** How rarely a store is told when keys were used, and what becomes of it when the store is away. */
+/** The last use of keys: how often it is written, and retries when the store is unreachable. */
 import { expect } from 'chai';
 import { keyUse } from '../../../core/keys/authenticator.js';
 import { keptLogger } from '../../support/kept-logger.js';
@@ -26,7 +26,7 @@ const setUp = ({ everyMs = NEVER, fail = (): boolean => false } = {}) => {
 };
 
 describe('keyUse(options)', () => {
-  it('tells the store of many uses at once, each key by its last one', async () => {
+  it('writes many uses together, each key with its latest time', async () => {
     const { use, written, next } = setUp({ everyMs: 20 });
     for (let time = 1; time <= 1000; time++) use.of(`key_${time % 2}`).time = time;
     expect(written).to.deep.equal([]);
@@ -38,7 +38,7 @@ describe('keyUse(options)', () => {
     await use.close();
   });
 
-  it('tells what is left at the end, and nothing where no key was used', async () => {
+  it('writes pending times at the end, and nothing if no key was used', async () => {
     const { use, written } = setUp();
     use.of('key_1').time = 7;
     await use.close();
@@ -46,7 +46,7 @@ describe('keyUse(options)', () => {
     expect(written).to.deep.equal([{ key_1: 7 }]);
   });
 
-  it('tells again what a store could not keep, by the last use since, without a warning', async () => {
+  it('writes again what the store could not store, with the latest time and without a warning', async () => {
     let failures = 2;
     const { use, written, next, logger } = setUp({ everyMs: 20, fail: () => failures-- > 0 });
     use.of('key_1').time = 1;
@@ -65,7 +65,7 @@ describe('keyUse(options)', () => {
     expect(logger.lines.join()).to.match(/^debug: .*,debug: /);
   });
 
-  it('does not keep a process from ending whose store never answers', async () => {
+  it('does not delay the end of a process whose store never responds', async () => {
     const use = keyUse({ everyMs: NEVER, logger: keptLogger(), write: () => new Promise(() => undefined) });
     use.of('key_1').time = 1;
     await use.close();

@@ -1,4 +1,4 @@
-/** A process that writes keys: `node key-writer.js FILE NAME COUNT`. With COUNT `stop` it takes the lock and stays. */
+/** A process that writes keys: `node key-writer.js FILE NAME COUNT`. With COUNT `stop` it takes and holds the lock. */
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { createKey } from '../../../core/keys/key.js';

@@ -1,4 +1,4 @@
-/** A key file as large as anybody has. */
+/** A key file with 100,000 keys. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { newRecord } from '../../support/key-record.js';
 const COUNT = 100_000;
 const hashOf = (i: number) => i.toString(16).padStart(64, '0');
 
-it('a key file of 100,000 keys is read, looked up in, and changed', async () => {
+it('a key file of 100,000 keys can be read, searched and changed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
   const path = join(folder, 'keys.json');
   const store = new FileKeyStore(

@@ -1,4 +1,4 @@
-/** Peppers: what new keys are kept by, what callers' keys are looked up by, and which are missing. */
+/** Peppers: digests of new keys, look-up of keys, and missing peppers. */
 import { createHash, createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { expect } from 'chai';
@@ -13,7 +13,7 @@ const hmac = (key: string, version: keyof typeof SECRETS) =>
   createHmac('sha256', SECRETS[version]).update(key).digest('hex');
 
 describe('Peppers', () => {
-  it('keep a new key by its HMAC-SHA-256 under the newest one, or by its SHA-256 where there is none', () => {
+  it('hash a new key with HMAC-SHA-256 and the newest pepper, or with SHA-256 without peppers', () => {
     const { key } = createKey();
     expect(new Peppers(SECRETS).digest(key)).to.deep.equal({ hash: hmac(key, '10'), pepper: 10 });
     expect(new Peppers({ '1': SECRETS['1'] }).digest(key)).to.deep.equal({ hash: hmac(key, '1'), pepper: 1 });
@@ -21,19 +21,19 @@ describe('Peppers', () => {
     expect(new Peppers().digest(key)).to.deep.equal({ hash: sha256(key) });
   });
 
-  it('createKey(peppers) answers with what the key is kept by', () => {
+  it('createKey(peppers) returns the hash and the version of the pepper', () => {
     const { key, hash, pepper } = createKey(new Peppers(SECRETS));
     expect({ hash, pepper }).to.deep.equal({ hash: hmac(key, '10'), pepper: 10 });
   });
 
-  it('look a key up by each version, the newest first, and at last without one', () => {
+  it('return a digest for each version, newest first, and the one without a pepper last', () => {
     const { key } = createKey();
     const digests = [hmac(key, '10'), hmac(key, '2'), hmac(key, '1'), sha256(key)];
     expect([...new Peppers(SECRETS).digests(key)]).to.deep.equal(digests);
     expect([...new Peppers().digests(key)]).to.deep.equal([sha256(key)]);
   });
 
-  it('do not show their secrets when they are printed', () => {
+  it('do not reveal their secrets when printed', () => {
     const peppers = new Peppers(SECRETS);
     expect(`${inspect(peppers, { depth: 9, showHidden: true })}${JSON.stringify(peppers)}`).to.not.match(/first|tenth/);
   });
@@ -42,7 +42,7 @@ describe('Peppers', () => {
 describe('missingPeppers(records, peppers, now)', () => {
   const peppers = new Peppers({ '2': SECRETS['2'] });
 
-  it('says of each missing version which keys in force are refused, and what to do', () => {
+  it('reports the active keys that each missing version rejects, and what to do', () => {
     const ids = ['key_a', 'key_b', 'key_c', 'key_d', 'key_e'];
     const records = [
       ...ids.map((id) => newRecord({ id, pepper: 1 })),
@@ -59,7 +59,7 @@ describe('missingPeppers(records, peppers, now)', () => {
     ]);
   });
 
-  it('has nothing to say where all are configured', () => {
+  it('returns nothing if all peppers are configured', () => {
     expect(missingPeppers([newRecord(), newRecord({ pepper: 2 })], peppers, NOW)).to.deep.equal([]);
   });
 });

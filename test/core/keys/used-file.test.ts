@@ -1,4 +1,4 @@
-/** When keys were used last, beside the file of keys. */
+/** The file with the last use of keys, next to the key file. */
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ describe('<key file>.used.json', () => {
     return store;
   };
 
-  it('keeps of each key the latest time that any process saw, also when they write at once', async () => {
+  it('keeps the latest time for each key, also when several processes write', async () => {
     const writers = await Promise.all([openStore(), openStore(), openStore()]);
     await Promise.all(
       writers.map((store, i) =>
@@ -51,7 +51,7 @@ describe('<key file>.used.json', () => {
     expect(await readdir(folder)).to.deep.equal(['keys.json.used.json']);
   });
 
-  it('leaves the file of keys as it is, and tells nobody of a change', async () => {
+  it('does not change the key file, and calls no listeners', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);
@@ -69,7 +69,7 @@ describe('<key file>.used.json', () => {
   });
 
   for (const content of ['', '{"format": 1', 'null', '{}', '{"last_used_at": {"key_1": "soon", "key_2": 7}}']) {
-    it(`counts for nothing where it holds ${JSON.stringify(content)}, and is written anew`, async () => {
+    it(`is ignored and replaced if its content is ${JSON.stringify(content)}`, async () => {
       const store = await openStore();
       await writeFile(`${path}.used.json`, content);
       expect((await store.lastUsed()).get('key_1')).to.equal(undefined);
@@ -78,7 +78,7 @@ describe('<key file>.used.json', () => {
     });
   }
 
-  it('is not there before a key was used, and noteUse() rejects where it cannot be written', async () => {
+  it('does not exist before the first use, and noteUse() rejects if it cannot be written', async () => {
     const store = await openStore();
     expect((await store.lastUsed()).size).to.equal(0);
     await rm(folder, { recursive: true });

@@ -206,7 +206,7 @@ describe('GET /openapi.json', () => {
       const { signal, risk_score, forecast_12m } = properties(path);
       expect(signal.description, path).to.include('of 4% or more').and.include('above 0%');
       expect(risk_score.description, path).to.include(
-        'A below 10%, B below 20%, C below 35%, D below 50%, F from there on',
+        'A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on',
       );
       expect(forecast_12m.description, path).to.include('`expand` needs 4 or more');
     }

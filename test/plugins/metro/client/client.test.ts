@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
-import { ApiError, type CachedAnswer, createClient, type Market } from '../../../../plugins/metro/client/index.js';
+import { ApiError, type CachedResponse, createClient, type Market } from '../../../../plugins/metro/client/index.js';
 import { runProcess } from '../../../support/command-process.js';
 import * as fixture from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
@@ -90,7 +90,7 @@ describe('createClient()', () => {
   });
 
   it('with a cache, asks whether what it has is current, and is told of every response', async () => {
-    const cache = new Map<string, CachedAnswer>();
+    const cache = new Map<string, CachedResponse>();
     const statuses: number[] = [];
     const caching = client({ cache, onResponse: ({ status }) => statuses.push(status) });
     const first = await caching.get('/markets');
@@ -178,7 +178,7 @@ describe('createClient() with a service that fails', () => {
     expect([error.status, error.code, error.message]).to.deep.equal([
       502,
       'unknown',
-      'The service answered with status 502.',
+      'The service responded with status 502.',
     ]);
   });
 });
