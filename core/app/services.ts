@@ -229,8 +229,9 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     }),
   ),
   work: service(['config'], ({ config: { config } }) => new WorkQueue(config.server.overload?.maxInFlight)),
-  represent: service(['snapshots', 'vintages', 'cache', 'clock', 'state', 'work'], (dependencies) =>
-    representer(dependencies),
+  represent: service(
+    ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work'],
+    ({ config: { config }, ...dependencies }) => representer({ ...dependencies, compression: config.http.compression }),
   ),
   routes: service(['config', 'modules', 'represent', 'logger'], ({ config, modules, represent, logger }) => {
     const { server, http } = config.config;

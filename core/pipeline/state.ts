@@ -1,5 +1,6 @@
 /** What the middleware know about one request: `ctx.state`. */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Middleware, ParameterizedContext } from 'koa';
 import type { Decision } from '../contracts/limiter.js';
 import type { Mount } from '../contracts/plugin.js';
@@ -25,6 +26,8 @@ export class RequestState {
   /** Whether the representation was cached. */
   cacheHit = false;
   snapshotVersion: string | undefined;
+  /** For an inner request: the connection of the request whose mount made it. */
+  connection: Socket | undefined;
 
   /**
    * @param id as in `X-Request-Id`

@@ -39,7 +39,7 @@ export class Prepared {
  */
 const LONGEST_JUDGED = 512;
 
-type Encoding = 'br' | 'gzip' | 'identity';
+export type Encoding = 'br' | 'gzip' | 'identity';
 
 // The published types of negotiator 0.6 do not know the second argument that version 1 takes.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
@@ -146,6 +146,11 @@ export class Representation {
     let size = this.identity.body.length;
     for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;
     return size;
+  }
+
+  /** Whether `encoding` returns without compressing first. */
+  has(encoding: Encoding): boolean {
+    return encoding === 'identity' || !this.#isCompressible || this.#encodings.get(encoding) instanceof Encoded;
   }
 
   /** Compresses the body on another thread at the first request for an encoding. Small bodies are not compressed. */

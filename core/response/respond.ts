@@ -35,16 +35,20 @@ export const respond = ({
 }: {
   readonly compression: boolean;
   readonly headers: CommonHeaders;
-}): Middleware<{ readonly id: string }> => {
-  const sendEncoded = ({ req, res }: Context, representation: Representation, encoded: Encoded): void => {
+}): Middleware<{ readonly id: string; readonly caller?: { readonly id: string } | undefined }> => {
+  const sendTo = ({ res, state }: Context, prepared: Prepared): void =>
+    send(res, prepared, connectionLines, state['caller']?.id);
+
+  const sendEncoded = (ctx: Context, representation: Representation, encoded: Encoded): void => {
+    const { req, res } = ctx;
     const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = req.headers;
     const prepared = representation.isFresh(ifNoneMatch, ifModifiedSince) ? encoded.notModified : encoded;
     if (!isUntouched(res)) describe(res, encoded, prepared);
-    send(res, prepared, connectionLines);
+    sendTo(ctx, prepared);
   };
 
   const sendRepresentation = (ctx: Context, representation: Representation): void | Promise<void> => {
-    if (!isNegotiable(ctx, representation)) return send(ctx.res, representation.identity, connectionLines);
+    if (!isNegotiable(ctx, representation)) return sendTo(ctx, representation.identity);
     const accepted = ctx.req.headers['accept-encoding'] as string | undefined;
     const encoded = representation.encoding(compression ? chooseEncoding(accepted) : 'identity');
     return encoded instanceof Promise
@@ -57,9 +61,9 @@ export const respond = ({
     const response: Response = ctx.response;
     if (response.shown !== undefined && wasChanged(response)) ctx.body = response.shown;
     const { prepared, encoded } = response;
-    if (prepared && ctx.res.headersSent) return send(ctx.res, identityOf(prepared), connectionLines);
+    if (prepared && ctx.res.headersSent) return sendTo(ctx, identityOf(prepared));
     if (prepared instanceof Representation) return sendRepresentation(ctx, prepared);
-    if (prepared) return send(ctx.res, prepared, connectionLines);
+    if (prepared) return sendTo(ctx, prepared);
     if (encoded?.isFresh(ctx.req.headers['if-none-match'], undefined)) leaveUnmodified(ctx);
     return respondByKoa(ctx);
   };

@@ -28,10 +28,16 @@ export const setHead = (response: ServerResponse, head: string): void => {
 /**
  * Sends a prepared body. Its own lines are not sent where Node has the headers already, because middleware have read or
  * changed them or the status, or have sent the head.
+ * @param caller large bodies are sent in turns between callers
  */
-export const send = (response: ServerResponse, prepared: Prepared, connectionLines: ConnectionLines): void => {
-  if (response instanceof FastResponse) response.sendPrepared(prepared, connectionLines);
-  else sendBody(response, prepared.payload);
+export const send = (
+  response: ServerResponse,
+  prepared: Prepared,
+  connectionLines: ConnectionLines,
+  caller?: string,
+): void => {
+  if (response instanceof FastResponse) response.sendPrepared(prepared, connectionLines, caller);
+  else sendBody(response, prepared.payload, caller);
 };
 
 type FastState = 'no' | 'sent' | 'finished';
@@ -64,15 +70,15 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     if (this.#isOrdinary) setLines(this, head);
   }
 
-  sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines): void {
+  sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines, caller?: string): void {
     this.#isSending = true;
-    if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) sendBody(this, payload);
+    if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) sendBody(this, payload, caller);
     else if (this.#canWriteFast(payload)) {
       this.#writeFast(status, head + this.#common + connectionLines(this.shouldKeepAlive), payload);
     } else {
       this.#isOrdinary = true;
       this.writeHead(status, pairsOf(head + this.#common));
-      sendBody(this, payload);
+      sendBody(this, payload, caller);
     }
   }
 
@@ -268,8 +274,8 @@ export const allowFastWrites = (work: boolean): void => {
 };
 
 /** Ends a response whose status and headers are set. HEAD gets no body. */
-const sendBody = (response: ServerResponse, payload: Payload | undefined): void => {
-  if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload);
+const sendBody = (response: ServerResponse, payload: Payload | undefined, caller?: string): void => {
+  if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload, caller);
   else response.end(payload, 'latin1');
 };
 

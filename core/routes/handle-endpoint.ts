@@ -15,7 +15,7 @@ import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { RequestState, type ServiceContext, type ServiceMiddleware } from '../pipeline/state.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
-import { jsonRepresentation, Representation } from '../response/representation.js';
+import { chooseEncoding, type Encoding, jsonRepresentation, Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { type DataRequest, dataRequest, ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
@@ -81,6 +81,7 @@ interface RepresentDependencies {
   readonly cache: SharedCache;
   readonly clock: Clock;
   readonly work: WorkQueue;
+  readonly compression: boolean;
   readonly state: { readonly read: () => ServiceState };
 }
 
@@ -92,8 +93,8 @@ interface Represented {
 }
 
 /**
- * Finds or computes the representation of a route's response. Only a cached representation of the current snapshot is
- * returned without a promise.
+ * Finds or computes the representation of a route's response, compressed as the client accepts it. Only a cached
+ * representation of the current snapshot is returned without a promise.
  */
 export type Represent = (ctx: ServiceContext) => Represented | Promise<Represented>;
 
@@ -101,7 +102,7 @@ export type Represent = (ctx: ServiceContext) => Represented | Promise<Represent
 const LOCAL = 'local';
 
 export const representer = (dependencies: RepresentDependencies): Represent => {
-  const { snapshots, vintages, work } = dependencies;
+  const { snapshots, vintages, work, compression } = dependencies;
   const askService = serviceAsker(dependencies);
   const currentSnapshot = () => {
     const served = snapshots.get();
@@ -113,6 +114,20 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
     const representation = await served.answer(request, pauses);
     return { representation, isCached: false, snapshotVersion: served.version };
   };
+  const isReady = ({ representation }: Represented, ctx: ServiceContext) => representation.has(encodingFor(ctx));
+  const encodingFor = ({ req }: ServiceContext): Encoding =>
+    compression ? chooseEncoding(req.headers['accept-encoding'] as string | undefined) : 'identity';
+  /** Computes and compresses a response when it is the caller's turn. */
+  const inTurn = (ctx: ServiceContext, find: (pauses: Pauses) => Represented | Promise<Represented>) =>
+    work.run(
+      ctx.state.caller?.id ?? LOCAL,
+      async (pauses) => {
+        const found = await find(pauses);
+        await found.representation.encoding(encodingFor(ctx));
+        return found;
+      },
+      ctx.state.connection ?? ctx.req.socket,
+    );
   return (ctx) => {
     // `checkRequest` has rejected requests that match no route.
     const { endpoint, input, cacheKey, asOf } = ctx.state.match as RouteMatch;
@@ -122,15 +137,18 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
       const response = endpoint.shared
         ? askReplicas(dependencies, endpoint, route, input)
         : askService(route, input, serviceRequest(ctx));
-      return response.then((representation) => ({ representation, isCached: false }));
+      return response.then((representation) => {
+        const found = { representation, isCached: false };
+        return isReady(found, ctx) ? found : inTurn(ctx, () => found);
+      });
     }
     const request = dataRequest(route, input, format, cacheKey);
-    const caller = ctx.state.caller?.id ?? LOCAL;
     const served = currentSnapshot();
-    if (asOf !== undefined) return work.run(caller, (pauses) => vintages.answer(asOf, request, pauses));
+    if (asOf !== undefined) return inTurn(ctx, (pauses) => vintages.answer(asOf, request, pauses));
     const cached = served.responses.get(request.cacheKey);
-    if (cached) return { representation: cached, isCached: true, snapshotVersion: served.version };
-    return work.run(caller, (pauses) => compute(request, pauses));
+    if (!cached) return inTurn(ctx, (pauses) => compute(request, pauses));
+    const found = { representation: cached, isCached: true, snapshotVersion: served.version };
+    return isReady(found, ctx) ? found : inTurn(ctx, () => found);
   };
 };
 
@@ -210,6 +228,7 @@ export const requestWithin = async (
     const ctx = koa.createContext<RequestState>(request, response);
     ctx.state = new RequestState(outer?.state.id ?? ctx.state.id, true);
     ctx.state.caller = outer?.state.caller;
+    ctx.state.connection = outer?.state.connection ?? outer?.req.socket;
     void koa.handle(ctx);
   };
   const { statusCode, payload } = await inject(answer as Parameters<typeof inject>[0], {

@@ -2,7 +2,8 @@
  * The queue for requests whose responses are not cached. Callers take turns, so that the expensive requests of a caller
  * delay its own requests and not the requests of other callers.
  */
-import { ApiError, errors } from '../errors.js';
+import type { Socket } from 'node:net';
+import { ApiError, type ErrorKind, errors } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
 /** How many requests of one caller are computed at once: two, so that one can wait for a store while one computes. */
@@ -12,12 +13,22 @@ const RUNNING = 16;
 /** The share of the waiting requests that may be of one caller. Further ones are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
 
+/** The outcome in the log and the metrics where the client has closed the connection, as in nginx. No client sees it. */
+const CLIENT_CLOSED: ErrorKind = {
+  code: 'client_closed_request',
+  status: 499,
+  sentence: 'The client has closed the connection.',
+  when: 'The client closes the connection while its request waits.',
+};
+
 interface Waiting {
+  readonly connection: Socket | undefined;
   start(): void;
   reject(error: ApiError): void;
 }
 
 interface CallerQueue {
+  readonly caller: string;
   running: number;
   readonly waiting: Waiting[];
 }
@@ -28,6 +39,8 @@ export class WorkQueue {
   readonly #maxWaiting: number;
   /** Callers with running or waiting requests. The first one whose request can start is the next. */
   readonly #callers = new Map<string, CallerQueue>();
+  /** Connections that have a listener: one each, since clients pipeline many requests. */
+  readonly #watched = new WeakSet<Socket>();
   #running = 0;
   #waiting = 0;
 
@@ -44,25 +57,27 @@ export class WorkQueue {
   /**
    * Runs `work` when it is the caller's turn.
    * @param work awaits `pauses` between its pieces, so that cached responses are sent in between
+   * @param connection if it closes before the turn, `work` does not run
    * @throws ApiError `service_unavailable` if too many requests wait
    */
-  async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>): Promise<Result> {
+  async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
+    if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
     const queue = this.#queueOf(caller);
     if (this.#canStart(queue)) this.#start(queue);
-    else await this.#wait(queue);
+    else await this.#wait(queue, connection);
     try {
-      const pauses = longWork.join();
+      const pauses = longWork.join(caller);
       await pauses.pause();
       return await work(pauses);
     } finally {
-      this.#end(caller, queue);
+      this.#end(queue);
     }
   }
 
   #queueOf(caller: string): CallerQueue {
     const known = this.#callers.get(caller);
     if (known) return known;
-    const queue: CallerQueue = { running: 0, waiting: [] };
+    const queue: CallerQueue = { caller, running: 0, waiting: [] };
     this.#callers.set(caller, queue);
     return queue;
   }
@@ -76,9 +91,10 @@ export class WorkQueue {
     this.#running++;
   }
 
-  #wait(queue: CallerQueue): Promise<void> {
+  #wait(queue: CallerQueue, connection: Socket | undefined): Promise<void> {
     if (queue.waiting.length >= SHARE_OF_CALLER * this.#maxWaiting) throw this.#rejection();
     if (this.#waiting >= this.#maxWaiting) this.#makeRoom(queue);
+    if (connection) this.#watch(connection);
     return new Promise<void>((resolve, reject) => {
       this.#waiting++;
       const start = () => {
@@ -86,7 +102,7 @@ export class WorkQueue {
         this.#start(queue);
         resolve();
       };
-      queue.waiting.push({ start, reject });
+      queue.waiting.push({ connection, start, reject });
     });
   }
 
@@ -94,10 +110,36 @@ export class WorkQueue {
   #makeRoom(own: CallerQueue): void {
     let longest = own;
     for (const queue of this.#callers.values()) if (queue.waiting.length > longest.waiting.length) longest = queue;
-    const newest = longest === own ? undefined : longest.waiting.pop();
-    if (!newest) throw this.#rejection();
-    this.#waiting--;
-    newest.reject(this.#rejection());
+    const newest = longest === own ? undefined : longest.waiting.at(-1);
+    if (newest) this.#remove(longest, [newest], this.#rejection());
+    else {
+      this.#forgetIdle(own);
+      throw this.#rejection();
+    }
+  }
+
+  #watch(connection: Socket): void {
+    if (this.#watched.has(connection)) return;
+    this.#watched.add(connection);
+    connection.once('close', () => {
+      for (const queue of this.#callers.values()) {
+        const left = queue.waiting.filter((waiting) => waiting.connection === connection);
+        this.#remove(queue, left, new ApiError(CLIENT_CLOSED));
+      }
+    });
+  }
+
+  #remove(queue: CallerQueue, removed: readonly Waiting[], error: ApiError): void {
+    for (const waiting of removed) {
+      queue.waiting.splice(queue.waiting.lastIndexOf(waiting), 1);
+      this.#waiting--;
+      waiting.reject(error);
+    }
+    this.#forgetIdle(queue);
+  }
+
+  #forgetIdle({ caller, running, waiting }: CallerQueue): void {
+    if (running === 0 && waiting.length === 0) this.#callers.delete(caller);
   }
 
   #rejection(): ApiError {
@@ -105,10 +147,10 @@ export class WorkQueue {
     return new ApiError(errors.service_unavailable);
   }
 
-  #end(caller: string, queue: CallerQueue): void {
+  #end(queue: CallerQueue): void {
     queue.running--;
     this.#running--;
-    if (queue.running === 0 && queue.waiting.length === 0) this.#callers.delete(caller);
+    this.#forgetIdle(queue);
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;
       // Moves the caller to the end of the map, after the other callers.

@@ -29,18 +29,32 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
   };
 };
 
-/** Lets concurrent tasks run in turn, one per turn of the loop, for `turnMs` each. */
+/** Lets concurrent tasks run in turn, one per turn of the loop, for `turnMs` each. Callers have equal shares. */
 export class TurnQueue {
   readonly #turnMs: number;
   #last: Promise<unknown> = Promise.resolve();
+  /** The last turn of each caller whose tasks wait. */
+  readonly #lastOf = new Map<string, Promise<void>>();
 
   constructor(turnMs: number) {
     this.#turnMs = turnMs;
   }
 
-  /** Adds a task. Its `pause` waits for the next turn, first before any work and then whenever `turnMs` are over. */
-  join(): Pauses {
-    return { pause: pauseAfter(this.#turnMs, () => this.#next()) };
+  /**
+   * Adds a task. Its `pause` waits for the next turn, first before any work and then whenever `turnMs` are over.
+   * @param caller default: this process itself
+   */
+  join(caller = 'local'): Pauses {
+    return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
+  }
+
+  /** A caller with many tasks has one of them in the queue at a time. */
+  #nextOf(caller: string): Promise<void> {
+    const turn = (this.#lastOf.get(caller) ?? Promise.resolve()).then(() => this.#next());
+    this.#lastOf.set(caller, turn);
+    return turn.then(() => {
+      if (this.#lastOf.get(caller) === turn) this.#lastOf.delete(caller);
+    });
   }
 
   /** First come, first served. */

@@ -17,7 +17,7 @@ const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown
 const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
-/** Responds to `/N` with N bytes, to `/N/S` with the status S, to `/N/S/high` with bytes that are not ASCII. */
+/** Takes the caller from the header `From`. Responds to `/N` with N bytes, to `/N/S` with the status S, to `/N/S/high` with bytes that are not ASCII. */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];
   const bytes = kind === 'high' ? Buffer.alloc(Number(length), 'é\u0080\u00ff', 'latin1') : bodyOf(Number(length));
@@ -26,7 +26,7 @@ const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const prepared = new Prepared(Number(status), linesOf({ ETag: '"a"', ...content }), body);
   response.statusCode = prepared.status;
   setHead(response, prepared.head);
-  send(response, prepared, headers.connectionLines);
+  send(response, prepared, headers.connectionLines, request.headers.from);
 };
 
 const startServer = async (Response: typeof ServerResponse, handle: typeof answer) => {
@@ -273,6 +273,28 @@ describe('large bodies', () => {
     await Promise.all(Array.from({ length: 20 }, () => expectAnswers(PIECE_BYTES + 1)));
     clearImmediate(other);
     expect(turns).to.be.at.least(20);
+  });
+
+  it('sends the body of one caller in turn with the 40 bodies of another, not after them', async () => {
+    const ask = (caller: string, bytes: number) => {
+      const client = connect(port, '127.0.0.1').resume();
+      clients.push(client);
+      client.write(`GET /${bytes} HTTP/1.1\r\nHost: test\r\nFrom: ${caller}\r\n\r\n`);
+    };
+    const bodies = 40;
+    for (let i = 0; i < bodies; i++) ask('busy', 40 * PIECE_BYTES);
+    while (responses.length < bodies) await delay(1);
+    const bytesOfBusy = () =>
+      responses.slice(0, bodies).reduce((sum, { socket }) => sum + (socket?.bytesWritten ?? 0), 0);
+    const own = 4 * PIECE_BYTES;
+    const meanwhile = new Promise<number>((resolve) => {
+      server.once('request', (_request, response: ServerResponse) => {
+        const before = bytesOfBusy();
+        response.once('finish', () => resolve(bytesOfBusy() - before));
+      });
+    });
+    ask('other', own);
+    expect(await meanwhile).to.be.below(10 * own);
   });
 
   it('continues when the client reads again, and buffers at most one piece', async () => {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { marketCodes, seriesIds, writeDataset } from '../../../bench/dataset.js';
+import { resolve } from '../../../core/app/container.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
@@ -19,13 +20,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'fairness-'));
     await writeDataset(join(folder, 'dataset'), 1);
-    service = await startTestApp({
-      config: {
-        adapter: { use: 'json', options: { path: join(folder, 'dataset') } },
-        plugins: ['markets', 'forecasts', 'observations', 'signals', 'status', 'mcp'],
-        http: { responseCheck: 'off' },
-      },
-    });
+    service = await start();
     for (const path of CACHED) await service.get(path);
   });
   after(async () => {
@@ -33,8 +28,25 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     await rm(folder, { recursive: true });
   });
 
+  const start = (http: object = {}): Promise<TestApp> =>
+    startTestApp({
+      config: {
+        adapter: { use: 'json', options: { path: join(folder, 'dataset') } },
+        plugins: ['markets', 'forecasts', 'observations', 'signals', 'status', 'mcp'],
+        http: { responseCheck: 'off', ...http },
+      },
+    });
+
   const codes = marketCodes(1);
   const CACHED = ['/markets', `/markets/${codes[0]}`, `/markets/${codes[7]}/history`, '/series'];
+
+  const toolCall = (id: number, args: object) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'list_observations', arguments: args },
+    });
 
   const newCaller = async (limit = LIMIT) => (await service.newKey({ limit_per_minute: limit })).key;
 
@@ -112,6 +124,69 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     expect([...new Set([...small, ...large])]).to.deep.equal(['200']);
   });
 
+  it('the first compression of a cached list waits for the turn of its caller', async () => {
+    const lists = LISTS.filter((target) => target.includes('=json')).map((target) => `${target.slice(0, -2)}20`);
+    for (const target of lists) await service.get(target);
+    const work = resolve(service.app.container, 'work');
+    const key = await newCaller();
+    for (const encoding of ['gzip', 'br']) {
+      const get = (target: string) =>
+        service.get(target, { headers: { Authorization: `Bearer ${key}`, 'Accept-Encoding': encoding } });
+      let waiting = 0;
+      const compressed = Promise.all(lists.map(get));
+      const count = setInterval(() => {
+        waiting = Math.max(waiting, work.size);
+      }, 1);
+      const encodings = (await compressed).map(({ headers }) => headers['content-encoding']);
+      expect(encodings).to.deep.equal(new Array(10).fill(encoding));
+      clearInterval(count);
+      expect(waiting).to.be.above(2);
+      // Compressed bodies are cached, and are sent without waiting.
+      expect((await get(lists[0]!)).headers['content-encoding']).to.equal(encoding);
+    }
+  });
+
+  for (const [what, requestOf] of [
+    ['lists', (i: number) => ({ target: `/observations?series_id=metro_hpi&since=${1976 + i}-05-07` })],
+    [
+      'MCP tools',
+      (i: number) => ({
+        target: '/mcp',
+        body: toolCall(i, { series_id: 'metro_hpi', since: `${1976 + i}-05-07`, units: 'log' }),
+      }),
+    ],
+  ] as const) {
+    it(`${what} of clients that have left are not computed`, async () => {
+      // The cache has room for all of them, since the test counts the computed responses in it.
+      const crowded = await start({ cacheBytes: 2 ** 30 });
+      try {
+        const [work, snapshots] = [resolve(crowded.app.container, 'work'), resolve(crowded.app.container, 'snapshots')];
+        const { key, url } = crowded;
+        const { port, pathname } = new URL(url);
+        const sockets = Array.from({ length: 30 }, (_, i) => {
+          const { target, body = '' } = requestOf(i) as { target: string; body?: string };
+          const [method, path] = body ? ['POST', target] : ['GET', pathname + target];
+          const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n`;
+          const json = `Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${body.length}\r\n`;
+          const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+          socket.write(`${head}${body && json}\r\n${body}`);
+          return socket;
+        });
+        while (work.size < 20) await delay(1);
+        const responses = () => snapshots.get()!.responses.size;
+        const before = responses();
+        for (const socket of sockets) socket.destroy();
+        while (work.size > 0) await delay(1);
+        await delay(50);
+        // Two run when the connections close, and two more may start before the service learns of it.
+        expect(responses() - before).to.be.at.most(4);
+        expect(work.size).to.equal(0);
+      } finally {
+        await crowded.close();
+      }
+    });
+  }
+
   /** The most expensive requests, each with a body of its own. */
   const EXPENSIVE: readonly ((i: number) => string)[] = [
     (i) => `/observations?units=log&series_id=metro_hpi,${seriesIds().join()}&since=${1976 + (i % 40)}-04-01`,
@@ -123,7 +198,6 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
 
   it('five callers at 600 a minute with expensive requests cost a sixth no 503', async () => {
     const mcp = async (key: string, i: number) => {
-      const call = { name: 'list_observations', arguments: { series_id: 'metro_hpi', since: `19${76 + i}-04-01` } };
       const { status } = await request(`${service.origin}/mcp`, {
         method: 'POST',
         headers: {
@@ -131,7 +205,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
           'Content-Type': 'application/json',
           Accept: 'application/json, text/event-stream',
         },
-        body: JSON.stringify({ jsonrpc: '2.0', id: i, method: 'tools/call', params: call }),
+        body: toolCall(i, { series_id: 'metro_hpi', since: `19${76 + i}-04-01` }),
       });
       return status;
     };

@@ -1,4 +1,5 @@
 /** Turns between callers in the work queue. */
+import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ApiError } from '../../../core/errors.js';
@@ -9,16 +10,17 @@ const controlled = (maxWaiting?: number) => {
   const queue = new WorkQueue(maxWaiting);
   const started: string[] = [];
   const ends = new Map<string, () => void>();
-  const outcomes = new Map<string, 'done' | 'rejected'>();
-  const add = (caller: string, ...names: string[]) => {
+  const outcomes = new Map<string, 'done' | 'rejected' | number>();
+  const add = (caller: string, ...names: string[]) => addFrom(undefined, caller, ...names);
+  const addFrom = (connection: Socket | undefined, caller: string, ...names: string[]) => {
     for (const name of names) {
       const work = () => {
         started.push(name);
         return new Promise<void>((resolve) => ends.set(name, resolve));
       };
-      void queue.run(caller, work).then(
+      void queue.run(caller, work, connection).then(
         () => outcomes.set(name, 'done'),
-        (error) => outcomes.set(name, error instanceof ApiError && error.status === 503 ? 'rejected' : error),
+        (error) => outcomes.set(name, error instanceof ApiError && error.status !== 503 ? error.status : 'rejected'),
       );
     }
   };
@@ -29,7 +31,7 @@ const controlled = (maxWaiting?: number) => {
     for (const name of names) ends.get(name)!();
     await settled();
   };
-  return { queue, started, outcomes, add, end, settled };
+  return { queue, started, outcomes, add, addFrom, end, settled };
 };
 
 const numbered = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}${i}`);
@@ -52,7 +54,7 @@ describe('WorkQueue', () => {
     add('a', ...numbered('a', 100));
     add('b', 'b0');
     await settled();
-    expect(started).to.deep.equal(['a0', 'a1', 'b0']);
+    expect(started).to.deep.equal(['a0', 'b0', 'a1']);
   });
 
   it('runs 16 requests at once, and callers take turns beyond', async () => {
@@ -88,6 +90,37 @@ describe('WorkQueue', () => {
     await settled();
     // No other queue is longer than that of c when c5 arrives.
     expect([...outcomes.keys()]).to.have.members(['a5', 'a4', 'c5']);
+  });
+
+  it('drops the waiting requests of a connection that closes, and keeps those of other connections', async () => {
+    const { queue, started, outcomes, add, addFrom, end, settled } = controlled();
+    const [left, kept] = [new Socket(), new Socket()];
+    addFrom(left, 'a', ...numbered('left', 20));
+    addFrom(kept, 'a', 'kept');
+    add('a', 'a0');
+    await settled();
+    left.destroy();
+    await settled();
+    expect([...outcomes]).to.deep.equal(
+      numbered('left', 20)
+        .slice(2)
+        .map((name) => [name, 499]),
+    );
+    expect([queue.size, queue.rejected]).to.deep.equal([4, 0]);
+    addFrom(left, 'b', 'late');
+    await end('left0', 'left1');
+    expect(started).to.deep.equal(['left0', 'left1', 'kept', 'a0']);
+    expect(outcomes.get('late')).to.equal(499);
+    await end('kept', 'a0');
+    expect(queue.size).to.equal(0);
+  });
+
+  it('listens once to a connection that pipelines many requests', async () => {
+    const { addFrom, settled } = controlled();
+    const connection = new Socket();
+    addFrom(connection, 'a', ...numbered('a', 40));
+    await settled();
+    expect(connection.listenerCount('close') - new Socket().listenerCount('close')).to.equal(1);
   });
 
   it('goes on after a request that failed', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { BackgroundPacing } from '../../../core/util/event-loop.js';
+import { BackgroundPacing, TurnQueue } from '../../../core/util/event-loop.js';
 
 /** A loop that is idle always or never, and counts how often somebody looks. */
 const loopThatIs = (state: 'idle' | 'busy') => {
@@ -22,6 +22,23 @@ const pieces = async (count: number, pace: BackgroundPacing): Promise<void> => {
     await pace.pause();
   }
 };
+
+describe('TurnQueue', () => {
+  it('gives callers equal shares, however many tasks each has', async () => {
+    const queue = new TurnQueue(0);
+    const order: string[] = [];
+    const task = async (caller: string) => {
+      const pauses = queue.join(caller);
+      for (let piece = 0; piece < 3; piece++) {
+        await pauses.pause();
+        order.push(caller);
+      }
+    };
+    await Promise.all([...Array.from({ length: 10 }, () => task('a')), task('b'), task('c')]);
+    expect(order.slice(0, 9).join('')).to.equal('abcabcabc');
+    expect(order.slice(9).join('')).to.equal('a'.repeat(27));
+  });
+});
 
 describe('BackgroundPacing', () => {
   it('leaves the loop to others for most of the time while they are busy', async () => {
