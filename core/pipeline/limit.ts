@@ -3,6 +3,7 @@ import { USAGE_PATH } from '../config/tiers.js';
 import type { Decision, Limiter } from '../contracts/limiter.js';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
+import { checkedTake } from '../limiter/check-decision.js';
 import { errorResponse } from '../response/error-response.js';
 import { type CommonHeaders, limitLines } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
@@ -18,6 +19,7 @@ interface LimitOptions {
 
 /** Responds with 429 past the limit or a quota. */
 export const limit = ({ limiter, logger, headers }: LimitOptions): ServiceMiddleware => {
+  const take = checkedTake(limiter);
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
   const settle = (
@@ -42,8 +44,8 @@ export const limit = ({ limiter, logger, headers }: LimitOptions): ServiceMiddle
     if (isInner || (match?.endpoint?.limited === false && !errorOf(ctx, headers))) return next();
     const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.state, ctx.method)
-      ? limiter.take(`${id}${USAGE_PATH}`, limit)
-      : limiter.take(id, limit, tier?.quotas);
+      ? take(`${id}${USAGE_PATH}`, limit)
+      : take(id, limit, tier?.quotas);
     return decision instanceof Promise
       ? decision.then((decided) => settle(ctx, decided, next))
       : settle(ctx, decision, next);

@@ -11,10 +11,12 @@ const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, 
  * of the young generation.
  */
 export const digits = (count: number): string =>
-  count < 1000 ? String(count) : `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}`;
+  // False for NaN, Infinity and fractions, which have no last three digits.
+  count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
 
-/** A number of at least 0 with three decimals, in a quarter of the time that V8 takes for a fraction. */
+/** A number with three decimals, from 0 on in a quarter of the time that V8 takes for a fraction. */
 export const threeDecimals = (value: number): string => {
+  if (!(value >= 0 && value < Number.MAX_SAFE_INTEGER / 1000)) return value.toFixed(3);
   const thousandths = Math.round(value * 1000);
   return `${digits(Math.floor(thousandths / 1000))}.${LAST_THREE[thousandths % 1000]}`;
 };

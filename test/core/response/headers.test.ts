@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limitLines } from '../../../core/response/headers.js';
+import { digits, limitLines, threeDecimals } from '../../../core/response/headers.js';
 
 describe('limitLines', () => {
   for (const remaining of [0, 9, 999, 1000, 1001, 1099, 9999, 10_000, 1_000_000, 1_234_567, 999_999_999]) {
@@ -8,6 +8,18 @@ describe('limitLines', () => {
       expect(head).to.equal(
         `RateLimit-Policy: "default";q=1000000000;w=60\r\nRateLimit: "default";r=${remaining};t=60\r\n`,
       );
+    });
+  }
+});
+
+describe('numbers as text', () => {
+  for (const value of [0, 7, 999.5, 1000, 1000.5, -1, -1000, -1000.5, 2 ** 53, Number.NaN, Infinity, -Infinity]) {
+    it(`digits writes ${value} as String does`, () => {
+      expect(digits(value)).to.equal(String(value));
+    });
+
+    it(`threeDecimals writes ${value} as toFixed does`, () => {
+      expect(threeDecimals(value)).to.equal(value.toFixed(3));
     });
   }
 });

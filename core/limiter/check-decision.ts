@@ -1,0 +1,71 @@
+/** Checks the decisions of limiters that an embedding program brings. A wrong one would become an invalid header. */
+import type { Decision, Limiter, Quotas } from '../contracts/limiter.js';
+import { isObject } from '../validation/json.js';
+import { MemoryLimiter } from './memory-limiter.js';
+import { RedisLimiter } from './redis-limiter.js';
+import { WorkerLimiter } from './worker-limiter.js';
+
+/** Their decisions need no check, which would cost time on each request. */
+const OWN: readonly unknown[] = [MemoryLimiter, RedisLimiter, WorkerLimiter];
+
+type Check = readonly [expected: string, isValid: (value: unknown) => boolean];
+
+const COUNT: Check = ['a whole number of at least 0', (value) => Number.isSafeInteger(value) && Number(value) >= 0];
+const DURATION: Check = ['milliseconds of at least 0', (value) => Number.isFinite(value) && Number(value) >= 0];
+
+const DECISION: Readonly<Record<string, Check>> = {
+  allowed: ['true or false', (value) => typeof value === 'boolean'],
+  limit: COUNT,
+  remaining: COUNT,
+  resetMs: DURATION,
+  quotas: ['a list, or absent', (value) => value === undefined || Array.isArray(value)],
+};
+
+const QUOTA: Readonly<Record<string, Check>> = {
+  name: ['"day" or "month"', (value) => value === 'day' || value === 'month'],
+  quota: COUNT,
+  remaining: COUNT,
+  resetMs: DURATION,
+  lengthMs: DURATION,
+};
+
+const errorsOf = (value: unknown, checks: Readonly<Record<string, Check>>, at = ''): string[] => {
+  if (!isObject(value)) return [`${at || 'it'} must be an object`];
+  const members = value as Readonly<Record<string, unknown>>;
+  return Object.entries(checks).flatMap(([name, [expected, isValid]]) =>
+    isValid(members[name]) ? [] : [`"${at && `${at}.`}${name}" must be ${expected}`],
+  );
+};
+
+const decisionErrors = (decision: unknown): string[] => {
+  const errors = errorsOf(decision, DECISION);
+  if (errors.length > 0) return errors;
+  const { quotas = [] } = decision as Decision;
+  return quotas.flatMap((quota, index) => errorsOf(quota, QUOTA, `quotas[${index}]`));
+};
+
+type Take = (caller: string, limit: number, quotas?: Quotas) => Decision | Promise<Decision>;
+
+/**
+ * `take` of a limiter, which throws or rejects with an Error that names the limiter and the wrong members of a decision.
+ */
+export const checkedTake = (limiter: Limiter): Take => {
+  const take: Take = limiter.take.bind(limiter);
+  if (OWN.includes(limiter.constructor)) return take;
+  const check = (decision: Decision): Decision => {
+    const errors = decisionErrors(decision);
+    if (errors.length === 0) return decision;
+    throw new Error(`take() of the limiter ${nameOf(limiter)} has returned a wrong decision: ${errors.join('; ')}`);
+  };
+  return (...args) => {
+    const decision = take(...args);
+    // Promises of other realms and libraries have `then` only.
+    const isPromise = typeof (decision as Partial<Promise<Decision>> | undefined)?.then === 'function';
+    return isPromise ? Promise.resolve(decision).then(check) : check(decision as Decision);
+  };
+};
+
+const nameOf = (limiter: Limiter): string => {
+  const { name } = limiter.constructor ?? {};
+  return name && name !== 'Object' ? name : 'in "overrides.limiter"';
+};
