@@ -26,7 +26,7 @@ const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
 
 /** @throws OperatorError listing every option that cannot be used */
 export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastInput, 'created' | 'recompute'> => {
-  const faults: string[] = [];
+  const errors: string[] = [];
 
   const parsed = <T>(
     name: string,
@@ -36,7 +36,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
   ): T | undefined => {
     if (text === undefined) return undefined;
     const value = parse(text);
-    if (value === undefined) faults.push(`${name}: "${text}" is not ${expected}`);
+    if (value === undefined) errors.push(`${name}: "${text}" is not ${expected}`);
     return value;
   };
   const count = (name: string, text: string | undefined, least: number) =>
@@ -44,23 +44,24 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
       name,
       text,
       (digits) => (/^\d{1,6}$/.test(digits) && Number(digits) >= least ? Number(digits) : undefined),
-      `a whole number from ${least} on`,
+      `a whole number of at least ${least}`,
     );
   const percent = (name: string, text: string | undefined) =>
     parsed(
       name,
       text,
       (digits) => (NUMBER.test(digits) ? Number(digits) : undefined),
-      'a number of percent like 4 or -1.5',
+      'a number in percent such as 4 or -1.5',
     );
-  const quarter = (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter like 2005Q4');
+  const quarter = (name: string, text: string | undefined) =>
+    parsed(name, text, parseQuarter, 'a quarter such as 2005Q4');
   /** Runs a check, and collects the errors that it throws. */
   const checked = <T>(check: () => T): T | undefined => {
     try {
       return check();
     } catch (error) {
       if (!(error instanceof OperatorError)) throw error;
-      faults.push(...(error.faults.length > 0 ? error.faults : [error.message]));
+      errors.push(...(error.faults.length > 0 ? error.faults : [error.message]));
       return undefined;
     }
   };
@@ -68,7 +69,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
   const from = quarter('--from', given.from);
   const to = quarter('--to', given.to);
   if (from !== undefined && to !== undefined && from > to) {
-    faults.push(`--from: ${quarterName(from)} is after --to ${quarterName(to)}`);
+    errors.push(`--from: ${quarterName(from)} is after --to ${quarterName(to)}`);
   }
   // With a first quarter, the number of runs follows from it.
   const last = count('--runs', given.runs, 1) ?? (from === undefined ? defaultSpan.last : undefined);
@@ -87,7 +88,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
         ? (limits.map(Number) as unknown as Rules['grades'])
         : undefined;
     },
-    'four probabilities like 0.10,0.20,0.35,0.50',
+    'four probabilities such as 0.10,0.20,0.35,0.50',
   );
   const rules: Rules = {
     expandPoint: percent('--expand-point', given.expandPoint) ?? defaultRules.expandPoint,
@@ -102,6 +103,6 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
   const { model: name } = given;
   const model = name === undefined ? undefined : checked(() => findModel(name));
 
-  if (faults.length > 0) throw new UsageError('Nothing was forecast:', faults);
+  if (errors.length > 0) throw new UsageError('Nothing was forecast:', errors);
   return { model, options, rules, span };
 };

@@ -8,7 +8,7 @@ export class UsageError extends OperatorError {}
 const parseTime = (text: string): Date => {
   const time = new Date(text);
   if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('It must be a time in UTC like 2026-03-01T12:00:00Z.');
+    throw new InvalidArgumentError('It must be a time in UTC such as 2026-03-01T12:00:00Z.');
   return time;
 };
 

@@ -38,7 +38,7 @@ export const commandLogger = (): Logger =>
 /** Formats counts for people: `12,345`. */
 export const count = new Intl.NumberFormat('en-US');
 
-/** Columns as wide as their widest cell. */
+/** Formats rows as a table with aligned columns. */
 export const table = (cells: readonly (readonly string[])[]): string => {
   const rows = cells.map((row) => row.map(printableLine));
   const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);

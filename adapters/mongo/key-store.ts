@@ -49,7 +49,7 @@ export class MongoKeyStore implements KeyStore {
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
-  /** Whether a change stream was open before. */
+  /** Whether a change stream has been opened. */
   #streamed = false;
   #error: KeyStoreError | undefined;
   #closing: Promise<void> | undefined;

@@ -1,5 +1,5 @@
 /**
- * Version locks: they prevent that a version is deleted while a replica reads it.
+ * Version locks keep a version from being deleted while a replica reads it.
  *
  * Each replica has a document in `replicas` with the ids that it has locked (`holds`) and the time at which its locks
  * expire. It renews them after a quarter of `holdMs`. A version is deleted in three steps, and locked in three:

@@ -39,10 +39,19 @@ export const register = (program: Command): void => {
     )
     .option('--from <quarter>', 'the first quarter of a run, such as 2005Q4')
     .option('--to <quarter>', 'the last quarter of a run (default: the newest quarter of the index)')
-    .option('--min-values <n>', `leave out markets with fewer values (default: ${defaultForecastOptions.minValues})`)
-    .option('--expand-point <percent>', `least point forecast of "expand" (default: ${defaultRules.expandPoint})`)
-    .option('--expand-lower <percent>', `what its lower bound must exceed (default: ${defaultRules.expandLower})`)
-    .option('--contract-point <percent>', `"contract" is a point below (default: ${defaultRules.contractPoint})`)
+    .option(
+      '--min-values <n>',
+      `leave out markets with fewer index values (default: ${defaultForecastOptions.minValues})`,
+    )
+    .option('--expand-point <percent>', `lowest point forecast of "expand" (default: ${defaultRules.expandPoint})`)
+    .option(
+      '--expand-lower <percent>',
+      `the lower bound of "expand" must be above this (default: ${defaultRules.expandLower})`,
+    )
+    .option(
+      '--contract-point <percent>',
+      `a point forecast below this is "contract" (default: ${defaultRules.contractPoint})`,
+    )
     .option(
       '--grades <a,b,c,d>',
       `probabilities of a decline below which the grade is A, B, C and D (default: ${defaultRules.grades.join(',')})`,

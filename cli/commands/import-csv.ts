@@ -30,14 +30,14 @@ const MAX_BYTES = 2 ** 30;
 const list = (text: string): string[] => text.split(',').map((part) => part.trim());
 
 const parseName = (text: string): string => {
-  if (!/^[a-z][a-z0-9_]*$/.test(text)) throw new InvalidArgumentError('It must be a name like building_permits.');
+  if (!/^[a-z][a-z0-9_]*$/.test(text)) throw new InvalidArgumentError('It must be a name such as building_permits.');
   return text;
 };
 
 const parseType = (text: string, before: ReadonlyMap<string, ColumnType>): ReadonlyMap<string, ColumnType> => {
   const [, column, type] = /^([a-z][a-z0-9_]*)=(.*)$/.exec(text) ?? [];
   if (!column || !COLUMN_TYPES.includes(type as ColumnType)) {
-    throw new InvalidArgumentError(`It must be like id=text; the types are ${COLUMN_TYPES.join(', ')}.`);
+    throw new InvalidArgumentError(`It must have the form id=text; the types are ${COLUMN_TYPES.join(', ')}.`);
   }
   return new Map([...before, [column, type as ColumnType]]);
 };
@@ -111,7 +111,7 @@ export const register = (program: Command): void => {
     .command('import-csv')
     .description('import a CSV file into a dataset directory, for the plugin "tables"')
     .argument('<file>', 'the CSV file, in UTF-8; its first line names the columns')
-    .requiredOption('--collection <name>', 'the name of the rows: permits', parseName)
+    .requiredOption('--collection <name>', 'name of the collection, such as permits', parseName)
     .requiredOption('--key <columns>', 'the columns that identify a row, separated by commas', list)
     .option('--to <dir>', 'the dataset directory; created if it does not exist', 'dataset')
     .option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas', list, [])
@@ -127,8 +127,8 @@ export const register = (program: Command): void => {
       'after',
       `
 Types are guessed from all cells: whole numbers, numbers, days, true and false, or text. Codes with leading zeros
-stay text. An empty cell becomes null. Names of columns become like permit_no. The command replaces the whole
-collection and keeps the others in the directory. An import that fails changes nothing.
+stay text. An empty cell becomes null. Column names are converted to the form permit_no. The command replaces the
+whole collection and keeps the other collections in the directory. An import that fails changes nothing.
 
 Examples:
   $ metro-forecast import-csv permits.csv --collection permits --key id

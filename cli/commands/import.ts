@@ -44,7 +44,7 @@ const summary = ({ index, series, dropped, ...report }: ImportReport): string =>
 };
 
 const parseDay = (text: string): string => {
-  if (!isDay(text)) throw new InvalidArgumentError('It must be a day of the calendar like 2025-12-31.');
+  if (!isDay(text)) throw new InvalidArgumentError('It must be a date such as 2025-12-31.');
   return text;
 };
 

@@ -16,7 +16,7 @@ import { commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** In an order in which each plugin follows those it needs. Plugins with required options or packages are left out. */
+/** Plugins to suggest, each after the plugins that it needs. Plugins with required options or packages are left out. */
 const CANDIDATES = [
   'markets',
   'forecasts',

@@ -24,7 +24,7 @@ const ask = async (path: string | undefined): Promise<void> => {
 export const register = (program: Command): void => {
   program
     .command('ready')
-    .description('ask the service on this machine whether it is ready for requests')
+    .description('check whether the service on this machine is ready for requests')
     .addHelpText(
       'after',
       `

@@ -73,7 +73,7 @@ const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null)
     if (wasMade(entry, found) || found === entry.replaces) return [];
     const when = next ? `before ${next.time}` : 'now';
     return [
-      `no entry tells how ${nameOf(found)} became the current version: after ${entry.time} it was ` +
+      `no entry records how ${nameOf(found)} became the current version: after ${entry.time} it was ` +
         `${nameOf(entry.version)}, and ${when} it is the other`,
     ];
   });
@@ -109,9 +109,9 @@ const faultsOfVersions = (
   const told = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
   const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !told.has(version));
   return [
-    ...gone.map(({ version, time }) => `no entry tells how "${version}", published at ${time}, was deleted`),
+    ...gone.map(({ version, time }) => `no entry records how "${version}", published at ${time}, was deleted`),
     ...back.map(({ version, time }) => `"${version}" is there, though the entry of ${time} deletes it`),
-    ...unknown.map((version) => `no entry tells how "${version}" was published`),
+    ...unknown.map((version) => `no entry records how "${version}" was published`),
   ];
 };
 

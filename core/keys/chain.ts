@@ -59,7 +59,7 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
- * Checks every entry and the order of all.
+ * Checks all entries and their order.
  * @param placed all entries, oldest first
  * @param head the hash of the newest entry, which the store keeps separately; undefined if it is missing
  * @param expected the hash of an entry that must be present, as an earlier verification printed it
@@ -69,25 +69,25 @@ export const verifyChain = <E extends AuditEntry>(
   head: string | null | undefined,
   expected?: string,
 ): AuditVerification => {
-  const faults: string[] = [];
+  const errors: string[] = [];
   let previous: string | null = null;
   for (const each of placed) {
     const error = findError(each, previous);
-    if (error !== undefined) faults.push(error);
+    if (error !== undefined) errors.push(error);
     previous = each.entry.hash ?? previous;
   }
   const chained = placed.map(({ entry }) => entry).filter(({ hash }) => hash !== undefined);
   const last = chained.at(-1);
   if (head === undefined) {
-    if (last) faults.push('the hash of the newest entry is missing: newer entries may have been removed with it');
+    if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
     // A process may have been stopped after it wrote an entry and before it wrote the head.
   } else if (head !== previous && last?.previous !== head) {
-    faults.push(`the newest entry is missing: its hash is ${head}`);
+    errors.push(`the newest entry is missing: its hash is ${head}`);
   }
   if (expected !== undefined && !chained.some(({ hash }) => hash === expected)) {
-    faults.push(`no entry has the hash ${expected}: entries were removed or rewritten`);
+    errors.push(`no entry has the hash ${expected}: entries were removed or rewritten`);
   }
-  return { chained: chained.length, head: last?.hash ?? null, notes: [], faults };
+  return { chained: chained.length, head: last?.hash ?? null, notes: [], faults: errors };
 };
 
 /** Leaves out changes that were not made, and the entries that say so. */

@@ -30,13 +30,13 @@ import {
 import { AuditFile } from './audit-file.js';
 import { endOf, madeOnly, undoing } from './chain.js';
 import {
-  besideKeyFile,
   formatKeyFile,
   KEY_FILE_MODE,
   MAX_KEY_FILE_BYTES,
   mergeUsed,
   parseKeyFile,
   readUsed,
+  siblingPath,
 } from './key-file.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';
 
@@ -192,7 +192,7 @@ export class FileKeyStore implements KeyStore {
     try {
       // Read before the content, so that a change during the read is noticed by the next poll.
       const stamp = await stampOf(this.#path);
-      // A file that was removed does not revoke all keys, since `rm` may have been a mistake.
+      // Removing the file does not revoke all keys, since that may have been a mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;
@@ -236,10 +236,7 @@ export class FileKeyStore implements KeyStore {
     if (added.length > 0) await this.#append(added);
     if (unrecorded.length === 0) return;
     const keys = firstLines(unrecorded.map(describeUnrecorded), MAX_NAMED);
-    this.context.logger.warn(
-      { path: this.#path, keys },
-      'the key file was edited by hand: entries were added to its audit',
-    );
+    this.context.logger.warn({ path: this.#path, keys }, 'the key file was edited by hand; its audit was updated');
   }
 
   async #append(entries: readonly KeyAuditEntry[]): Promise<void> {
@@ -248,7 +245,7 @@ export class FileKeyStore implements KeyStore {
   }
 
   async #audited<T>(what: 'read' | 'written', work: (file: AuditFile<KeyAuditEntry>) => Promise<T>): Promise<T> {
-    const path = await besideKeyFile(this.#path, 'audit.ndjson');
+    const path = await siblingPath(this.#path, 'audit.ndjson');
     try {
       return await work(new AuditFile(path, isKeyAuditEntry));
     } catch (cause) {
@@ -287,13 +284,13 @@ export const fileKeyStore: KeyStoreModule<FileKeyStoreOptions> = {
     additionalProperties: false,
     required: ['path'],
     properties: {
-      path: { type: 'string', minLength: 1, description: 'The key file, which the first "keys create" creates.' },
+      path: { type: 'string', minLength: 1, description: 'The key file. The first "keys create" creates it.' },
       pollMs: {
         type: 'integer',
         minimum: 50,
         maximum: 4000,
         default: 1000,
-        description: 'Interval at which the file is checked for changes. In milliseconds.',
+        description: 'Interval between checks of the file for changes, in milliseconds.',
       },
     },
   },

@@ -86,7 +86,7 @@ export const formatKeyFile = (keys: readonly KeyRecord[]): string =>
   `{\n  "format": 1,\n  "keys": [${keys.map((key) => `\n    ${JSON.stringify(key)}`).join(',')}\n  ]\n}\n`;
 
 /** The path of a file next to the key file. For a symbolic link it is next to the target, as the lock is. */
-export const besideKeyFile = async (path: string, extension: string): Promise<string> =>
+export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
 /** Permissions of a new key file. */
@@ -96,7 +96,7 @@ export const KEY_FILE_MODE = 0o600;
  * The last use of keys has its own file, which is written every few minutes. Writing the key file instead would conflict
  * with edits and make every process read all keys again.
  */
-const usedPath = (keyFile: string): Promise<string> => besideKeyFile(keyFile, 'used.json');
+const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
 /** One key per line. */
 const formatUsed = (times: ReadonlyMap<string, number>): string => {

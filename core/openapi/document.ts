@@ -126,7 +126,7 @@ const operation = (
 
 const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined) => {
   if (!needsKey(route)) return { security: [] };
-  // A key, or none.
+  // The API key is optional.
   return anonymous && includes(anonymous, [name, route.path]) ? { security: [{ [SECURITY_SCHEME]: [] }, {}] } : {};
 };
 
@@ -191,7 +191,7 @@ const successHeaders = (route: Route): HeaderName[] => [
   ...(isLimited(route) && !isShared(route) ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
 ];
 
-/** Keywords whose values are data. A "title" in them is no title of a schema. */
+/** Keywords whose values are data. A "title" in them is not the title of a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
 /** Keywords whose values are schemas by name. The author may name one like a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);

@@ -56,13 +56,13 @@ describe('parseForecastArguments(given)', () => {
       .to.throw(OperatorError)
       .with.property('faults')
       .deep.equals([
-        '--from: "2005" is not a quarter like 2005Q4',
-        '--to: "2024Q5" is not a quarter like 2005Q4',
-        '--runs: "0" is not a whole number from 1 on',
-        '--grades: "0.1,0.2" is not four probabilities like 0.10,0.20,0.35,0.50',
-        '--expand-point: "4%" is not a number of percent like 4 or -1.5',
+        '--from: "2005" is not a quarter such as 2005Q4',
+        '--to: "2024Q5" is not a quarter such as 2005Q4',
+        '--runs: "0" is not a whole number of at least 1',
+        '--grades: "0.1,0.2" is not four probabilities such as 0.10,0.20,0.35,0.50',
+        '--expand-point: "4%" is not a number in percent such as 4 or -1.5',
         'expand from 4% on and contract below 5% overlap: lower the second',
-        '--min-values: "many" is not a whole number from 1 on',
+        '--min-values: "many" is not a whole number of at least 1',
         'There is no forecast model "persistance". Did you mean "persistence"? Choose one of: metro-momentum, pooled-momentum, persistence.',
       ]);
     expect(() => parseForecastArguments({ from: '2024Q1', to: '2005Q4' })).to.throw(

@@ -16,7 +16,7 @@ import { skip } from '../support/skip.js';
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** A descriptor for the log. Default: it is collected. */
+  /** File descriptor for the log. Default: the log is collected. */
   readonly stderr?: number;
   readonly stdout?: number;
   readonly command?: readonly string[];

@@ -71,13 +71,13 @@ export default {
     type: 'object',
     required: ['path'],
     additionalProperties: false,
-    properties: { path: { type: 'string', minLength: 1, description: 'The file.' } },
+    properties: { path: { type: 'string', minLength: 1, description: 'The file with the dataset.' } },
   },
   create({ path }, context) {
     const file = context.resolvePath(path);
     let current = /** @type {Stored | undefined} */ (undefined);
     let stamp = /** @type {string | undefined} */ (undefined);
-    let looking = Promise.resolve();
+    let polling = Promise.resolve();
     let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
     let [closed, publishing] = [false, false];
     const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
@@ -97,11 +97,11 @@ export default {
       current = loaded;
       context.changed();
     };
-    /** Loads run one after the other, so that the newest file is loaded last. */
-    const look = () => {
-      const taken = looking.then(reload);
-      looking = taken.catch(() => context.problem('The file of the dataset cannot be read.'));
-      return taken;
+    /** Polls the file. Loads run one after the other, so that the newest file is loaded last. */
+    const poll = () => {
+      const loading = polling.then(reload);
+      polling = loading.catch(() => context.problem('The file of the dataset cannot be read.'));
+      return loading;
     };
     const documentsOf = (/** @type {Stored} */ { collections }, /** @type {string} */ name) => {
       if (!context.collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
@@ -110,14 +110,14 @@ export default {
     return {
       async open() {
         assertUsable();
-        await look();
+        await poll();
         assertUsable();
-        timer ??= setInterval(() => look().catch(() => {}), POLL_MS).unref();
+        timer ??= setInterval(() => poll().catch(() => {}), POLL_MS).unref();
       },
       async close() {
         closed = true;
         clearInterval(timer);
-        await looking;
+        await polling;
       },
       ping: async (signal) => assertUsable(signal),
       snapshot() {
@@ -147,9 +147,9 @@ export default {
         if (publishing) throw new StorageError('conflict', 'Another publication is under way.');
         publishing = true;
         try {
-          await look();
+          await poll();
           if (current?.manifest.version === manifest.version)
-            throw new StorageError('conflict', `The version "${manifest.version}" is there already.`);
+            throw new StorageError('conflict', `The version "${manifest.version}" already exists.`);
           const collections = /** @type {Record<string, Document[]>} */ ({});
           for (const name of context.collections.keys()) {
             const documents = /** @type {Document[]} */ ([]);
@@ -165,7 +165,7 @@ export default {
           const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
           const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();
           await save(file, { manifest, publishedAt, collections });
-          await look();
+          await poll();
         } catch (cause) {
           throw cause instanceof StorageError ? cause : new StorageError('invalid_dataset', `${cause}`, { cause });
         } finally {

@@ -82,7 +82,7 @@ const check = (columns: readonly string[], { state, signal, risk_score, sort, fi
   checkFields(columns, fields);
 };
 
-/** Returns the test of a row against the filters. Its cost does not depend on how many values a filter has. */
+/** Returns a function that tests rows against the filters. Its cost does not depend on the number of values of a filter. */
 const chosenBy = ({ state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
   const setOf = (values: string | undefined) => (values === undefined ? undefined : new Set<unknown>(listed(values)));
   const [states, signals, grades] = [setOf(state), setOf(signal), setOf(risk_score)];
@@ -128,7 +128,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     headers: pageHeaders,
     check: (given: Selection): void => check(all, given),
     columns: ({ fields }: Selection) => fieldsOf(all, fields),
-    /** Sorts the values of filters, and removes what is the default. */
+    /** Sorts the values of filters, and removes default values. */
     normalize<Input extends Selection>({ state, signal, risk_score, sort, fields, ...others }: Input): Input {
       const sorted = { state, signal, risk_score };
       const lists = Object.entries(sorted).flatMap(([name, values]) =>

@@ -43,20 +43,20 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
   const sentence =
     divisions.length === 0
       ? `There is no market with the CBSA code ${cbsa}. /markets lists all.`
-      : `${name} (${cbsa}) is no market itself, but its divisions are: ${divisions.join(', ')}.`;
+      : `${name} (${cbsa}) is not a market, but its divisions are: ${divisions.join(', ')}.`;
   throw new ApiError(marketNotFound, sentence);
 };
 
-/** Newest first, whatever became of them. */
+/** All runs, newest first, including failed runs. */
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
-/** Newest first. */
+/** Completed runs, newest first. */
 export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> =>
   (await newestRuns(snapshot)).filter(({ status }) => status === 'completed');
 
 /** The envelope of every list. */
 export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
 
-/** Differences of rounded figures, without the noise of binary fractions. */
+/** Subtracts rounded numbers without binary rounding errors. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

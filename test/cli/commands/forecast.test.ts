@@ -67,7 +67,7 @@ describe('metro-forecast forecast', () => {
     expect([code, stdout]).to.deep.equal([2, '']);
     expect(stderr).to.equal(
       'Nothing was forecast:\n' +
-        '  - --runs: "x" is not a whole number from 1 on\n' +
+        '  - --runs: "x" is not a whole number of at least 1\n' +
         '  - There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: metro-momentum, pooled-momentum, persistence.\n',
     );
   });

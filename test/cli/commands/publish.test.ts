@@ -244,7 +244,7 @@ describe('metro-forecast publish and snapshots', () => {
       .collection('catalog')
       .updateOne({}, { $set: { 'current.version': 'by-hand' } });
     expect(await refused('snapshots', 'audit', '--verify')).to.contain(
-      'no entry tells how "by-hand" became the current version',
+      'no entry records how "by-hand" became the current version',
     );
     await client.db(database).collection<{ _id: number }>('data_audit').deleteOne({ _id: 2 });
     await client.close();

@@ -1,4 +1,4 @@
-/** The last use of keys: how often it is written, and retries when the store is unreachable. */
+/** The last use of keys: when it is written, and retries when the store is unreachable. */
 import { expect } from 'chai';
 import { keyUse } from '../../../core/keys/authenticator.js';
 import { keptLogger } from '../../support/kept-logger.js';
