@@ -204,7 +204,7 @@ export const backtests = collection({
   key: ['as_of', 'model_version'],
   schema: record(
     {
-      as_of: { ...dateTime, description: 'When the backtest was computed.' },
+      as_of: { ...dateTime, description: 'Time at which the backtest was computed.' },
       model_version: text,
       horizon_months: { type: 'integer', minimum: 1 },
       window_start: { ...date, description: 'First target scored.' },
@@ -216,7 +216,11 @@ export const backtests = collection({
       rmse_pp: { ...size, description: 'Root mean squared error.' },
       bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
       coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
-      interval_score_80: { ...size, description: 'Mean of the width + 10 times the miss.' },
+      interval_score_80: {
+        ...size,
+        description:
+          'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
+      },
       direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
       benchmark: {
         ...record({ name: text, mae_pp: size }),

@@ -14,7 +14,7 @@ export type Area = {
   readonly divisions: readonly string[];
   /** Latitude of the centre in degrees, from the Census Gazetteer of 2025. Divisions have the centre of their parent. */
   readonly latitude: number;
-  /** In degrees, east of Greenwich. */
+  /** Longitude of the centre in degrees east of Greenwich. */
   readonly longitude: number;
   /** Whether the area is a market of this snapshot. */
   readonly has_index: boolean;
@@ -82,7 +82,7 @@ export type AreaForecastTrack = {
 };
 
 export type Backtest = {
-  /** When the backtest was computed. */
+  /** Time at which the backtest was computed. */
   readonly as_of: string;
   readonly model_version: string;
   readonly horizon_months: number;
@@ -102,7 +102,7 @@ export type Backtest = {
   readonly bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
-  /** Mean of the width + 10 times the miss. */
+  /** Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better. */
   readonly interval_score_80: number;
   /** Share of forecasts with the sign of the realized change. */
   readonly direction_hit_rate: number;
@@ -279,13 +279,13 @@ export type HpiObservation = {
 };
 
 export type MacroObservation = {
-  /** The series. Only if several are requested. */
+  /** Identifier of the series. Only if several series are requested. */
   readonly series_id?: string;
   /** First day of the period. */
   readonly period_start: string;
   /** Value in the units of the series, or in the requested `units`. */
   readonly value: number;
-  /** The market, on rows of `metro_hpi`. */
+  /** Code of the market. Only in rows of `metro_hpi`. */
   readonly cbsa?: string;
   /** The price index by which values are divided. Only with `units=real`. */
   readonly deflator?: string;

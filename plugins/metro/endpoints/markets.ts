@@ -26,7 +26,7 @@ const areaNotFound = defineError({
   code: 'area_not_found',
   status: 404,
   sentence: 'There is no metropolitan area or division with this code. /areas lists all of them.',
-  when: 'The code is not one of a metropolitan area or a division of the Census.',
+  when: 'The Census has no metropolitan area or division with this code.',
 });
 
 const coordinate = (limit: number, description: string) => ({
@@ -49,7 +49,7 @@ const areaSchema = {
       90,
       'Latitude of the centre in degrees, from the Census Gazetteer of 2025. Divisions have the centre of their parent.',
     ),
-    longitude: coordinate(180, 'In degrees, east of Greenwich.'),
+    longitude: coordinate(180, 'Longitude of the centre in degrees east of Greenwich.'),
     has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },
   }),
 };

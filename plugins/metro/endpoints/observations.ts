@@ -29,7 +29,7 @@ const seriesNotFound = defineError({
   code: 'series_not_found',
   status: 404,
   sentence: 'There is no series with this identifier. /series lists all of them.',
-  when: 'The series identifier is not one of the catalogue.',
+  when: 'The catalogue has no series with this identifier.',
 });
 
 const macroObservation = {
@@ -38,10 +38,10 @@ const macroObservation = {
   required: ['period_start', 'value'],
   additionalProperties: false,
   properties: {
-    series_id: { ...text, description: 'The series. Only if several are requested.' },
+    series_id: { ...text, description: 'Identifier of the series. Only if several series are requested.' },
     period_start: { ...date, description: 'First day of the period.' },
     value: { type: 'number', description: 'Value in the units of the series, or in the requested `units`.' },
-    cbsa: { ...cbsa, description: 'The market, on rows of `metro_hpi`.' },
+    cbsa: { ...cbsa, description: 'Code of the market. Only in rows of `metro_hpi`.' },
     deflator: { ...text, description: 'The price index by which values are divided. Only with `units=real`.' },
   },
 } as const;
@@ -198,7 +198,7 @@ export default definePlugin({
         if (asked.includes(''))
           throw invalidParameter('query', 'series_id', 'must have a series before and after each comma');
         if (cbsa !== undefined && !asked.includes(METRO_HPI)) {
-          throw invalidParameter('query', 'cbsa', `goes with series_id=${METRO_HPI} only`);
+          throw invalidParameter('query', 'cbsa', `is allowed with series_id=${METRO_HPI} only`);
         }
       },
       normalize: ({ series_id, cbsa, ...others }) => ({

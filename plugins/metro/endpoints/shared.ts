@@ -16,7 +16,7 @@ export const marketNotFound = defineError({
   code: 'market_not_found',
   status: 404,
   sentence: 'There is no market with this CBSA code. /markets lists all of them.',
-  when: 'The CBSA code is not one of a market.',
+  when: 'No market has this CBSA code.',
 });
 
 export const cbsaParameter = {

@@ -82,7 +82,7 @@ describe('plugin markets', () => {
       const { status, json } = await service.get(path);
       expect([status, json.code]).to.deep.equal([404, 'market_not_found']);
       expect(json.error).to.equal(
-        'New York-Newark-Jersey City, NY-NJ (35620) is no market itself, but its divisions are: 29484, 35004, 35084, 35614.',
+        'New York-Newark-Jersey City, NY-NJ (35620) is not a market, but its divisions are: 29484, 35004, 35084, 35614.',
       );
     }
   });
