@@ -1,4 +1,4 @@
-/** A JSON adapter with its own directory, log and reported problems. */
+/** A JSON adapter with a temporary directory, a captured log and the problems that it reported. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,12 +13,12 @@ import { writeDirectory } from '../../core/data/write-directory.js';
 import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
 
 export interface JsonInstance {
-  /** Contains the dataset directory of the adapter, `data`. */
+  /** Contains `data`, the dataset directory of the adapter. */
   readonly folder: string;
   readonly path: string;
   readonly adapter: StorageAdapter;
   readonly changes: string[];
-  /** Arguments of `problem`. The last one is current. */
+  /** Arguments of each `problem` call. The last one is current. */
   readonly problems: (string | undefined)[];
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
@@ -33,7 +33,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** Creates an instance for each test of the enclosing `describe`. It is not open. */
+/** Creates an instance for each test of the enclosing `describe`. The adapter is not opened. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {
@@ -60,7 +60,7 @@ export const eachInstance = (): JsonInstance => {
   return instance;
 };
 
-/** Writes version `v<n>`, all of whose values are n. */
+/** Writes version `v<n>`, in which every value is n. */
 export const writeVersion = (path: string, n: number, created = `2026-01-${String(n).padStart(2, '0')}T00:00:00Z`) => {
   const { stations, readings } = rowsOf(n);
   return writeDirectory(path, manifestOf(`v${n}`, created), { stations: [stations], readings: [readings] });

@@ -39,7 +39,7 @@ describe('json.open()', () => {
     ]);
   });
 
-  it('lists a hundred errors, and counts the others', async () => {
+  it('lists 100 errors and the number of further errors', async () => {
     const stations = Array.from({ length: 1000 }, (_, i) => ({ id: String(i + 1000), name: 5 }));
     await writeByHand(instance.path, { 'stations.ndjson': lines(stations), 'readings.ndjson': '' });
     const found = (await refusal()).split('\n');
@@ -57,9 +57,9 @@ describe('json.open()', () => {
     expect(await refusal()).to.match(/manifest\.json cannot be read: it does not exist/);
   });
 
-  it('rejects a dataset that does not fit into memory before reading it, with the memory that it needs', async () => {
+  it('rejects a dataset that does not fit into memory before reading it, and names the required memory', async () => {
     await writeByHand(instance.path);
-    // A hole of a terabyte: reading it would take many minutes.
+    // A sparse file of 1 TB: reading it would take many minutes.
     const file = await open(join(instance.path, 'readings.ndjson'), 'r+');
     await file.truncate(2 ** 40);
     await file.close();
@@ -99,7 +99,7 @@ describe('json.open()', () => {
     expect(others).to.have.property('code', 'unknown_collection');
   });
 
-  it('lets other work run while it loads', async () => {
+  it('yields to other work while it loads', async () => {
     const readings = Array.from({ length: 60_000 }, (_, i) => ({
       station: i < 30_000 ? 'north' : 'south',
       day: new Date(Date.UTC(1950, 0, 1 + (i % 30_000))).toISOString().slice(0, 10),
@@ -116,12 +116,12 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // At least one turn for each read of the file, which has 3.7 MB.
+    // At least one turn of the event loop for each read of the 3.7 MB file.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });
 
-  it('has ended when close() has', async () => {
+  it('settles before close() resolves', async () => {
     await writeVersion(instance.path, 1);
     let ended = false;
     const opening = instance.adapter.open().catch(() => undefined);
@@ -144,7 +144,7 @@ describe('json.open()', () => {
 describe('assertFits(fileBytes, heldBytes, limit)', () => {
   const MIB = 2 ** 20;
 
-  it('accepts a dataset that fits, and counts the served dataset', () => {
+  it('accepts a dataset that fits next to the served dataset', () => {
     expect(() => assertFits(500 * MIB, 0, 1000 * MIB)).to.not.throw();
     expect(() => assertFits(500 * MIB, 500 * MIB, 1000 * MIB)).to.throw(
       StorageError,

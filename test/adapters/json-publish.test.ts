@@ -52,7 +52,7 @@ describe('json.publish()', () => {
     await expectServed(instance, 1);
   });
 
-  it('rejects with unavailable and the path if the directory cannot be written, and continues to serve', async () => {
+  it('rejects with unavailable and the path if the directory is not writable, and continues to serve', async () => {
     await rm(instance.path, { recursive: true });
     await writeFile(instance.path, 'a file in its place');
     const { code, message, cause } = await refusal(datasetOf('v2', rows));
@@ -89,7 +89,7 @@ describe('json.publish()', () => {
     }
   });
 
-  it('rejects with invalid_dataset for a directory that has changed since it was checked, and changes nothing', async () => {
+  it('rejects with invalid_dataset if a file changed after validation, and changes nothing', async () => {
     const source = join(instance.folder, 'source');
     await writeByHand(source);
     const { dataset } = await openDirectory(source);
@@ -100,7 +100,7 @@ describe('json.publish()', () => {
     await expectServed(instance, 1);
   });
 
-  it('rejects with conflict while another publication is under way', async () => {
+  it('rejects with conflict while another publication is running', async () => {
     const first = instance.adapter.publish!(datasetOf('v2', rows));
     const { code, message } = await refusal(datasetOf('v3', rows));
     expect([code, message]).to.deep.equal(['conflict', 'Another publication is under way.']);

@@ -27,7 +27,7 @@ const byHand = (path: string, n: number) => {
 describe('the json adapter loads a version', () => {
   const instance = eachInstance();
 
-  /** In one step, as `ln -sfn` and `mv -T` do. */
+  /** Swaps the link atomically, as `ln -sfn` and `mv -T` do. */
   const pointTo = async (target: string, link: string) => {
     await symlink(target, `${link}.new`);
     await rename(`${link}.new`, link);
@@ -61,7 +61,7 @@ describe('the json adapter loads a version', () => {
     setImmediate(count);
     await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
     await eventually('version v2 is served', () => instance.changes.length === 2);
-    // At least one turn for each 16 KiB.
+    // At least one turn of the event loop for each 16 KiB.
     expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
     expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
   });
@@ -141,7 +141,7 @@ describe('the json adapter loads a version', () => {
     expect(bytesRead() - before).to.be.below(notes.length);
   });
 
-  it('while others read: no read fails, or sees two versions', async () => {
+  it('while clients read: no read fails or mixes two versions', async () => {
     await writeVersion(instance.path, 1);
     await instance.adapter.open();
     let writing = true;
@@ -198,7 +198,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     expect(instance.changes).to.deep.equal(['v1']);
     const sentence = instance.problems.at(-1);
     expect(sentence).to.match(/version v1 is still served/);
-    // The message is for /status: it has no paths and no texts of other errors.
+    // /status publishes the message: it must not contain paths or the text of other errors.
     expect(sentence).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {
@@ -229,7 +229,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     expect(instance.problems.at(-1)).to.equal(undefined);
   });
 
-  it('a manifest that was removed, and recovers when it is back', async () => {
+  it('a missing manifest, and recovers when the manifest is restored', async () => {
     const text = await readFile(manifestPath());
     await unlink(manifestPath());
     await refusedWith(/manifest\.json cannot be read: it does not exist/);
@@ -246,7 +246,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     await recovers(2);
   });
 
-  it('other rows with the version that it has served', async () => {
+  it('different rows under the version that is served', async () => {
     const { collections } = await readManifestFile(instance.path);
     await byHand(instance.path, 2);
     await writeFile(manifestPath(), JSON.stringify({ ...(await readManifestFile(instance.path)), version: 'v1' }));

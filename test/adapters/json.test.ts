@@ -1,4 +1,4 @@
-/** Proves that the JSON adapter conforms. */
+/** Runs the conformance suite on the JSON adapter. */
 import { mkdir } from 'node:fs/promises';
 import { describeAdapter } from '../../adapters/conformance/index.js';
 import json from '../../adapters/json/index.js';

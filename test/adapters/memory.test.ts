@@ -1,4 +1,4 @@
-/** Proves that the memory adapter conforms, and that it can begin with a dataset directory. */
+/** Runs the conformance suite on the memory adapter, and tests opening it with a dataset directory. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -30,7 +30,7 @@ const rows: Collection = {
   schema: { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } },
 };
 
-describe('the versions of the memory adapter', () => {
+describe('versions of the memory adapter', () => {
   const NOW = Date.parse('2025-06-01T00:00:00Z');
 
   const openWith = async (...versions: readonly string[]): Promise<StorageAdapter> => {
@@ -39,7 +39,7 @@ describe('the versions of the memory adapter', () => {
       {
         collections: new Map([['rows', rows]]),
         logger: pino({ level: 'silent' }),
-        // It stands still.
+        // The clock never advances.
         clock: { now: () => NOW, monotonic: () => 0 },
         resolvePath: resolve,
         changed: () => {},
@@ -54,7 +54,7 @@ describe('the versions of the memory adapter', () => {
     return adapter;
   };
 
-  it('are held as long as somebody reads them', async () => {
+  it('stay readable while a client reads them', async () => {
     const adapter = await openWith('v1');
     const held = async () => (await adapter.versions!.list()).map((version) => version.held);
     const [first, second] = [adapter.snapshot(), adapter.snapshot()];
@@ -65,7 +65,7 @@ describe('the versions of the memory adapter', () => {
     expect(await held()).to.deep.equal([false]);
   });
 
-  it('that become current within one millisecond are dated one after the other', async () => {
+  it('get distinct times when they are activated within one millisecond', async () => {
     const adapter = await openWith('v1', 'v2');
     await adapter.versions!.activate('v1');
     await adapter.versions!.activate('v2');
@@ -74,7 +74,7 @@ describe('the versions of the memory adapter', () => {
     expect(current).to.deep.equal([undefined, 'v1', 'v2', 'v1', 'v2']);
   });
 
-  it('that are in the way are named', async () => {
+  it('are named in errors about existing or missing versions', async () => {
     const adapter = await openWith('v1');
     const dataset = { manifest: adapter.snapshot().manifest, async *read() {} };
     const message = (call: Promise<unknown>) => call.then(String, ({ message }: Error) => message);
@@ -135,14 +135,14 @@ describe('the memory adapter with { path }', () => {
     expect(await snapshot.get('rows', [2])).to.deep.equal({ id: 2 });
   });
 
-  it('refuses one that breaks rules, and names each', async () => {
+  it('rejects an invalid directory and lists every error', async () => {
     await write('{"id":2}\n{"id":1}\n{"id":"x"}\n');
     const { message } = await refusal();
     expect(message).to.include(`${folder} breaks rules:`);
     expect(message).to.match(/rows\.ndjson:2: id: .*\n.*rows\.ndjson:3: id: /);
   });
 
-  it('refuses one that is not there', async () => {
+  it('rejects a missing directory', async () => {
     const { message } = await refusal();
     expect(message).to.include(join(folder, MANIFEST_FILE));
   });

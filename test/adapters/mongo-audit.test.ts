@@ -1,4 +1,4 @@
-/** The chain of an audit in MongoDB: several writers at once, writers that are stopped, entries that somebody changed. */
+/** The audit chain in MongoDB: concurrent writers, interrupted writers, and entries that were changed by hand. */
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { MongoAudit } from '../../adapters/mongo/audit.js';
@@ -12,7 +12,7 @@ interface Entry extends AuditEntry {
 
 const entry = (what: string): Entry => ({ time: '2026-05-01T00:00:00.000Z', by: 'tester', what });
 
-describe('an audit in MongoDB', () => {
+describe('the audit log in MongoDB', () => {
   let database: TestDatabase;
   let audit: MongoAudit<Entry>;
   let count = 0;
@@ -31,7 +31,7 @@ describe('an audit in MongoDB', () => {
   const told = async () => madeOnly(await audit.list()).map(({ what }) => what);
   const faults = async () => (await audit.verify()).faults;
 
-  it('has each entry of many writers at once, in one chain, and shows readers no fault meanwhile', async () => {
+  it('chains all entries of concurrent writers, and verifies without errors meanwhile', async () => {
     const writers = ['a', 'b', 'c', 'd', 'e', 'f'];
     const names = writers.flatMap((writer) => [1, 2, 3, 4].map((n) => `${writer}${n}`));
     let isOver = false;
@@ -49,7 +49,7 @@ describe('an audit in MongoDB', () => {
     expect(await audit.verify()).to.deep.include({ chained: 24, faults: [] });
   });
 
-  it('says of a change that was not made that it was not, and keeps what may have been made', async () => {
+  it('marks a change that was not made, and keeps a change with an unknown outcome', async () => {
     await add('one');
     expect(await add('two', false)).to.equal(false);
     const away = new Error('away');
@@ -63,7 +63,7 @@ describe('an audit in MongoDB', () => {
     expect(await audit.verify()).to.deep.include({ chained: 4, faults: [] });
   });
 
-  it('loses no entry of a writer that was stopped before it inserted what the head has', async () => {
+  it('keeps the entry of a writer that stopped after updating the head and before inserting it', async () => {
     await add('one');
     await add('two');
     await documents().deleteOne({ _id: 2 });
@@ -74,7 +74,7 @@ describe('an audit in MongoDB', () => {
     expect(await faults()).to.deep.equal([]);
   });
 
-  it('finds each entry that was removed or changed, and a head that was', async () => {
+  it('finds each removed or changed entry, and a changed head', async () => {
     for (const each of ['one', 'two', 'three']) await add(each);
     const all = await documents().find().toArray();
     const restore = async () => {

@@ -1,4 +1,4 @@
-/** Every wait for MongoDB ends, and its errors say what was waited for. */
+/** Every wait for MongoDB has a timeout, and its errors name the operation. */
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';
 import { MongoAudit } from '../../adapters/mongo/audit.js';
@@ -15,17 +15,17 @@ import { closedConnection } from './mongo-database.js';
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('bounded() of the MongoDB adapter', () => {
-  it('resolves with what the work resolves with', async () => {
+  it('resolves with the result of the work', async () => {
     expect(await bounded('count', 1000, undefined, async () => 7)).to.equal(7);
   });
 
-  it('rejects with unavailable, and the cause, when the work fails', async () => {
+  it('rejects with unavailable and the cause when the work fails', async () => {
     const cause = new Error('It is not there.');
     const error = await failsWith('unavailable', () => bounded('count', 1000, undefined, () => Promise.reject(cause)));
     expect(error).to.include({ message: 'MongoDB could not count: It is not there.', cause });
   });
 
-  it('leaves an error of the storage contract as it is', async () => {
+  it('passes on errors of the storage contract unchanged', async () => {
     const error = new StorageError('conflict', 'Somebody else was first.');
     expect(toStorageError(error, 'count')).to.equal(error);
     expect(await failsWith('conflict', () => bounded('count', 1000, undefined, () => Promise.reject(error)))).to.equal(
@@ -33,14 +33,14 @@ describe('bounded() of the MongoDB adapter', () => {
     );
   });
 
-  it('rejects with unavailable when the time is over, and not before', async () => {
+  it('rejects with unavailable after the timeout, and not earlier', async () => {
     const began = performance.now();
     const error = await failsWith('unavailable', () => bounded('count', 40, undefined, never));
     expect(error.message).to.equal('MongoDB did not count within 40 ms.');
     expect(performance.now() - began).to.be.within(39, 2000);
   });
 
-  it('rejects with aborted as soon as its signal is, and does not begin after that', async () => {
+  it('rejects with aborted as soon as its signal is aborted, and starts no work after that', async () => {
     const abort = new AbortController();
     const waiting = failsWith('aborted', () => bounded('count', 60_000, abort.signal, never));
     abort.abort('enough');
@@ -58,7 +58,7 @@ describe('bounded() of the MongoDB adapter', () => {
     expect(begun).to.equal(false);
   });
 
-  it('keeps neither a timer nor a listener', async () => {
+  it('leaves no timer and no listener', async () => {
     const { signal } = new AbortController();
     const listeners = new Set<unknown>();
     const add = signal.addEventListener.bind(signal);
@@ -79,12 +79,12 @@ describe('bounded() of the MongoDB adapter', () => {
       await failsWith('unavailable', () => bounded('count', 60_000, signal, () => Promise.reject(new Error('no'))));
     }
     expect(listeners.size).to.equal(0);
-    // Others come and go meanwhile, as the test's own.
+    // The process has timers of its own, such as those of mocha.
     expect(timers() - before).to.be.below(times);
   });
 });
 
-describe('an operation of the MongoDB adapter that fails says which one it was', () => {
+describe('errors of the MongoDB adapter name the failed operation', () => {
   let connection: Connection;
   before(async () => {
     connection = await closedConnection();

@@ -1,4 +1,4 @@
-/** The catalog of the MongoDB adapter: each change is made whole, or not at all. */
+/** The catalog of the MongoDB adapter: each change is atomic. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';
@@ -24,7 +24,7 @@ describe('the catalog in MongoDB', () => {
     return publication;
   };
 
-  it('is empty before the first lock, and tells of nothing', async () => {
+  it('is empty before the first lock', async () => {
     expect(await catalog.read()).to.deep.equal({
       _id: 'catalog',
       sequence: 0,
@@ -37,7 +37,7 @@ describe('the catalog in MongoDB', () => {
     expect(await catalog.existing([0, 1])).to.deep.equal(new Set());
   });
 
-  it('changes nothing where there is none', async () => {
+  it('changes nothing while it is empty', async () => {
     const publication = { id: 1, version: '1', publishedAt: new Date(0) };
     expect(await catalog.renew('publisher', LONG)).to.equal(false);
     expect(await catalog.commit('publisher', publication, null)).to.equal(false);
@@ -47,7 +47,7 @@ describe('the catalog in MongoDB', () => {
     expect(await database.connection.db.collection('catalog').countDocuments()).to.equal(0);
   });
 
-  it('begins its ids at the time, and gives each out once, with the lock', async () => {
+  it('starts ids at the current time, and assigns each id once, with the lock', async () => {
     const before = Date.now();
     const first = await catalog.lock('first', LONG);
     expect(first!.sequence).to.be.within(before + 1, Date.now() + 1);
@@ -59,7 +59,7 @@ describe('the catalog in MongoDB', () => {
     expect(next!.lock!.id).to.equal(next!.sequence);
   });
 
-  it('has one lock, until it is given back or its time is over', async () => {
+  it('has one lock, until it is released or expires', async () => {
     expect(await catalog.lock('first', LONG)).not.to.equal(undefined);
     expect(await catalog.lock('second', LONG)).to.equal(undefined);
     await catalog.unlock('second');
@@ -71,7 +71,7 @@ describe('the catalog in MongoDB', () => {
     expect((await catalog.lock('third', LONG))!.lock).to.include({ owner: 'third' });
   });
 
-  it('renews the lock for its owner alone', async () => {
+  it('renews the lock for its owner only', async () => {
     const { lock } = (await catalog.lock('first', 1000))!;
     expect(await catalog.renew('second', LONG)).to.equal(false);
     expect((await catalog.read()).lock).to.deep.equal(lock);
@@ -81,7 +81,7 @@ describe('the catalog in MongoDB', () => {
     expect(+renewed.expires - +lock!.expires).to.be.within(LONG - 1000, LONG + 9000);
   });
 
-  it('adds a version, points at it and gives the lock back, all at once', async () => {
+  it('adds a version, activates it and releases the lock in one step', async () => {
     const first = await publish('1');
     expect(await catalog.current()).to.deep.equal(first);
     const second = await publish('2');
@@ -92,7 +92,7 @@ describe('the catalog in MongoDB', () => {
     expect(await catalog.current()).to.deep.equal(second);
   });
 
-  it('adds nothing for one whose lock is gone, after another move, and under a name that is there', async () => {
+  it('rejects a version after its lock expired, after another activation, and under an existing name', async () => {
     const first = await publish('1');
     const { sequence: id, current } = (await catalog.lock('publisher', LONG))!;
     const before = await catalog.read();
@@ -104,7 +104,7 @@ describe('the catalog in MongoDB', () => {
     expect(await catalog.commit('publisher', next, first)).to.equal(true);
   });
 
-  it('goes back to a version that is there, from the one that was expected', async () => {
+  it('activates an existing version if the expected one is current', async () => {
     const first = await publish('1');
     const second = await publish('2');
     const again = { ...first, publishedAt: new Date(99_000) };
@@ -118,7 +118,7 @@ describe('the catalog in MongoDB', () => {
     expect(moves).to.deep.equal([first, second, again]);
   });
 
-  it('takes out any version but the current one, and remembers that it was current once', async () => {
+  it('removes any version but the current one, and remembers that it was current once', async () => {
     const [first, second, third] = [await publish('1'), await publish('2'), await publish('3')];
     expect(await catalog.remove(third.id)).to.equal(false);
     expect(await catalog.remove(7)).to.equal(false);
@@ -130,7 +130,7 @@ describe('the catalog in MongoDB', () => {
     expect(await catalog.existing([first.id, third.id, 7])).to.deep.equal(new Set([third.id]));
   });
 
-  it('makes reading it end when its signal is aborted', async () => {
+  it('stops reading when its signal is aborted', async () => {
     await failsWith('aborted', () => catalog.current(AbortSignal.abort()));
   });
 });

@@ -1,4 +1,4 @@
-/** What a connection asks of MongoDB, whatever its connection string says. */
+/** Read and write concerns of a connection, for any connection string. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ describe('Connection of the MongoDB adapter', () => {
     });
   }
 
-  it('gives the reads of requests no write concern, which would make each of them slower', () => {
+  it('sends no write concern with reads of requests, which would slow each of them down', () => {
     expect(connectionTo({ uri: 'mongodb://127.0.0.1:1' }).readDb.writeConcern).to.equal(undefined);
   });
 });
@@ -94,20 +94,20 @@ describe('Connection.first() of the MongoDB adapter', () => {
   const first = (city: string, hint = { city: 1 } as object) =>
     connection.first('read a price', prices, { city }, { projection: { _id: 0 }, hint });
 
-  it('resolves with the first document that is found, and of it with what is asked for', async () => {
+  it('resolves with the requested fields of the first matching document', async () => {
     expect(await first('Houston')).to.deep.equal({ city: 'Houston', price: 340 });
   });
 
-  it('resolves with null where none is found', async () => {
+  it('resolves with null if no document matches', async () => {
     expect(await first('Atlantis')).to.equal(null);
   });
 
-  it('rejects with unavailable for what MongoDB refuses', async () => {
+  it('rejects with unavailable if MongoDB returns an error', async () => {
     const error = await failsWith('unavailable', () => first('Houston', { price: 1 }));
     expect(error.message).to.match(/^MongoDB could not read a price: .*hint/s);
   });
 
-  it('finds again when its connection ends in the middle', async () => {
+  it('repeats the read when its connection closes in the middle', async () => {
     proxy.inject({ latencyMs: 300 });
     const found = first('Akron');
     await delay(100);

@@ -1,4 +1,4 @@
-/** A database of one's own on the MongoDB that tests share, for tests of single parts of the MongoDB adapter. */
+/** A separate database on the shared MongoDB, for tests of single parts of the MongoDB adapter. */
 import { Connection } from '../../adapters/mongo/connection.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from '../../adapters/mongo/options.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
@@ -9,7 +9,7 @@ export interface TestDatabase {
   end(): Promise<void>;
 }
 
-/** Not connected yet. */
+/** A connection that has not been opened. */
 export const connectionTo = (options: Given<ConnectionOptions>): Connection =>
   new Connection(withDefaults<ConnectionOptions>(connectionOptions, options));
 
@@ -26,7 +26,7 @@ export const openDatabase = async (): Promise<TestDatabase> => {
   };
 };
 
-/** A connection that was closed: whatever is asked of it fails at once, and says what that was. */
+/** A closed connection: every operation on it fails immediately, with an error that names the operation. */
 export const closedConnection = async (): Promise<Connection> => {
   const { connection, end } = await openDatabase();
   await end();

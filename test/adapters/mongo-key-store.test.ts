@@ -1,4 +1,4 @@
-/** API keys in MongoDB: changes reach every replica, with and without notifications, and with the server away. */
+/** API keys in MongoDB: changes reach every replica, with and without change streams, and after an outage. */
 
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
@@ -30,7 +30,7 @@ describe('the key store in MongoDB', () => {
   let database: string;
   let server: Server | undefined;
   let stores: KeyStore[];
-  /** Of the store that was made last. */
+  /** The log of the store that was created last. */
   let logger: KeptLogger;
 
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('the key store in MongoDB', () => {
       await client.close();
     }
   };
-  /** Edits a key's document by hand. */
+  /** Edits the document of a key directly. */
   const edit = (id: string, update: object) =>
     raw((db) => db.collection<{ _id: string }>('api_keys').updateOne({ _id: id }, update));
 
@@ -63,7 +63,7 @@ describe('the key store in MongoDB', () => {
     uri = server.url;
     return server;
   };
-  /** One that is not open yet. */
+  /** Creates a store that is not open yet. */
   const makeStore = (options: Partial<ConnectionOptions> = {}): KeyStore => {
     logger = keptLogger();
     const context = { logger, clock: systemClock, resolvePath: (path: string) => path };
@@ -77,7 +77,7 @@ describe('the key store in MongoDB', () => {
     return store;
   };
 
-  it('insert() and update() are in force when they resolve, and list() shows them, the oldest first', async () => {
+  it('insert() and update() take effect before they resolve, and list() returns the oldest key first', async () => {
     const store = await newStore();
     const [younger, older] = [newRecord(), newRecord({ created_at: '2025-01-01T00:00:00Z', name: '$name' })];
     for (const record of [younger, older]) {
@@ -97,13 +97,13 @@ describe('the key store in MongoDB', () => {
     assert.throws(() => store.lookup(newRecord().hash), { name: 'KeyStoreError', code: 'unavailable', message });
   });
 
-  it('keeps the version of the pepper that a key was made with', async () => {
+  it('stores the version of the pepper with each key', async () => {
     const record = newRecord({ pepper: 2 });
     await (await newStore()).insert(record);
     assert.deepEqual(await (await newStore()).list(), [record]);
   });
 
-  it('insert() rejects with conflict for an id or a hash that is there, and changes nothing', async () => {
+  it('insert() rejects with conflict for an existing id or hash, and changes nothing', async () => {
     const store = await newStore();
     const record = newRecord();
     await store.insert(record);
@@ -114,17 +114,17 @@ describe('the key store in MongoDB', () => {
     assert.deepEqual(await store.list(), [record]);
   });
 
-  it('update() rejects with unknown_key for an id that is not there', async () => {
+  it('update() rejects with unknown_key for an unknown id', async () => {
     const store = await newStore();
     await rejectsWith('unknown_key', store.update('key_none', { name: 'x' }), 'There is no key with the id key_none.');
     assert.deepEqual(await store.list(), []);
   });
 
-  it('audit() tells of each change once, the oldest first, with what it was before, and of no refused one', async () => {
+  it('audit() lists each change once, oldest first, with the previous values, and no rejected change', async () => {
     const store = await newStore();
     const record = newRecord({ limit_per_minute: 600 });
     await store.insert(record);
-    // By hand, with a time as MongoDB has them.
+    // Inserted directly, with a date as MongoDB stores it.
     await edit(record.id, { $set: { expires_at: new Date('2027-01-01T00:00:00Z') } });
     await store.update(record.id, { limit_per_minute: 1200 });
     await store.update(record.id, { limit_per_minute: 1200 });
@@ -145,7 +145,7 @@ describe('the key store in MongoDB', () => {
     assert(!JSON.stringify(entries).includes(record.hash));
   });
 
-  it('audit() tells what was before truly, when several change the same key at once', async () => {
+  it('audit() has the correct previous values when a key is changed concurrently', async () => {
     const stores = [await newStore({ operationMs: 10_000 }), await newStore({ operationMs: 10_000 })];
     const record = newRecord({ limit_per_minute: 1 });
     await stores[0]!.insert(record);
@@ -153,7 +153,7 @@ describe('the key store in MongoDB', () => {
     await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
     const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
     assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
-    // Each value but the last was the one before of exactly one change.
+    // Each value except the last is the previous value of exactly one change.
     const last = (await stores[0]!.list())[0]?.limit_per_minute;
     assert.deepEqual(
       changes.map((change) => change?.from).sort(),
@@ -161,7 +161,7 @@ describe('the key store in MongoDB', () => {
     );
   });
 
-  it('noteUse() keeps of each key the latest time, for all replicas, and makes none of them read a key again', async () => {
+  it('noteUse() keeps the latest time of each key for all replicas, and causes no replica to read a key again', async () => {
     const [store, reader] = [await newStore(), await newStore({ pollMs: NEVER })];
     const record = newRecord();
     await store.insert(record);
@@ -180,7 +180,7 @@ describe('the key store in MongoDB', () => {
       ),
     ]);
     assert.deepEqual(Object.fromEntries((await store.lastUsed?.()) ?? []), { [record.id]: now, key_other: now - 1 });
-    // A change that the reader is told of comes after whatever it would have been told before.
+    // Changes arrive in order: once this one is known, the reader has seen all earlier changes.
     const other = newRecord();
     await store.insert(other);
     await eventually('the other key is known', () => reader.lookup(other.hash) !== undefined, IN_FORCE_MS);
@@ -188,13 +188,13 @@ describe('the key store in MongoDB', () => {
     assert.equal(reader.lookup(record.hash), known);
   });
 
-  it('noteUse() takes very many keys', async () => {
+  it('noteUse() accepts thousands of keys', async () => {
     const store = await newStore({ operationMs: 10_000 });
     await store.noteUse?.(new Map(Array.from({ length: 2500 }, (_, i) => [`key_${i}`, i])));
     assert.equal((await store.lastUsed?.())?.size, 2500);
   });
 
-  it('audit(), noteUse() and lastUsed() reject with unavailable while MongoDB is away', async () => {
+  it('audit(), noteUse() and lastUsed() reject with unavailable while MongoDB is unreachable', async () => {
     const mongod = await useOwn();
     const store = await newStore();
     await mongod.kill();
@@ -204,10 +204,10 @@ describe('the key store in MongoDB', () => {
   });
 
   for (const [how, replicaSet, pollMs] of [
-    ['by change stream, without looking', true, NEVER],
-    ['by looking, where there are no change streams', false, 100],
+    ['by change stream, without polling', true, NEVER],
+    ['by polling, where there are no change streams', false, 100],
   ] as const) {
-    it(`another replica notices new, changed and revoked keys ${how}, and tells its listeners`, async () => {
+    it(`another replica notices new, changed and revoked keys ${how}, and notifies its listeners`, async () => {
       if (!replicaSet) await useOwn({ replicaSet });
       const [writer, reader] = [await newStore(), await newStore({ pollMs })];
       let told = 0;
@@ -227,7 +227,7 @@ describe('the key store in MongoDB', () => {
     });
   }
 
-  it('looking tells nobody while nothing changes', async () => {
+  it('polling notifies no listener while nothing changes', async () => {
     await useOwn({ replicaSet: false });
     const store = await newStore({ pollMs: NEVER });
     const record = newRecord();
@@ -242,7 +242,7 @@ describe('the key store in MongoDB', () => {
     assert.equal(told, 1);
   });
 
-  it('keys that were edited or deleted by hand are in force too, whatever their times look like', async () => {
+  it('keys that were edited or deleted by hand take effect, even with invalid times', async () => {
     const [store, reader] = [await newStore(), await newStore({ pollMs: NEVER })];
     const record = newRecord();
     await store.insert(record);
@@ -260,7 +260,7 @@ describe('the key store in MongoDB', () => {
     await eventually('it is another key', () => reader.lookup(hash)?.id === record.id, IN_FORCE_MS);
     assert.equal(reader.lookup(record.hash), undefined);
     await edit(record.id, { $set: { hash: record.hash } });
-    await eventually('it is the first again', () => reader.lookup(record.hash)?.id === record.id, IN_FORCE_MS);
+    await eventually('the key is the first again', () => reader.lookup(record.hash)?.id === record.id, IN_FORCE_MS);
     await raw((db) => db.collection<{ _id: string }>('api_keys').deleteOne({ _id: record.id }));
     await eventually('it is gone', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
     await raw((db) =>
@@ -273,7 +273,7 @@ describe('the key store in MongoDB', () => {
     await eventually('all are gone', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
   });
 
-  it('lookup() throws unavailable until the keys have been read once; they are when MongoDB comes', async () => {
+  it('lookup() throws unavailable until the keys have been read once MongoDB is reachable', async () => {
     const mongod = await useOwn();
     const record = newRecord();
     await (await newStore()).insert(record);
@@ -302,7 +302,7 @@ describe('the key store in MongoDB', () => {
     ['killed', (mongod: Server) => mongod.kill(), (mongod: Server) => mongod.restart()],
     ['frozen', async (mongod: Server) => mongod.freeze(), async (mongod: Server) => mongod.resume()],
   ] as const) {
-    it(`while MongoDB is ${what} keys are known from memory, changes reject, and those made afterwards are in force`, async () => {
+    it(`while MongoDB is ${what}, lookup() uses memory and changes reject; later changes take effect`, async () => {
       const mongod = await useOwn();
       const [store, other] = [await newStore(), await newStore()];
       const record = newRecord();
@@ -316,7 +316,7 @@ describe('the key store in MongoDB', () => {
       await back(mongod);
       await eventually('it is well', () => store.health().ok && other.health().ok, 10_000);
       await store.update(record.id, { revoked_at: '2026-02-01T00:00:00Z' });
-      await eventually('the revocation is in force', () => other.lookup(record.hash)?.revoked_at !== null, IN_FORCE_MS);
+      await eventually('the revocation is in effect', () => other.lookup(record.hash)?.revoked_at !== null, IN_FORCE_MS);
     });
   }
 });

@@ -1,4 +1,4 @@
-/** Publishers killed at sixty random moments. */
+/** Publishers that are killed at 60 random times. */
 import { describeKilledPublishers } from './mongo-killed-publishers.js';
 
 describeKilledPublishers(Array.from({ length: 60 }, () => Math.random() * 1.2));

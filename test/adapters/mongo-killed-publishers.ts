@@ -1,4 +1,4 @@
-/** Publishers to MongoDB that are killed at work. */
+/** Tests of publishers to MongoDB that are killed while they publish. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { Replicas, rowsToPublish } from './mongo-replica.js';
 
 const publisher = fileURLToPath(new URL('./mongo-publisher.js', import.meta.url));
 
-/** @param moments of the kills, as fractions of the time that a publication takes */
+/** @param moments when to kill, as fractions of the duration of a publication */
 export const describeKilledPublishers = (moments: readonly number[]): void => {
   describe('publishing to MongoDB', () => {
     let replicas: Replicas;
@@ -20,7 +20,7 @@ export const describeKilledPublishers = (moments: readonly number[]): void => {
     });
     afterEach(() => replicas.end());
 
-    it(`survives ${moments.length} publishers killed with SIGKILL: the served version stays whole, and the next publication works`, async function () {
+    it(`keeps the served version intact after SIGKILL of ${moments.length} publishers, and publishes again`, async function () {
       this.timeout(30_000 + 10_000 * moments.length);
       const observer = await replicas.open();
       await observer.adapter.publish(datasetOf());
@@ -52,7 +52,7 @@ export const describeKilledPublishers = (moments: readonly number[]): void => {
         const ids = (await replicas.raw((db) => db.collection('catalog').findOne()))?.['versions'].map(
           ({ id }: { id: number }) => id,
         );
-        assert.deepEqual(await replicas.storedIds(), ids, `nothing is left behind, ${when}`);
+        assert.deepEqual(await replicas.storedIds(), ids, `data is left over, ${when}`);
       }
     });
   });

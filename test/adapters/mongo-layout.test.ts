@@ -1,4 +1,4 @@
-/** How rows lie in MongoDB, what is asked for them, and what MongoDB cannot give back as it was. */
+/** How rows are stored in MongoDB, how they are queried, and which values cannot be stored. */
 import { expect } from 'chai';
 import { unstorable } from '../../adapters/mongo/content.js';
 import { dataCollection, indexOf, ordersOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
@@ -12,7 +12,7 @@ const collection = {
 } as unknown as Collection;
 
 describe('the layout in MongoDB', () => {
-  it('has a collection for each of a version, whose name tells the version', () => {
+  it('stores each collection of a version in a MongoDB collection whose name contains the version id', () => {
     expect(dataCollection(17, 'prices.monthly')).to.equal('data.17.prices.monthly');
     expect(
       ['data.17.prices.monthly', 'data.0.x', 'data.x.17.y', 'my.data.17.x', 'data.17', 'catalog'].map(versionIdOf),
@@ -29,14 +29,14 @@ describe('the layout in MongoDB', () => {
     expect(indexOf(['date', 'name'], -1)).to.deep.equal({ 'd.date': -1, 'd.name': -1 });
   });
 
-  it('a row is asked for by its key and the index of it, without its number', () => {
+  it('get() queries by key with the index of the key', () => {
     expect(planGet(collection, ['12060', '2026-01'])).to.deep.equal({
       filter: { 'd.cbsa': '12060', 'd.date': '2026-01' },
       options: { projection: { _id: 0 }, hint: { 'd.cbsa': 1, 'd.date': 1 } },
     });
   });
 
-  it('rows are asked for in the order of an index', () => {
+  it('find() sorts in the order of an index', () => {
     const plain = { projection: { _id: 0 }, hint: { 'd.date': 1 }, sort: { 'd.date': 1 }, batchSize: 9 };
     expect(planFind({ order: ['date'] }, 9)).to.deep.equal({ filter: {}, options: plain });
     expect(planFind({ order: ['date'], limit: 3, descending: true }, 9)).to.deep.equal({
@@ -64,7 +64,7 @@ describe('the layout in MongoDB', () => {
   const databaseOf = (uri: string, database?: string): string =>
     connectionTo({ uri, ...(database && { database }) }).db.databaseName;
 
-  it('lies in the database that is named, by the option before the address', () => {
+  it('uses the database of the option `database`, then that of the connection string', () => {
     expect(databaseOf('mongodb://127.0.0.1')).to.equal('dataset');
     expect(databaseOf('mongodb://127.0.0.1/')).to.equal('dataset');
     expect(databaseOf('mongodb://127.0.0.1/?directConnection=true')).to.equal('dataset');
@@ -74,7 +74,7 @@ describe('the layout in MongoDB', () => {
   });
 });
 
-describe('what MongoDB cannot give back as it was', () => {
+describe('values that MongoDB cannot return unchanged', () => {
   const faultOf = (row: object): string | undefined => unstorable(row as never, JSON.stringify(row));
 
   for (const [row, fault] of [
@@ -89,7 +89,7 @@ describe('what MongoDB cannot give back as it was', () => {
     it(`${fault.slice(0, 60)}…`, () => expect(faultOf(row)).to.equal(fault));
   }
 
-  it('all else can be stored', () => {
+  it('all other values can be stored', () => {
     for (const row of [
       { a: '😀 \u0001 \0', b: [null, true, 1.5, -0] },
       { a: '"_bsontype" and "$ref" and \\u' },

@@ -1,4 +1,4 @@
-/** The MongoDB adapter's looks: again and again, never two at once, and at once when asked. */
+/** The polls of the MongoDB adapter: periodic, never concurrent, and immediate on request. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually } from '../../adapters/conformance/expect.js';
@@ -11,7 +11,7 @@ describe('Poller', () => {
   let poller: Poller;
   afterEach(() => poller.stop());
 
-  it('goes on by itself after the first run', async () => {
+  it('repeats after the first run', async () => {
     let runs = 0;
     poller = new Poller(5, async () => {
       runs++;
@@ -22,7 +22,7 @@ describe('Poller', () => {
     await eventually('it has run three times', () => runs >= 3, 2000);
   });
 
-  it('runs at once when asked, and waits for its interval from then on', async () => {
+  it('runs immediately on request, and restarts its interval', async () => {
     let runs = 0;
     poller = new Poller(NEVER, async () => {
       runs++;
@@ -33,7 +33,7 @@ describe('Poller', () => {
     expect(runs).to.equal(2);
   });
 
-  it('never runs twice at once; all who ask during a run share the one after it', async () => {
+  it('never runs twice at once; all requests during a run share the next run', async () => {
     const gates = [gate(), gate(), gate()];
     let [runs, running, most] = [0, 0, 0];
     poller = new Poller(NEVER, async () => {
@@ -55,7 +55,7 @@ describe('Poller', () => {
     expect(runs).to.equal(3);
   });
 
-  it('stops: after the run that is under way there is no other', async () => {
+  it('stop() lets the current run finish and starts no other', async () => {
     const { passed, open } = gate();
     let [begun, ended] = [0, 0];
     poller = new Poller(1, async () => {

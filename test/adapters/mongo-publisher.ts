@@ -1,4 +1,7 @@
-/** A process that publishes, to be killed: `node mongo-publisher.js URI DATABASE VERSION`. Says `begun` when it begins. */
+/**
+ * A process that publishes, for tests that kill it: `node mongo-publisher.js URI DATABASE VERSION`. Prints `begun`
+ * first.
+ */
 import { datasetOf, itemsOf } from '../../adapters/conformance/fixture.js';
 import { Replicas, rowsToPublish, SHORT_LOCK } from './mongo-replica.js';
 

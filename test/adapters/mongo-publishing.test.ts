@@ -1,4 +1,4 @@
-/** Publishing to MongoDB: publishers that compete, hang or bring what cannot be kept. */
+/** Publishing to MongoDB: concurrent publishers, hanging publishers, and rows that cannot be stored. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';
@@ -32,7 +32,7 @@ describe('publishing to MongoDB', () => {
   });
   afterEach(() => replicas.end());
 
-  it('rejects the second of two publishers with conflict while the first is at work, whatever it would publish', async () => {
+  it('rejects the second of two concurrent publishers with conflict, for any version', async () => {
     const [first, second] = [await replicas.open(), await replicas.open()];
     const [begun, go] = [gate(), gate()];
     const winning = first.adapter.publish(
@@ -50,7 +50,7 @@ describe('publishing to MongoDB', () => {
     assert.deepEqual(await second.items(), itemsOf(SECOND));
   });
 
-  it('takes over from a publisher that hangs; when that goes on, it is told and changes nothing', async () => {
+  it('takes over from a hanging publisher; when that resumes, it rejects and changes nothing', async () => {
     const { port } = new URL(replicas.uri);
     const proxy = await startTcpProxy(Number(port));
     const hanging = new Replicas(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, replicas.database);
@@ -66,7 +66,7 @@ describe('publishing to MongoDB', () => {
       await begun.passed;
       proxy.cutReplies();
       const other = await replicas.open();
-      // Renewals still arrive, though their answers do not; those of a driver that hears nothing end.
+      // Renewals still reach the server, but the replies do not reach the driver: its operations time out.
       const published = async () => {
         for (;;) {
           try {
@@ -93,7 +93,7 @@ describe('publishing to MongoDB', () => {
     }
   });
 
-  it('rejects with conflict where another version was activated during the publication', async () => {
+  it('rejects with conflict if another version was activated during the publication', async () => {
     const { adapter } = await replicas.open();
     await adapter.publish(datasetOf());
     await adapter.publish(anotherDataset());
@@ -106,7 +106,7 @@ describe('publishing to MongoDB', () => {
     assert.equal(adapter.snapshot().version, FIRST);
   });
 
-  it('rejects with conflict, before it reads a row, where the version has been published already', async () => {
+  it('rejects with conflict, before it reads a row, if the version was published already', async () => {
     const { adapter } = await replicas.open();
     await adapter.publish(datasetOf());
     let read = 0;
@@ -122,7 +122,7 @@ describe('publishing to MongoDB', () => {
     assert.equal(read, 0);
   });
 
-  it('reads back what was written: rows that get lost or change on the way are found before the pointer moves', async () => {
+  it('reads back the written rows: lost or changed rows are found before the version is activated', async () => {
     const replica = await replicas.open();
     await replica.adapter.publish(datasetOf());
     const spoil = (work: 'deleteOne' | 'updateOne') =>
@@ -148,7 +148,7 @@ describe('publishing to MongoDB', () => {
     }
   });
 
-  it('rejects with invalid_dataset for rows out of key order and for keys that come twice', async () => {
+  it('rejects with invalid_dataset for rows out of key order and for duplicate keys', async () => {
     const { adapter } = await replicas.open();
     const reversed = datasetOf(SECOND, undefined, { ...rows, items: rows['items']!.toReversed() });
     assert.match(
@@ -192,7 +192,7 @@ describe('publishing to MongoDB', () => {
     }
   });
 
-  it('keeps text that only looks like that', async () => {
+  it('accepts text that resembles an unstorable value', async () => {
     const { adapter } = await replicas.open();
     const row = { id: 'x', text: '\\ud800 \u0000 "_bsontype"', $ref: 'a', zero: -0 };
     await adapter.publish(withShape(row));

@@ -1,4 +1,4 @@
-/** Publishing to MongoDB over what somebody has damaged by hand, and what the audit says of it. */
+/** Publishing to a MongoDB database that was damaged by hand, and what the audit log records. */
 import assert from 'node:assert/strict';
 import type { Db } from 'mongodb';
 import { failsWith } from '../../adapters/conformance/expect.js';
@@ -60,7 +60,7 @@ describe('publishing to a damaged MongoDB', () => {
     ],
   ];
   for (const [what, damage, fault] of damages) {
-    it(`writes the same version anew where ${what}, says so, and serves it with its history`, async () => {
+    it(`writes the same version again where ${what}, logs it, and serves it with its history`, async () => {
       const since = replica.adapter.snapshot().publishedAt;
       const id = await newestId();
       await replicas.raw((db) => damage(db, id));
@@ -84,7 +84,7 @@ describe('publishing to a damaged MongoDB', () => {
     });
   }
 
-  it('goes on from a pointer and lists that are damaged', async () => {
+  it('recovers from a damaged pointer and damaged lists', async () => {
     await replicas.raw((db) =>
       db.collection<{ _id: string }>('catalog').updateOne({ _id: 'catalog' }, { $set: { current: 'x', moves: 1 } }),
     );
@@ -108,7 +108,7 @@ describe('publishing to a damaged MongoDB', () => {
     assert.deepEqual(await (await replicas.open()).items(), rows['items']);
   });
 
-  it('stores a digest of the rows with the entry of a publication: of other rows another one', async () => {
+  it('stores a digest of the rows with the audit entry: other rows have another digest', async () => {
     await publishing(datasetOf(SECOND, '2024-02-01T00:00:00.000Z'));
     await publishing(anotherDataset('third-3', '2024-03-01T00:00:00.000Z'));
     const [first, second, third] = (await replica.adapter.audit!.list()).map(({ content }) => content);
@@ -117,7 +117,7 @@ describe('publishing to a damaged MongoDB', () => {
     assert.notEqual(third, first);
   });
 
-  it('notes a version whose recorded sums were changed with its rows', async () => {
+  it('records that checksums of a version were changed together with its rows', async () => {
     const id = await newestId();
     await replicas.raw((db) =>
       db

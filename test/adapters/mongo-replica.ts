@@ -1,4 +1,4 @@
-/** Replicas over one MongoDB database, as tests of the MongoDB adapter need them. */
+/** Replicas that share one MongoDB database, for tests of the MongoDB adapter. */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { collections, items, type Rows, rowsWithCrowd } from '../../adapters/conformance/fixture.js';
@@ -12,7 +12,7 @@ import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
   readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
-  /** What it said was wrong, undefined for "it is over". */
+  /** Arguments of each `problem` call; undefined when the problem ended. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
   /** The current version, or undefined while there is none. */
@@ -21,13 +21,13 @@ export interface Replica {
   items(): Promise<Document[]>;
 }
 
-/** Short spans, so that what takes a minute in production takes a second here. */
+/** Short intervals, so that what takes a minute in production takes a second here. */
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
-/** For publishers that are going to hang or die; others could lose so short a lock to a machine that stalls. */
+/** For publishers that will hang or die. On a slow machine, a live publisher could lose such a short lock. */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 
-/** Rows of every collection that take a publisher many batches, and so long that it can be killed between any two. */
+/** Rows of every collection. A publisher needs many batches for them, so a test can kill it between any two. */
 export const rowsToPublish = (): Rows => {
   const { crowd = [], ...others } = rowsWithCrowd();
   return { ...others, crowd: crowd.slice(0, 10_000) };
@@ -41,7 +41,7 @@ export class Replicas {
     readonly database: string,
   ) {}
 
-  /** One that is not open yet. */
+  /** Creates a replica that is not open yet. */
   make(options: Partial<MongoOptions> = {}, context: Partial<AdapterContext> = {}): Replica {
     const problems: (string | undefined)[] = [];
     const logger = keptLogger();
@@ -85,7 +85,7 @@ export class Replicas {
     return replica;
   }
 
-  /** Work with the driver alone. */
+  /** Runs work on the database with the driver alone. */
   async raw<T>(work: (db: ReturnType<MongoClient['db']>) => Promise<T>): Promise<T> {
     const client = new MongoClient(this.uri);
     try {
@@ -95,7 +95,7 @@ export class Replicas {
     }
   }
 
-  /** The ids of versions of which there is data. */
+  /** The ids of versions that have data. */
   async storedIds(): Promise<number[]> {
     const names = await this.raw(async (db) => (await db.listCollections().toArray()).map(({ name }) => name));
     const ids = names.flatMap((name) => /^data\.(\d+)\./.exec(name)?.[1] ?? []);
@@ -106,14 +106,14 @@ export class Replicas {
     await Promise.all(this.#running.map(({ adapter }) => adapter.close()));
   }
 
-  /** Closes all, and drops the database. */
+  /** Closes all replicas, and drops the database. */
   async end(): Promise<void> {
     await this.close();
     await this.raw((db) => db.dropDatabase());
   }
 }
 
-/** A promise and what resolves it. */
+/** A promise and its resolve function. */
 export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   const target = new EventTarget();
   return {
@@ -122,7 +122,7 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   };
 };
 
-/** Resolves when the adapter's server does not answer any more: a signal to stop takes effect a moment later. */
+/** Resolves once the server of the adapter has stopped answering. SIGSTOP takes effect with a delay. */
 export const untilAway = async (adapter: StorageAdapter): Promise<void> => {
   for (let away = false; !away; ) {
     away = await adapter.ping().then(

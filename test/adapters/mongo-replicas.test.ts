@@ -1,4 +1,4 @@
-/** Replicas on MongoDB: they follow one pointer, keep what they hold, and live through the server's absence. */
+/** Replicas on MongoDB: they follow the current version, hold versions in use, and survive an outage of the server. */
 import assert from 'node:assert/strict';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';
 import {
@@ -46,8 +46,8 @@ describe('replicas on MongoDB', () => {
     }
   });
 
-  describe('following', () => {
-    it('notices a new version by change stream, without looking', async () => {
+  describe('following the current version', () => {
+    it('notices a new version by change stream, without polling', async () => {
       await useShared();
       const publisher = await replicas.open();
       await publisher.adapter.publish(datasetOf());
@@ -58,7 +58,7 @@ describe('replicas on MongoDB', () => {
       await eventually('the replica follows', () => replica.version() === FIRST, 5000);
     });
 
-    it('notices a new version by looking, where a server has no change streams', async () => {
+    it('notices a new version by polling if the server has no change streams', async () => {
       await useOwn({ replicaSet: false });
       const [publisher, replica] = [await replicas.open(), await replicas.open()];
       await publisher.adapter.publish(datasetOf());
@@ -69,7 +69,7 @@ describe('replicas on MongoDB', () => {
       assert.equal(said.length, 1);
     });
 
-    it('goes back to a version that is there; to the one that is current there is nothing to do', async () => {
+    it('activates an existing version; activating the current one changes nothing', async () => {
       await useShared();
       const { adapter } = await replicas.open();
       const { message: none } = await failsWith('unknown_version', () => adapter.versions.activate(FIRST));
@@ -88,7 +88,7 @@ describe('replicas on MongoDB', () => {
       assert.deepEqual(await moves(), [FIRST, SECOND, FIRST]);
     });
 
-    it('goes on after somebody dropped the catalog, and follows the one that comes after it', async () => {
+    it('continues after the catalog was dropped, and follows the next version', async () => {
       await useShared();
       const replica = await replicas.open();
       await replica.adapter.publish(datasetOf());
@@ -99,7 +99,7 @@ describe('replicas on MongoDB', () => {
       assert.deepEqual(replica.adapter.snapshot().manifest, anotherDataset().manifest);
     });
 
-    it('does not serve a version that lacks a declared collection or order, says so, and serves the next that has all', async () => {
+    it('rejects a version without a declared collection or order, logs it, and serves the next complete one', async () => {
       await useShared();
       const { crowd: _, ...fewer } = Object.fromEntries(collections);
       const publisher = await replicas.open({}, { collections: new Map(Object.entries(fewer)) });
@@ -120,8 +120,8 @@ describe('replicas on MongoDB', () => {
     });
   });
 
-  describe('holding', () => {
-    it('a version that another replica holds is not pruned, and stays whole until its release', async () => {
+  describe('holding versions', () => {
+    it('a version that another replica holds is not pruned, and stays complete until its release', async () => {
       await useShared();
       const [reader, pruner] = [await replicas.open(), await replicas.open()];
       await reader.adapter.publish(datasetOf());
@@ -141,7 +141,7 @@ describe('replicas on MongoDB', () => {
       assert.equal((await replicas.storedIds()).length, 1);
     });
 
-    it('a find() that began before prune() ends as it began', async () => {
+    it('a find() that started before prune() returns all its rows', async () => {
       await useShared();
       const [reader, pruner] = [await replicas.open({ batchSize: 5 }), await replicas.open()];
       await reader.adapter.publish(datasetOf());
@@ -158,7 +158,7 @@ describe('replicas on MongoDB', () => {
       held.release();
     });
 
-    it('replicas that read without pause while versions are published and pruned never get a row of another version, nor too few', async () => {
+    it('concurrent reads during publications and pruning never mix versions or miss rows', async () => {
       await useShared();
       const [publisher, ...readers] = [await replicas.open(), await replicas.open(), await replicas.open()];
       await publisher.adapter.publish(anotherDataset('v0', '2024-01-01T00:00:00.000Z'));
@@ -182,7 +182,7 @@ describe('replicas on MongoDB', () => {
       for (const reads of await Promise.all(reading)) assert(reads > 0);
     });
 
-    it('a replica that was cut off for longer than its holds last answers no read of what was pruned meanwhile, and recovers', async () => {
+    it('a replica that is disconnected for longer than its holds last rejects reads of pruned versions, and recovers', async () => {
       await useShared();
       const proxy = await startTcpProxy(Number(new URL(replicas.uri).port));
       const cutOff = new Replicas(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, replicas.database);
@@ -196,7 +196,7 @@ describe('replicas on MongoDB', () => {
         let deleted: readonly string[] = [];
         for (let tries = 0; deleted.length === 0; tries++) {
           assert(tries < 1000, 'the holds end');
-          // Its renewals would still arrive; a driver that hears nothing ends them.
+          // Renewals would still reach the server. Without replies, the driver aborts them.
           deleted = await pruner.adapter.versions.prune(1);
         }
         assert.deepEqual(deleted, [FIRST]);
@@ -214,8 +214,8 @@ describe('replicas on MongoDB', () => {
     });
   });
 
-  describe('while MongoDB is away', () => {
-    it('open() resolves, says so, and the replica becomes ready when it comes', async () => {
+  describe('while MongoDB is unreachable', () => {
+    it('open() resolves, logs the problem, and the replica becomes ready when MongoDB is reachable', async () => {
       const mongod = await useOwn();
       await (await replicas.open()).adapter.publish(datasetOf());
       await mongod.kill();
@@ -239,7 +239,7 @@ describe('replicas on MongoDB', () => {
       ['killed', (mongod: Server) => mongod.kill(), (mongod: Server) => mongod.restart()],
       ['frozen', async (mongod: Server) => mongod.freeze(), async (mongod: Server) => mongod.resume()],
     ] as const) {
-      it(`every read of a server that is ${what} rejects with unavailable, is over before it comes back, and works again afterwards`, async () => {
+      it(`every read of a server that is ${what} rejects with unavailable before the server is back, and works afterwards`, async () => {
         const mongod = await useOwn();
         const replica = await replicas.open();
         await replica.adapter.publish(datasetOf());
@@ -266,7 +266,7 @@ describe('replicas on MongoDB', () => {
       });
     }
 
-    it('close() ends while the server is frozen', async () => {
+    it('close() resolves while the server is frozen', async () => {
       const mongod = await useOwn();
       const replica = await replicas.open();
       await replica.adapter.publish(datasetOf());
@@ -281,7 +281,7 @@ describe('replicas on MongoDB', () => {
     const valuesOf = (row: Document, fields: readonly string[]) =>
       Object.fromEntries(fields.map((field) => [field, row[field] as Scalar]));
 
-    /** Every way in which a declared order can be read: each equal prefix, with a range on each further field, both ways. */
+    /** Every way to read a declared order: each equality prefix, with a range on the next field, in both directions. */
     const queriesOf = ({ name, key, orders = [] }: Collection): Query[] => {
       const row = rows[name]?.[3];
       if (!row) return [key, ...orders].map((order) => ({ order }));
@@ -305,7 +305,7 @@ describe('replicas on MongoDB', () => {
       ...[plan.inputStage ?? [], plan.inputStages ?? []].flat().flatMap(stagesOf),
     ];
 
-    it('use one index each: no collection scan and no sort, for every order, prefix, range, direction and place', async () => {
+    it('use one index each, without collection scan or sort, for every order, prefix, range, direction and cursor', async () => {
       await useShared();
       await (await replicas.open()).adapter.publish(datasetOf());
       const [id] = await replicas.storedIds();
@@ -334,7 +334,7 @@ describe('replicas on MongoDB', () => {
 
   describe('options', () => {
     for (const uri of ['mongodb://user:se@cret@host/', 'nonsense', 'mongodb://host:port/']) {
-      it(`a connection string that cannot be read is a mistake of the operator's, and not repeated: ${uri}`, async () => {
+      it(`an invalid connection string is an operator error, and is not repeated: ${uri}`, async () => {
         await useShared();
         const broken = new Replicas(uri, replicas.database);
         assert.throws(

@@ -1,4 +1,7 @@
-/** What a replica holds in MongoDB: written when it changes or is due, and known to have run out before the server says so. */
+/**
+ * The versions that a replica holds in MongoDB: when holds are written, and how the replica notices that they
+ * expired.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
@@ -23,14 +26,14 @@ describe('holds in MongoDB', () => {
 
   const holdsFor = (ms = HOLD_MS) => new VersionLocks(database.connection, clock, ms);
   const documents = () => database.connection.db.collection<{ holds: number[]; expires: Date }>('replicas');
-  /** Whether this writes: a mark in the document is gone then. */
+  /** Whether the work writes the document: a write removes the marker. */
   const writes = async (work: () => Promise<void>): Promise<boolean> => {
     await documents().updateMany({}, { $set: { holds: [-1] } });
     await work();
     return (await documents().countDocuments({ holds: -1 })) === 0;
   };
 
-  it('are seen by all until their time is over by the clock of the server', async () => {
+  it('are visible to all replicas until they expire by the clock of the server', async () => {
     const [one, other] = [holdsFor(), holdsFor(1)];
     await one.keep([1, 2], lapsed);
     await other.keep([3], lapsed);
@@ -41,7 +44,7 @@ describe('holds in MongoDB', () => {
     expect(+expires - Date.now()).to.be.within(HOLD_MS - 5000, HOLD_MS + 5000);
   });
 
-  it('are written again when they change, and after a quarter of their time', async () => {
+  it('are written again when they change, and after a quarter of their lifetime', async () => {
     const holds = holdsFor();
     await holds.keep([1], lapsed);
     expect(await writes(() => holds.keep([1], lapsed))).to.equal(false);
@@ -56,7 +59,7 @@ describe('holds in MongoDB', () => {
     expect(await writes(() => holds.keep([1], lapsed))).to.equal(false);
   });
 
-  it('are in force from when they were sent, for their time', async () => {
+  it('are in effect for their lifetime, counted from when they were sent', async () => {
     const holds = holdsFor();
     expect(holds.areValid).to.equal(false);
     const keeping = holds.keep([1], lapsed);
@@ -69,7 +72,7 @@ describe('holds in MongoDB', () => {
     expect(holds.areValid).to.equal(false);
   });
 
-  it('tell of a lapse where they were not in force all the time, before they are again', async () => {
+  it('report a lapse after they expired, before they are in effect again', async () => {
     const holds = holdsFor();
     await holds.keep([1], lapsed);
     const first = lapses;
@@ -85,7 +88,7 @@ describe('holds in MongoDB', () => {
     expect(holds.areValid).to.equal(true);
   });
 
-  it('tell of a lapse that came while they were written', async () => {
+  it('report a lapse that happened during the write', async () => {
     const holds = holdsFor();
     await holds.keep([1], lapsed);
     const first = lapses;
@@ -96,7 +99,7 @@ describe('holds in MongoDB', () => {
     expect(lapses).to.equal(first + 1);
   });
 
-  it('end at once, once', async () => {
+  it('are deleted by end(), which can be called twice', async () => {
     const [holds, other] = [holdsFor(), holdsFor()];
     await holds.end();
     await holds.keep([1], lapsed);
@@ -108,7 +111,7 @@ describe('holds in MongoDB', () => {
     expect(await documents().countDocuments()).to.equal(1);
   });
 
-  it('end without an error while MongoDB is away', async () => {
+  it('end() resolves while MongoDB is unreachable', async () => {
     const away = await openDatabase();
     const holds = new VersionLocks(away.connection, clock, HOLD_MS);
     await holds.keep([1], lapsed);

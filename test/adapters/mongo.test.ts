@@ -1,4 +1,4 @@
-/** Proves that the MongoDB adapter conforms. */
+/** Runs the conformance suite on the MongoDB adapter. */
 import { basename } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { describeAdapter } from '../../adapters/conformance/index.js';
@@ -7,10 +7,10 @@ import type { AdapterContext, StorageAdapter } from '../../core/contracts/storag
 import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';
 
-/** Where the suite's other process, which imports this file again, finds the server. */
+/** Passes the URI to the child process of the suite, which imports this file again. */
 const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
-// One of its own, since the suite takes it away.
+// A separate server, because the suite stops it.
 let started: Promise<Server> | undefined;
 const server = (): Promise<Server> => {
   started ??= startMongo();
@@ -23,7 +23,7 @@ const urlOfServer = async (): Promise<string> => {
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  // The folder that the suite gives is what names a store.
+  // The folder from the suite identifies a store.
   const database = basename(context.resolvePath('.'));
   const adapter = mongo.create({ uri: await urlOfServer(), database }, context);
   databases.set(adapter, database);

@@ -1,4 +1,4 @@
-/** What each adapter takes as its options, and says to an operator who gives it others. */
+/** The options of each adapter, and the errors for invalid ones. */
 import { expect } from 'chai';
 import json from '../../adapters/json/index.js';
 import memory from '../../adapters/memory.js';
@@ -9,21 +9,21 @@ import { checkOptions } from '../../core/validation/describe-errors.js';
 const faults = (schema: Parameters<typeof checkOptions>[1], value: unknown) => checkOptions('options', schema, value);
 
 describe('the adapters', () => {
-  it('say what they are', () => {
+  it('have a name and a description', () => {
     const said = [memory, json, mongo].map(({ kind, name, version }) => [kind, name, version]);
     const expected = ['memory', 'json', 'mongo'].map((name) => ['adapter', name, packageVersion]);
     expect(said).to.deep.equal(expected);
   });
 
   for (const { name, options } of [memory, json, mongo]) {
-    it(`${name} says of each of its options what it is for`, () => {
+    it(`${name} describes each of its options`, () => {
       for (const [option, schema] of Object.entries(options['properties'] as object)) {
         expect(schema.description, option).to.match(/^[A-Z].{10,}\.$/);
       }
     });
   }
 
-  it('memory takes no path, or one', () => {
+  it('memory accepts an optional path', () => {
     expect(faults(memory.options, {})).to.deep.equal([]);
     expect(faults(memory.options, { path: 'data' })).to.deep.equal([]);
     expect(faults(memory.options, { path: '' })).to.deep.equal([
@@ -36,7 +36,7 @@ describe('the adapters', () => {
     expect(faults(memory.options, [])).to.deep.equal(['options: a list is not allowed; it must be an object']);
   });
 
-  it('json takes a path, and looks at it every second', () => {
+  it('json accepts a path, and polls it every second by default', () => {
     const options = { path: 'data' };
     expect(faults(json.options, options)).to.deep.equal([]);
     expect(options).to.deep.equal({ path: 'data', pollMs: 1000 });
@@ -49,7 +49,7 @@ describe('the adapters', () => {
     expect(faults(json.options, 'data')).to.have.length(1);
   });
 
-  it('mongo takes an address, and has a default for everything else but the database', () => {
+  it('mongo accepts a URI, and has defaults for all other options except the database', () => {
     const options = { uri: 'mongodb://127.0.0.1' };
     expect(faults(mongo.options, options)).to.deep.equal([]);
     expect(options).to.deep.equal({
@@ -68,7 +68,7 @@ describe('the adapters', () => {
     });
   });
 
-  it('mongo names every option that is wrong, without showing the address', () => {
+  it('mongo names every invalid option, without showing the URI', () => {
     const wrong = { uri: 'postgres://u:secret@h', database: 'a/b', batchSize: 0, lockMs: '5', poolMin: -1, lock: 1 };
     const lines = faults(mongo.options, wrong);
     expect(lines).to.deep.equal([
