@@ -316,7 +316,11 @@ describe('the key store in MongoDB', () => {
       await back(mongod);
       await eventually('it is well', () => store.health().ok && other.health().ok, 10_000);
       await store.update(record.id, { revoked_at: '2026-02-01T00:00:00Z' });
-      await eventually('the revocation is in effect', () => other.lookup(record.hash)?.revoked_at !== null, IN_FORCE_MS);
+      await eventually(
+        'the revocation is in effect',
+        () => other.lookup(record.hash)?.revoked_at !== null,
+        IN_FORCE_MS,
+      );
     });
   }
 });

@@ -1,4 +1,4 @@
-/** Runs the calls of docs/guides/calling.md, in each language whose runtime is here. */
+/** Runs the examples of docs/guides/calling.md in each language whose runtime is installed. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ describe('docs/guides/calling.md', () => {
   let app: TestApp;
   let folder: string;
   let env: Record<string, string>;
-  /** What the programs of the page print: how many there are of each, and the name of the market. */
+  /** The expected output of each program: the number of rows of each list, and the name of the market. */
   let summary: string;
 
   before(async () => {
@@ -53,7 +53,7 @@ describe('docs/guides/calling.md', () => {
     return found[0]!.code;
   };
 
-  it('its curl lines answer as the API does', async function () {
+  it('its curl commands get the documented responses', async function () {
     need(this, 'curl', 'curl', ['--version']);
     const lines = snippet('curl', 'sh').trim().split('\n');
     expect(lines).to.have.length(5);
@@ -93,11 +93,11 @@ describe('docs/guides/calling.md', () => {
     expect(stdout.trim()).to.equal(summary);
   });
 
-  it('its TypeScript program compiles and runs, with the client of the package', async function () {
+  it('its TypeScript program compiles, and runs with the client of the package', async function () {
     this.timeout(60_000);
     await mkdir(join(folder, 'node_modules'));
     await symlink(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
-    // It has no type annotations: what the compiler checks is what runs.
+    // The compiled program has no type annotations, so the compiled source is the code that runs.
     for (const name of ['calls.mts', 'calls.mjs']) await writeFile(join(folder, name), snippet('TypeScript', 'ts'));
     const types = ['--typeRoots', join(packageRoot, 'node_modules/@types'), '--types', 'node'];
     const options = ['--strict', '--noEmit', '--skipLibCheck', '--target', 'es2022', '--module', 'nodenext', ...types];
@@ -110,7 +110,7 @@ describe('docs/guides/calling.md', () => {
     expect(stdout).to.equal(`${summary}\nmarket_not_found\n`);
   });
 
-  it('the example of an error in docs/reference/http-api.md is what the API answers', async () => {
+  it('the example error of docs/reference/http-api.md equals the response of the API', async () => {
     const { status, json } = await app.get('/movers?limit=51');
     expect([status, json]).to.deep.equal([
       400,

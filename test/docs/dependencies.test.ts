@@ -1,4 +1,4 @@
-/** What docs/explanation/dependencies.md promises of the packages that are installed with the service. */
+/** docs/explanation/dependencies.md and the packages that are installed with the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,18 +13,18 @@ describe('runtime dependencies', () => {
     packages = (await installedPackages()).filter(({ development }) => !development);
   });
 
-  it('are named by docs/explanation/dependencies.md with a reason: all of them, and no others', async () => {
+  it('are exactly those that docs/explanation/dependencies.md lists with a reason', async () => {
     const { dependencies } = JSON.parse(await read('package.json'));
     const rows = (await read('docs/explanation/dependencies.md')).matchAll(/^\| `([^`]+)` \| (.{20,}) \|$/gm);
     expect([...rows].map(([, name]) => name).sort()).to.deep.equal(Object.keys(dependencies).sort());
   });
 
-  it('have permissive licences, those that they bring included', () => {
+  it('have permissive licences, including transitive dependencies', () => {
     expect(packages.length).to.be.above(50);
     expect(packages.filter(({ licence }) => !PERMISSIVE.has(licence))).to.deep.equal([]);
   });
 
-  it('run nothing when they are installed', () => {
+  it('have no install scripts', () => {
     expect(packages.filter(({ installScript }) => installScript)).to.deep.equal([]);
   });
 });

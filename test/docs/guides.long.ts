@@ -1,7 +1,8 @@
 /**
- * Does what the guides tell readers to do, block by block, in an empty folder and with our package from its tarball:
- * a block with a file's name becomes that file, `install` installs, `service` runs until the guide ends, and `output`
- * is what the block before must have printed.
+ * Follows the guides block by block in an empty folder, with the package installed from its tarball.
+ * A block with a file name is written to that file. `install` blocks install, `service` blocks run until the guide
+ * ends,
+ * and `output` blocks contain the expected output of the previous block.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,7 @@ import { type Snippet, snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
 
-/** A reader at work: where she is, what her shell remembers, and what runs meanwhile. */
+/** The state of a reader's shell: working directory, variables and running services. */
 class Reader {
   #folder: string;
   #variables = '';
@@ -74,7 +75,7 @@ class Reader {
   async stop(): Promise<void> {
     const service = this.#service;
     if (service?.pid === undefined || service.exitCode !== null || service.signalCode !== null) return;
-    // npx starts the command as a child of its own: the whole group goes.
+    // npx starts the command as its own child process: kill the whole process group.
     process.kill(-service.pid, 'SIGKILL');
     await once(service, 'exit');
   }

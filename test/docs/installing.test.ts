@@ -1,4 +1,4 @@
-/** docs/guides/installing.md and `--help` name every variable and every setting that SIGHUP changes. */
+/** docs/guides/installing.md and `--help` list every environment variable and every setting that SIGHUP reloads. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -18,7 +18,7 @@ const helpOf = async (name: string): Promise<string> => {
 };
 
 describe('docs/guides/installing.md and --help', () => {
-  it('name every variable with a well-known name, and the file that may hold it', async () => {
+  it('list every well-known variable, and the variable for its file', async () => {
     const help = await helpOf('config');
     for (const { variable, secret } of namedVariables) {
       for (const name of [variable, ...(secret ? [`${variable}_FILE`] : [])]) {
@@ -30,7 +30,7 @@ describe('docs/guides/installing.md and --help', () => {
     expect(help).to.match(/^ {2}METRO__\.\.\._FILE /m);
   });
 
-  it('name every setting that SIGHUP changes', async () => {
+  it('list every setting that SIGHUP reloads', async () => {
     const help = await helpOf('start');
     for (const path of RELOADED) {
       expect(text).to.contain(`\`${path}\``);
@@ -38,7 +38,7 @@ describe('docs/guides/installing.md and --help', () => {
     }
   });
 
-  it('runs commands beside the systemd unit as its user, in its directory, with its configuration', () => {
+  it('runs commands as the user of the systemd unit, with its directory and configuration', () => {
     const unit = readFileSync(join(packageRoot, 'config/deploy/systemd/metro-forecast.service'), 'utf8').split('\n');
     const [command] = /^metro\(\) \{[\s\S]*?\n\}/m.exec(text)!;
     const properties = [...command.matchAll(/--property=(\S+)/g)].map(([, property]) => property!);

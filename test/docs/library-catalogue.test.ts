@@ -1,6 +1,6 @@
 /**
- * The service that docs/tutorials/first-service.md ends with speaks of its own subject alone: every byte that it sends, writes to its
- * log or prints is searched for the words of the product that this package was made for.
+ * The service of docs/tutorials/first-service.md mentions only its own subject. The test searches every byte that the
+ * service sends, logs or prints for words about metro forecasts.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,11 +17,11 @@ import { snippetsOf } from '../support/snippets.js';
 const run = promisify(execFile);
 const command = join(packageRoot, 'cli/metro-forecast.js');
 
-/** The command keeps its name wherever a reader is to type it. */
+/** Readers type the name of the command, so it may appear. */
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
 const WORDS = /metro|forecast|house.?price|\bhpi\b|cbsa|fhfa|mfk_/i;
 
-/** Where one of the words stands in the bytes, with what is around it. */
+/** Each match in the bytes, with the text around it. */
 const found = (bytes: string): string | undefined => {
   const text = bytes.replace(COMMAND, '');
   const at = text.search(WORDS);
@@ -38,14 +38,16 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
   const cli = (...args: string[]) =>
     run(process.execPath, [command, '--config', 'library.json', ...args], { cwd: folder });
 
-  /** Every byte of the responses, heads included, until the service closes. */
+  /** Every byte of the responses, including their heads, until the service closes the connection. */
   const send = async (bytes: string): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       received += chunk;
     });
-    socket.setTimeout(5000, () => socket.destroy(new Error(`${bytes.slice(0, 80)} is not ended: ${received}`)));
+    socket.setTimeout(5000, () =>
+      socket.destroy(new Error(`the response to ${bytes.slice(0, 80)} did not end: ${received}`)),
+    );
     socket.write(bytes);
     await once(socket, 'close');
     return Buffer.from(received, 'latin1').toString();
@@ -97,7 +99,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is who its configuration says', async () => {
+  it('has the name and description of its configuration', async () => {
     expect(key).to.match(/^lib_[0-9A-Za-z]{49}$/);
     expect(await get('/api/v1/books')).to.include('WWW-Authenticate: Bearer realm="Library catalogue"');
     const { info } = bodyOf(await get('/api/v1/openapi.json'));
@@ -113,7 +115,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     expect(await get('/', { Accept: 'text/html' })).to.include('<title>Library catalogue</title>');
   });
 
-  it('says none of the words on its front page, its reference, its tables, and every file of them', async () => {
+  it('mentions no metros on its front page, its reference, its table pages, and in their files', async () => {
     const json = await get('/', { Accept: 'application/json' });
     const pages = [json, await get('/', { Accept: 'text/html' })];
     for (const { href } of bodyOf(json).links) pages.push(await get(href));
@@ -124,7 +126,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
       for (const file of files) {
         const response = await get(file);
         expect(response, file).to.match(/^HTTP\/1\.1 200 /);
-        // Each module that a file imports is among those that the page names.
+        // Each module that a file imports is one that the page loads.
         for (const [, module] of response.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
           expect(files, file).to.include(new URL(module!, `http://localhost${file}`).pathname);
         }
@@ -134,7 +136,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     for (const page of pages) expect(found(page)).to.equal(undefined);
   });
 
-  it('says none of the words in its document, its data and its errors of every status', async () => {
+  it('mentions no metros in its OpenAPI document, its data and its errors of every status', async () => {
     const cases: readonly [status: number, () => Promise<string>][] = [
       [200, () => get('/api/v1/openapi.json')],
       [200, () => get('/api/v1/status')],
@@ -167,7 +169,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     }
   });
 
-  it('says none of the words to AI assistants', async () => {
+  it('mentions no metros to AI assistants', async () => {
     const post = (method: string, params: object) =>
       get(
         '/mcp',
@@ -190,7 +192,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     for (const response of responses) expect(found(response)).to.equal(undefined);
   });
 
-  it('says none of the words in its types, its metrics, its log and what its commands print', async () => {
+  it('mentions no metros in its types, its metrics, its log and the output of its commands', async () => {
     const { metrics } = JSON.parse((await cli('config')).stdout);
     const scraped = await (await fetch(`http://127.0.0.1:${metrics.port}/metrics`)).text();
     expect(scraped).to.include('# HELP');

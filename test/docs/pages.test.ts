@@ -1,4 +1,7 @@
-/** Every page of the documentation: its length, its reader, its links, and whether generated pages are current. */
+/**
+ * Every page of the documentation: its length, its intended reader, its links, and whether generated pages are
+ * current.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect } from 'chai';
@@ -18,13 +21,13 @@ const docs = readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding:
   .sort();
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...docs];
 
-/** Words of the text: code blocks and link targets do not count. */
+/** Number of words, without code blocks and link targets. */
 const wordsOf = (text: string): number => {
   const prose = text.replace(/```[\s\S]*?```/g, '').replace(/\]\([^)]*\)/g, ']');
   return prose.match(/\p{L}[\p{L}\p{N}'’-]*/gu)?.length ?? 0;
 };
 
-/** The anchors of the headings, as GitHub makes them. */
+/** The anchors of the headings, as GitHub generates them. */
 const anchorsOf = (text: string): string[] =>
   [...text.replace(/```[\s\S]*?```/g, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!

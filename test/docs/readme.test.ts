@@ -1,4 +1,4 @@
-/** The README: its curl line, its endpoints and its folders. */
+/** The curl command, endpoints and folders of the README. */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -51,7 +51,7 @@ describe('README.md', () => {
   };
   const sample = { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } };
 
-  it('shows a curl line with the response that it gets', async () => {
+  it('shows a curl command with its actual response', async () => {
     const { url, key } = await serve({ adapter: sample, plugins: ['markets'] });
     const line = snippet('sh', 'curl -H').replace('http://127.0.0.1:8080/api/v1', url);
     const { stdout } = await promisify(execFile)('sh', ['-c', `${line.trim()} --silent`], {

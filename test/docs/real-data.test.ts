@@ -1,4 +1,4 @@
-/** docs/guides/real-data.md: its commands run on files of the formats that it names. */
+/** Runs the commands of docs/guides/real-data.md on files in the formats of FHFA and FRED. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,7 @@ describe(PAGE, () => {
     const { status, body } = await local.request('/markets/26420');
     expect([status, JSON.parse(body).name]).to.deep.equal([200, 'Houston-Pasadena-The Woodlands, TX']);
 
-    // A newer quarter, while requests go on: none of them sees a version without its forecasts.
+    // Publishes a newer quarter while requests continue: no response may show a version without forecasts.
     await writeFile(join(folder, 'hpi_at_metro.csv'), `${[...rows, newer].join('\r\n')}\r\n`);
     const seen = new Set<string>();
     let done = false;

@@ -1,4 +1,4 @@
-/** Runs Schemathesis: the one on the PATH, or a copy that is fetched once. */
+/** Runs Schemathesis, either from the PATH or from a copy that is downloaded once. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -12,17 +12,17 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** The first with links, coverage and hooks as they are used here. */
+/** The first version whose links, coverage phase and hooks work as these tests need them. */
 const OLDEST = 4;
 
-/** A program with its first arguments, and the environment that it needs. */
+/** A program with its first arguments and its environment. */
 export interface Schemathesis {
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly version: string;
 }
 
-/** @throws OperatorError that says what to do where there is none */
+/** @throws OperatorError with instructions if Schemathesis is not available */
 export const findSchemathesis = async (): Promise<Schemathesis> => {
   const program = onPath('schemathesis');
   const command: [string, ...string[]] = program ? [program] : ['python3', '-m', 'schemathesis.cli'];
@@ -44,24 +44,24 @@ export const findSchemathesis = async (): Promise<Schemathesis> => {
 };
 
 export interface Target {
-  /** With the base path. */
+  /** Including the base path. */
   readonly url: string;
   readonly key: string;
 }
 
 export interface Orders {
-  /** Test cases at most for each operation and phase. */
+  /** Maximum number of test cases for each operation and phase. */
   readonly examples: number;
   readonly seed: number;
 }
 
 export interface Verdict {
-  /** Every operation was tested in every phase, and nothing failed. */
+  /** True if every operation was tested in every phase without a failure. */
   readonly passed: boolean;
   readonly cases: number;
   readonly failures: number;
   readonly operations: { readonly total: number; readonly tested: number };
-  /** Those that ran without a failure, in their order. */
+  /** The phases that completed without a failure, in order. */
   readonly phases: readonly string[];
 }
 
@@ -71,7 +71,7 @@ interface Report {
   readonly test_cases: { readonly generated: number; readonly with_failures: number; readonly errored: number };
 }
 
-/** All checks in all phases, with Schemathesis's own account on standard output. */
+/** Runs all checks in all phases. The report of Schemathesis goes to standard output. */
 export const runSchemathesis = async (
   { command, env }: Schemathesis,
   { url, key }: Target,
@@ -86,7 +86,7 @@ export const runSchemathesis = async (
       ...['--max-examples', String(examples), '--seed', String(seed)],
       ...['--report', 'json', '--report-json-path', file],
     ];
-    // It keeps a database of what failed in its folder.
+    // Schemathesis stores failures in its working directory.
     const child = spawn(command[0], [...command.slice(1), ...args], {
       cwd: folder,
       env: { ...env, SCHEMATHESIS_HOOKS: HOOKS },

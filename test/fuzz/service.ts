@@ -1,4 +1,7 @@
-/** The service to be fuzzed: the sample, every endpoint and page of ours, and plugins of others with data of their own. */
+/**
+ * The service to fuzz: the sample data, every built-in endpoint and page, and plugins of third parties with their own
+ * data.
+ */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +26,7 @@ export interface FuzzedService extends Target {
   stop(): Promise<void>;
 }
 
-/** What `metro-forecast new plugin` is asked for. */
+/** Arguments of `metro-forecast new plugin`. */
 const WRITTEN_PLUGIN = 'own-figures';
 const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
 
@@ -34,7 +37,7 @@ const rowsOf = async <T = Document>(directory: string, collection: string): Prom
   return rows;
 };
 
-/** Packages beside the configuration, as an operator would install them. */
+/** Packages next to the configuration, as an operator would install them. */
 const installPlugins = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules');
   await mkdir(modules);
@@ -44,7 +47,7 @@ const installPlugins = async (folder: string): Promise<void> => {
   await writeTemplate('plugin', WRITTEN_PLUGIN, folder);
 };
 
-/** The embedded sample, with what the plugins read. */
+/** The embedded sample, and the data of the plugins. */
 const writeDataset = async (folder: string): Promise<string> => {
   const directory = join(folder, 'dataset');
   await cp(join(packageRoot, 'plugins/metro/dataset'), directory, { recursive: true });
@@ -79,7 +82,7 @@ export const startFuzzedService = async (adapter: AdapterName): Promise<FuzzedSe
       adapter: await adapterConfig(adapter),
       plugins: [...ours, 'metro-forecast-permits', `./${WRITTEN_PLUGIN}/index.js`],
       auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
-      // Refusals by limit or load would hide what the answer is.
+      // Limits are high, because a 429 or 503 would hide the response under test.
       limits: { requestsPerMinute: 1_000_000_000 },
       server: { overload: null },
       log: { level: 'silent' },
@@ -94,7 +97,7 @@ export const startFuzzedService = async (adapter: AdapterName): Promise<FuzzedSe
       url: (port) => `http://127.0.0.1:${port}/api/v1`,
       ready: async (port) => {
         const { status } = await request(`http://127.0.0.1:${port}/api/v1/health`);
-        if (status !== 200) throw new Error(`It is not healthy: ${status}.`);
+        if (status !== 200) throw new Error(`The service is not healthy: ${status}.`);
       },
     });
     return {

@@ -1,4 +1,4 @@
-/** A root hook of mocha: the processes and threads that a test starts have the active mutant too. */
+/** A root hook of mocha that activates the current mutant in child processes and worker threads, too. */
 
 declare const __stryker__: { readonly activeMutant?: string };
 

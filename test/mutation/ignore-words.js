@@ -1,4 +1,4 @@
-/** Keeps StrykerJS from mutating words for the log and for the documentation: no test has to notice them. */
+/** Excludes log messages and documentation strings from mutation: no test has to notice changes of them. */
 import { declareValuePlugin, PluginKind } from '@stryker-mutator/api/plugin';
 
 const isDescription = (path) => path.isObjectProperty() && path.node.key.name === 'description';
@@ -10,7 +10,7 @@ const isLogCall = (path) => {
 };
 
 const words = {
-  /** @returns the reason to leave out what stands inside of a node; undefined for all other nodes */
+  /** @returns the reason to ignore the contents of a node; undefined for other nodes */
   shouldIgnore(path) {
     if (isDescription(path)) return 'It is documentation.';
     if (path.parentPath !== null && isLogCall(path.parentPath)) return 'It is for the log.';

@@ -1,4 +1,7 @@
-/** `npm run mutation`: has StrykerJS break the code, one place at a time, and count what the tests notice. */
+/**
+ * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time, and counts what the tests
+ * detect.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +20,9 @@ const install = (): void => {
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] });
 };
 
-/** @param options of StrykerJS; they win over those of the scope. @returns whether the tests noticed enough */
+/**
+ * @param options of StrykerJS, which override those of the scope. @returns whether the mutation score is high enough
+ */
 const runScope = ({ name, sources, tests }: Scope, options: readonly string[]): boolean => {
   process.stdout.write(`Scope ${name}\n`);
   const args = ['run', join(folder, 'stryker.config.js'), '--mutate', sources.join(), '--testFiles', tests.join()];

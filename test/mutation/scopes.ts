@@ -1,4 +1,4 @@
-/** What is mutated, and the tests that have to notice. */
+/** Which files are mutated, and which tests must detect the mutants. */
 
 export interface Scope {
   readonly name: string;

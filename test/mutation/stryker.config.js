@@ -1,4 +1,4 @@
-/** How StrykerJS tries the mutants of any scope; main.ts adds which files it mutates and which tests it runs. */
+/** The StrykerJS options of all scopes. main.ts adds the files to mutate and the tests to run. */
 import { fileURLToPath } from 'node:url';
 
 export default {
@@ -6,16 +6,16 @@ export default {
   ignorers: ['words'],
   testRunner: 'mocha',
   mochaOptions: { require: ['dist/test/mutation/child-processes.js'] },
-  // The mutated sources break types, and an emitted declaration file is read by nobody here.
+  // Mutated sources have type errors, and no test reads declaration files.
   buildCommand: 'tsc -p tsconfig.json --noCheck --declaration false --incremental false',
-  // StrykerJS rewrites this file by TypeScript's programming interface, which TypeScript 7 does not have.
+  // StrykerJS rewrites this file with the TypeScript API, which TypeScript 7 does not have.
   tsconfigFile: 'none',
-  // With a copy of `dist` in the sandbox, mutants that run only while a file is loaded survived without exception.
+  // With a copy of `dist` in the sandbox, all mutants in code that runs only at load time survived.
   ignorePatterns: ['/dist', '/.build', '/bench/results'],
   tempDirName: '.build/mutation',
   reporters: ['progress-append-only', 'clear-text'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
-  // Tests wait for real timers and servers, also where the machine is slow.
+  // Tests wait for real timers and servers, so slow machines need more time.
   concurrency: 1,
   timeoutMS: 20_000,
   dryRunTimeoutMinutes: 15,

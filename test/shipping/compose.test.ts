@@ -1,4 +1,4 @@
-/** The Compose file is valid, and agrees with the configuration and the proxy that it names. */
+/** The Compose file is valid, and agrees with the configuration and the proxy that it uses. */
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
@@ -16,7 +16,7 @@ describe('compose.yaml', () => {
     await python(['-m', 'check_jsonschema', '--builtin-schema', 'vendor.compose-spec', at('compose.yaml')]);
   });
 
-  it('runs as many replicas as its configuration counts, each with longer to stop than a drain takes', async () => {
+  it('runs as many replicas as its configuration states, with a stop timeout longer than a drain', async () => {
     expect(replicas).to.not.be.empty;
     for (const [name, { environment, stop_grace_period }] of replicas) {
       const path = at(environment.METRO_CONFIG.replace('/app/', ''));
@@ -28,7 +28,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  it('gives replicas nothing to write to, no capability, and addresses of services that it runs', () => {
+  it('gives replicas a read-only root and no capabilities, and the addresses of its own services', () => {
     for (const [, replica] of replicas) {
       expect(replica).to.deep.include({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
       expect(services).to.include.keys(replica.depends_on);
@@ -37,7 +37,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  it('has nginx ask every replica, from a file that exists, on no port of the outside', () => {
+  it('configures nginx with an existing file and every replica, on loopback ports only', () => {
     const [source] = services.nginx.volumes[0].split(':');
     const upstreams = [...read(source).matchAll(/^\s+server ([\w-]+):8080 .*?( backup)?;$/gm)];
     const named = (isBackup: boolean) =>
@@ -47,7 +47,7 @@ describe('compose.yaml', () => {
       for (const port of ports) expect(port).to.match(/^127\.0\.0\.1:/);
   });
 
-  it('has Prometheus scrape every replica and read the alerts, and Grafana read what it mounts', () => {
+  it('configures Prometheus to scrape every replica and load the alerts, and Grafana to load its dashboard', () => {
     const { scrape_configs, rule_files }: Parsed = load(read('config/deploy/observability/prometheus.yaml'));
     const names = replicas.map(([name]) => `${name}:9464`);
     expect(scrape_configs[0].static_configs[0].targets).to.have.members(names);
@@ -64,7 +64,7 @@ describe('compose.yaml', () => {
     expect(services).to.include.keys(new URL(datasources[0].url).hostname);
   });
 
-  it('names a version of every image that it does not build', () => {
+  it('pins the version of every image that it does not build', () => {
     for (const [name, { image, build }] of Object.entries<Parsed>(services))
       if (!build) expect(image, name).to.match(/:(?!latest)[\w.-]+$/);
   });

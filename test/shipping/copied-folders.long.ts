@@ -1,4 +1,4 @@
-/** Proves that built-in plugins and adapters work when they are copied into another package, which has ours installed. */
+/** Built-in plugins and adapters work when they are copied into another package that depends on this one. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 const FOLDERS = { tables: 'plugins/tables', metro: 'plugins/metro', json: 'adapters/json' } as const;
 
-/** Packages of the compiler, of the conformance suite, and of the program that draws the map. */
+/** Packages of the compiler, the conformance suite and the program that draws the map. */
 const TOOLS = [
   '@types/d3-geo',
   '@types/geojson',
@@ -43,12 +43,12 @@ const BOOKS = `isbn,title,author,published,pages
 9780141441146,Jane Eyre,Charlotte Brontë,1847,
 `;
 
-describe('a package with copies of built-in folders, and ours from its tarball', () => {
+describe('a package with copies of built-in folders, and this package from its tarball', () => {
   let folder: string;
   let compilerErrors: string;
   const main = () => join(folder, 'node_modules/metro-forecast-api/cli/metro-forecast.js');
 
-  /** What a service responds to requests of all its routes and mounts, by URL. */
+  /** The responses of a service to all its routes and mounts, by URL. */
   const responsesOf = async (name: string, config: object): Promise<Record<string, [status: number, body: string]>> => {
     const path = join(folder, `${name}.json`);
     await writeFile(path, JSON.stringify({ auth: { keys: 'memory' }, log: { level: 'error' }, ...config }));
@@ -140,7 +140,7 @@ describe('a package with copies of built-in folders, and ours from its tarball',
   });
 });
 
-/** Compares without times, and without the digests in the addresses of page files, which follow times of files. */
+/** Compares responses without times, and without the digests in URLs of page files, which depend on file times. */
 const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<string, [number, string]>): void => {
   expect(Object.keys(copied)).to.have.members(Object.keys(builtin));
   const comparable = ([status, body]: [number, string]) => [

@@ -1,4 +1,4 @@
-/** A real Prometheus scrapes a live service: every query of the dashboard and every rule has something to show. */
+/** A real Prometheus scrapes a running service: every query of the dashboard and every rule returns data. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { skip } from '../support/skip.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const JOB = 'metro-forecast-api';
-/** Some scrapes of a second each. */
+/** Time for several scrapes at one-second intervals. */
 const RATE_INTERVAL = '5s';
 const GIVE_UP_MS = 30_000;
 
@@ -68,14 +68,14 @@ describe('the dashboard over a real Prometheus and a live service', function () 
     return (json as Parsed).data;
   };
 
-  /** The values that a query has by now: numbers, since a quantile of nothing is not one. */
+  /** The current numeric values of a query. A quantile without observations is NaN, and is left out. */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
     const { result } = await ask(`query?query=${encodeURIComponent(written)}`);
     return result.map(({ value }: Parsed) => Number(value[1])).filter((value: number) => !Number.isNaN(value));
   };
 
-  it('has panels, and the choice of a job', async () => {
+  it('has panels, and a variable for the job', async () => {
     expect(queries).to.have.length.of.at.least(20);
     const deadline = performance.now() + GIVE_UP_MS;
     let jobs: string[] = [];
@@ -98,7 +98,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
     });
   }
 
-  it('shows what was asked: routes, statuses, and a rate above 0', async () => {
+  it('shows requests by route and status, and a rate above 0', async () => {
     const rate = `sum(rate(http_request_duration_seconds_count{job="${JOB}"}[${RATE_INTERVAL}]))`;
     expect((await valuesOf(rate))[0]).to.be.within(10, 60);
     const { result } = await ask(
@@ -113,14 +113,14 @@ describe('the dashboard over a real Prometheus and a live service', function () 
     ]);
   });
 
-  it('every alert can be evaluated, and none fires on a service that is well', async () => {
+  it('every alert can be evaluated, and none fires for a healthy service', async () => {
     const { groups } = await ask('rules');
     const rules: Parsed[] = groups.flatMap((group: Parsed) => group.rules);
     const names = [...read('config/deploy/observability/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(
       ([, name]) => name,
     );
     expect(rules.map(({ name }) => name)).to.have.members(names);
-    // The dataset of the tests is old, and its sources become late and stale day by day.
+    // The test dataset is old, so alerts about late and stale sources fire.
     const ofOldData = {
       SnapshotOld: ['pending'],
       SourceLate: ['pending', 'inactive'],

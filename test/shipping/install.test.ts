@@ -1,4 +1,4 @@
-/** A checkout without its compiler, the executables, and what must be replaced before the package is published. */
+/** Installing a checkout without its compiler, the executables, and the placeholders of package.json. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ describe('the package', () => {
 
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('installs without its compiler: "prepare" succeeds, and the executable says how to build it', async () => {
+  it('installs without its compiler: "prepare" succeeds, and the executable explains how to build it', async () => {
     await mkdir(at('cli'));
     for (const name of ['package.json', 'cli/build.js', 'cli/metro-forecast.js']) {
       await cp(join(packageRoot, name), at(name));
@@ -41,12 +41,12 @@ describe('the package', () => {
     expect(started.stderr).to.not.match(/ at /);
   });
 
-  it('has an executable of its own name, for npx', async () => {
+  it('has an executable with the name of the package, for npx', async () => {
     const { name, bin } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
     expect(bin[name]).to.equal(bin['metro-forecast']);
   });
 
-  it('is not published with the placeholders of package.json', async () => {
+  it('cannot be published with the placeholders of package.json', async () => {
     const check = join(packageRoot, 'test/support/check-release.js');
     const text = await readFile(join(packageRoot, 'package.json'), 'utf8');
     await writeFile(at('package.json'), text);

@@ -1,4 +1,4 @@
-/** The Kubernetes manifests are valid, and agree with the image, the configuration and how the service behaves. */
+/** The Kubernetes manifests are valid, and agree with the image, the configuration and the service. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -16,7 +16,7 @@ import { skip } from '../support/skip.js';
 const FOLDER = 'config/deploy/kubernetes';
 const run = promisify(execFile);
 
-/** What `kubectl apply --kustomize` would send, by overlay. */
+/** The objects that `kubectl apply --kustomize` would send, by overlay. */
 class Built {
   constructor(
     readonly text: string,
@@ -61,7 +61,7 @@ describe('config/deploy/kubernetes', () => {
     }
   });
 
-  it('monitoring has the rules of config/deploy/observability, and scrapes by the name that they know', () => {
+  it('monitoring has the rules of config/deploy/observability, and scrapes under the job name of those rules', () => {
     const { groups }: Parsed = load(read('config/deploy/observability/alerts.yaml'));
     expect(built['monitoring']!.one('PrometheusRule').spec.groups).to.deep.equal(groups);
     const [endpoint] = built['monitoring']!.one('PodMonitor').spec.podMetricsEndpoints;
@@ -70,7 +70,7 @@ describe('config/deploy/kubernetes', () => {
     expect(ports).to.include(endpoint.port);
   });
 
-  it('the large overlay configures what config/replicas.json does, and only sockets, drain and replicas besides', () => {
+  it('the large overlay differs from config/replicas.json in sockets, drain and replicas only', () => {
     const { $schema, server, metrics, limits, ...shared } = JSON.parse(read(`${FOLDER}/large/config.json`));
     const { $schema: _, server: expected, limits: few, ...replicas } = JSON.parse(read('config/replicas.json'));
     expect(shared).to.deep.equal(replicas);
@@ -78,7 +78,7 @@ describe('config/deploy/kubernetes', () => {
     expect([metrics.host, server.host]).to.deep.equal(['0.0.0.0', '0.0.0.0']);
   });
 
-  it('the large overlay never has more replicas than share the limits, and as many as its budget needs', () => {
+  it('the large overlay runs at most the replicas that share the limits, and at least those of its disruption budget', () => {
     const { minReplicas, maxReplicas, scaleTargetRef } = built['large']!.one('HorizontalPodAutoscaler').spec;
     expect(maxReplicas).to.equal(JSON.parse(read(`${FOLDER}/large/config.json`)).limits.replicas);
     expect(minReplicas).to.be.above(built['large']!.one('PodDisruptionBudget').spec.maxUnavailable);
@@ -87,7 +87,7 @@ describe('config/deploy/kubernetes', () => {
     expect(deployment.spec, 'the autoscaler sets it').to.not.have.property('replicas');
   });
 
-  it('the large overlay takes the addresses from a Secret that is not in the repository, for imports too', () => {
+  it('the large overlay takes the addresses from a Secret outside the repository, for imports too', () => {
     for (const { containers } of [built['large']!.pod, built['large']!.importPod]) {
       const env = new Map<string, Parsed>(containers[0].env.map((each: Parsed) => [each.name, each]));
       for (const name of Object.keys(ADDRESSES)) {
@@ -98,7 +98,7 @@ describe('config/deploy/kubernetes', () => {
     expect(built['large']!.one('Secret')).to.equal(undefined);
   });
 
-  it('the small overlay serves and keeps keys on the volume, which its one replica and its imports have', async () => {
+  it('the small overlay keeps data and keys on a volume that its only replica and its imports share', async () => {
     const { config } = await loadConfig({ path: pathOf('small'), env: {} });
     const { pod, importPod } = built['small']!;
     const claim = built['small']!.one('PersistentVolumeClaim').metadata.name;
@@ -114,7 +114,7 @@ describe('config/deploy/kubernetes', () => {
     expect(config.limits.replicas).to.equal(1);
   });
 
-  it('imports work beside what is served, and publish it as a whole', async () => {
+  it('imports write next to the served dataset, and publish it atomically', async () => {
     const [container] = built['small']!.importPod.containers;
     const script: string = container.args[0];
     const commands = [...script.matchAll(/\$run (\w+) .*?(\/data\/\w+)/g)].map(([, name, path]) => [name, path]);
@@ -127,7 +127,7 @@ describe('config/deploy/kubernetes', () => {
 
   for (const overlay of ['small', 'large']) {
     describe(overlay, () => {
-      it('is valid against the schemas of Kubernetes, without a field that they lack', async function () {
+      it('is valid against the strict schemas of Kubernetes', async function () {
         this.timeout(300_000);
         const python = await needPythonPackage(this, 'kubernetes-validate');
         const folder = await mkdtemp(join(tmpdir(), 'kubernetes-'));
@@ -136,7 +136,7 @@ describe('config/deploy/kubernetes', () => {
         await rm(folder, { recursive: true });
       });
 
-      it('mounts the configuration that it makes, under a name that changes with it', () => {
+      it('mounts the generated configuration, under a name that changes with its content', () => {
         const configMap = built[overlay]!.one('ConfigMap');
         expect(configMap.data).to.deep.equal({ 'config.json': read(`${FOLDER}/${overlay}/config.json`) });
         for (const { containers, volumes } of [built[overlay]!.pod, built[overlay]!.importPod]) {
@@ -150,7 +150,7 @@ describe('config/deploy/kubernetes', () => {
         }
       });
 
-      it('agrees with the configuration on ports, paths and the time that a drain takes', async () => {
+      it('agrees with the configuration on ports, paths and the duration of a drain', async () => {
         const { config } = await loadConfig({ path: pathOf(overlay), env: ADDRESSES });
         const { server, metrics } = config;
         const { spec } = built[overlay]!.one('Deployment');
@@ -169,7 +169,7 @@ describe('config/deploy/kubernetes', () => {
         expect(server.drainDelayMs).to.be.at.least(periodSeconds * failureThreshold * 1000);
       });
 
-      it("runs this version's image as a user by number, with a root that it cannot write to and no capability", () => {
+      it('runs the image of this version with a numeric user id, a read-only root and no capabilities', () => {
         const { version } = JSON.parse(read('package.json'));
         for (const { containers, securityContext } of [built[overlay]!.pod, built[overlay]!.importPod]) {
           const [container] = containers;
@@ -185,7 +185,7 @@ describe('config/deploy/kubernetes', () => {
         }
       });
 
-      it('has the Service, the budget, the policy and the spread select the replicas, and no import', () => {
+      it('selects the replicas, and no import, in the Service, disruption budget, network policy and topology spread', () => {
         const all = built[overlay]!;
         const { labels } = all.one('Deployment').spec.template.metadata;
         const selectors = [

@@ -1,4 +1,4 @@
-/** The package as it is published: complete, without leavings, and resolvable by every tool. */
+/** The published package is complete, has no extra files, and can be resolved by all common tools. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,25 +24,25 @@ describe('the package', () => {
   after(() => rm(folder, { recursive: true, force: true }));
   const inside = (path: string) => join(folder, 'node_modules/metro-forecast-api', path);
 
-  it('has nothing that publint finds fault with', async () => {
+  it('passes publint', async () => {
     const { messages } = await publint({ pkgDir: inside(''), strict: true, pack: false });
-    // The packages that `metro-forecast new` writes are roots of their own.
+    // The packages that `metro-forecast new` writes have a package.json of their own.
     const texts = messages.map((message) => String(formatMessage(message, manifest, { color: false })));
     expect(texts.filter((text) => !text.startsWith('./cli/templates/'))).to.deep.equal([]);
   });
 
-  it('is typed for every kind of resolution but the oldest', async function () {
+  it('has types for every module resolution except the oldest', async function () {
     this.timeout(60_000);
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array((await packed()).tarball)));
     const problems = result.types === false ? ['it has no types'] : result.problems;
-    // A CommonJS package gets our modules by `require`, which Node does from 20.19 on.
+    // CommonJS packages load our modules with `require`, which Node supports since 20.19.
     const accepted = (problem: (typeof problems)[number]) =>
       typeof problem === 'object' &&
       (problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10'));
     expect(problems.filter((problem) => !accepted(problem))).to.deep.equal([]);
   });
 
-  it('has the pages that its README and its guides link to', () => {
+  it('contains the pages that its README and its guides link to', () => {
     const broken = [...files]
       .filter((file) => file === 'README.md' || /^docs\/[^/]+\.md$/.test(file))
       .flatMap((page) =>
@@ -56,7 +56,7 @@ describe('the package', () => {
     expect(broken).to.deep.equal([]);
   });
 
-  it('has no module without a source, and no source map without its source', () => {
+  it('has a source for each module and each source map', () => {
     const modules = [...files].filter((file) => /^dist\/.*\.js$/.test(file));
     expect(modules.length).to.be.greaterThan(200);
     const stale = modules.filter((file) => !existsSync(join(packageRoot, file.slice(5).replace(/\.js$/, '.ts'))));
@@ -67,9 +67,10 @@ describe('the package', () => {
     expect(dead).to.deep.equal([]);
   });
 
-  it('is built anew before it is packed', () => {
+  it('is rebuilt before it is packed', () => {
     expect(manifest.scripts.prepack).to.match(/clean.*build/);
   });
 
-  it('can be found', () => expect(manifest.keywords).to.include.members(['openapi', 'koa', 'dataset']));
+  it('has the metadata that registries search', () =>
+    expect(manifest.keywords).to.include.members(['openapi', 'koa', 'dataset']));
 });

@@ -1,4 +1,4 @@
-/** Every alert fires and falls silent, and what the service tells Prometheus is as Prometheus wants it. */
+/** Every alert fires and resolves, and the metrics of the service pass the lint of Prometheus. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -16,16 +16,16 @@ import { startTestApp } from '../support/test-app.js';
 const JOB = 'metro-forecast-api';
 const OF_ONE = 'job="metro-forecast-api",instance="a"';
 
-/** What one alert is tried with: a value a minute, quiet at first, then a fault from the 10th to the 90th minute. */
+/** Input for one alert: one value per minute, normal at first, and a fault from minute 10 to minute 90. */
 interface Scenario {
-  /** By series, in the notation of `promtool test rules`. */
+  /** Values by series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;
-  /** That the alert has beside its severity. */
+  /** Expected labels of the alert, without its severity. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 const during = (quiet: string, fault: string, after: string) => `${quiet}x9 ${fault}x80 ${after}x40`;
-/** A counter that stands still, rises by `each` a minute for 80 minutes, and stands still again. */
+/** A counter that is constant, rises by `each` a minute for 80 minutes, and is constant again. */
 const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
 const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
 const perJob = { job: JOB };
@@ -41,7 +41,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   ServiceDown: { series: { [`up{${OF_ONE}}`]: during('1', '0', '1') }, labels: perInstance },
   ServiceAbsent: { series: { [`up{${OF_ONE}}`]: during('1', '_', '1') }, labels: perJob },
   ServerErrors: { series: count('http_server_errors_total', 'status="500"', rising(1)), labels: perJob },
-  // Overload alone: no request has got as far as a route.
+  // Overload only: no request reached a route.
   RequestsTurnedAway: {
     series: {
       ...count('http_server_errors_total', 'status="503"', '0x140'),
@@ -70,7 +70,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     series: { [`snapshot_age_seconds{${OF_ONE}}`]: during('86400', `${46 * 86_400}`, '60') },
     labels: perJob,
   },
-  // A hundred days from which it is late, and two hundred from which it is stale.
+  // The source is late after 100 days, and stale after 200.
   SourceLate: { series: ofSource(during('86400', `${150 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
   SourceStale: { series: ofSource(during('86400', `${250 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
   SnapshotsDiffer: {
@@ -110,14 +110,14 @@ describe('config/deploy/observability with promtool', function () {
       throw new Error(`${error.stdout}${error.stderr}`);
     });
 
-  it('the rules and the scrape configuration have no fault', async () => {
+  it('the rules and the scrape configuration are valid', async () => {
     await check(['check', 'rules', at('config/deploy/observability/alerts.yaml')]);
     await check(['check', 'config', at('config/deploy/observability/prometheus.yaml')]);
     const { scrape_configs }: Parsed = load(read('config/deploy/observability/prometheus.yaml'));
     expect(scrape_configs.map(({ job_name }: Parsed) => job_name)).to.deep.equal([JOB]);
   });
 
-  it('every alert is silent before its fault, fires during it, and is silent after it', async () => {
+  it('every alert is inactive before its fault, fires during it, and resolves after it', async () => {
     expect(Object.keys(scenarios)).to.have.members(rules.map(({ alert }) => alert));
     const tests = rules.map(({ alert, labels, annotations }) => {
       const { series, labels: more } = scenarios[alert]!;
@@ -141,7 +141,7 @@ describe('config/deploy/observability with promtool', function () {
     await check(['test', 'rules', path]);
   });
 
-  it('a source that is stale is not told as late, too', async () => {
+  it('a stale source does not fire the alert for late sources', async () => {
     const path = join(folder, 'stale.yaml');
     const { series } = scenarios['SourceStale']!;
     const test = {
@@ -158,7 +158,7 @@ describe('config/deploy/observability with promtool', function () {
     await check(['test', 'rules', path]);
   });
 
-  it('what a service serves passes its lint from the start, and has every series that an alert adds up', async () => {
+  it('the metrics of a new service pass promtool, and contain every series that an alert sums', async () => {
     const service = await startTestApp({ config: { metrics: { port: 0 }, server: { overload: null } } });
     try {
       const { text } = await request(service.metricsUrl!);

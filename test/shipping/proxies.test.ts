@@ -1,4 +1,4 @@
-/** The files for a machine of one's own are taken by the programs that they are for. */
+/** The shipped files for a single machine are accepted by the programs that they configure. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** A shipped file as the whole configuration of an nginx, with a certificate that signs itself. */
+  /** A complete nginx configuration from a shipped file, with a self-signed certificate. */
   const withCertificate = async (name: string, at: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -35,7 +35,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   };
 
   for (const name of ['nginx.conf', 'nginx-replicas.conf']) {
-    it(`nginx takes ${name}, with a certificate`, async () => {
+    it(`nginx accepts ${name}, with a certificate`, async () => {
       const whole = await withCertificate(name, folder);
       const file = join(folder, 'nginx.conf');
       await writeFile(file, whole.replace(/listen (\S*?)(80|443)\b/g, 'listen $11$2'));
@@ -44,7 +44,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     });
   }
 
-  it('nginx-replicas.conf ends TLS before two replicas, of which either may go, and tells when both are gone and at once when one is back', async () => {
+  it('nginx-replicas.conf terminates TLS, retries on another replica, and returns 503 only while all replicas are down', async () => {
     const replicas = [await startTestApp(), await startTestApp()];
     const [first, second] = replicas.map(({ url }) => new URL(url).host);
     const whole = (await withCertificate('nginx-replicas.conf', folder))
@@ -61,7 +61,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
         const text = whole
           .replaceAll(`${folder}/t`, `${own}/t`)
           .replace(`${folder}/pid`, `${own}/nginx.pid`)
-          // Of the server that redirects, a socket in the place of the port; one address for that of TLS.
+          // Replaces the port of the redirecting server by a Unix socket; the TLS server keeps one address.
           .replace(/^ +listen \[.*;$/gm, '')
           .replace('listen 80;', `listen unix:${own}/http.sock;`)
           .replace('listen 443', `listen 127.0.0.1:${port}`);
@@ -89,7 +89,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     }
   });
 
-  it('Caddy takes its file, which is formatted as Caddy formats', async function () {
+  it('Caddy accepts its file, which is formatted with caddy fmt', async function () {
     this.timeout(300_000);
     const caddy = await findTool('caddy').catch((error: Error) => skip(this, error.message));
     const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
@@ -98,17 +98,17 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     expect((await run(caddy, ['fmt', path], { env })).stdout).to.equal(read('config/deploy/tls/Caddyfile'));
   });
 
-  it('all say that browsers are to come by TLS alone, and who the caller is', () => {
+  it('all set HSTS, and pass on the client address', () => {
     for (const file of ['nginx.conf', 'nginx-replicas.conf', 'Caddyfile']) {
       expect(read(`config/deploy/tls/${file}`)).to.match(/Strict-Transport-Security "max-age=31536000"/);
       expect(read(`config/deploy/tls/${file}`)).to.match(/X-Forwarded-For (\$remote_addr;|\{remote_host\})/);
     }
   });
 
-  it('systemd takes the unit, which leaves a drain the time that it may take', async function () {
+  it('systemd accepts the unit, whose stop timeout is longer than a drain', async function () {
     if (!onPath('systemd-analyze')) skip(this, 'there is no systemd-analyze');
     const file = join(folder, 'metro-forecast.service');
-    // Of this machine, where the package is not installed.
+    // The package is not installed on this machine.
     await writeFile(
       file,
       read('config/deploy/systemd/metro-forecast.service').replaceAll('/usr/bin/node', process.execPath),

@@ -1,4 +1,4 @@
-/** A backup of a service, restored where nothing of it is, serves what it served, byte by byte. */
+/** A backup that is restored on empty servers serves the same bytes as the original service. */
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,10 +21,10 @@ const PATHS = [
   ...['/observations?series_id=metro_hpi', '/markets?as_of=2026-01-01', '/markets/00000', '/openapi.json'],
 ];
 
-/** Their `Last-Modified` is the start of the service where that is later than the publication. */
+/** Their `Last-Modified` is the start of the service if that is later than the publication. */
 const ABOUT_THE_SERVICE = new Set(['/vintages', '/openapi.json']);
 
-/** As `mongodump` does: of each collection its documents and its indexes. */
+/** Writes the documents and indexes of each collection to files, as `mongodump` does. */
 const dump = async (uri: string, folder: string): Promise<void> => {
   const client = new MongoClient(uri);
   try {
@@ -103,7 +103,7 @@ for (const store of ['file', 'mongo'] as const) {
       if (error) throw error;
       return stdout;
     };
-    /** Status, headers that describe the content, and a digest of the body, of every path and key. */
+    /** Status, content headers and a digest of the body, for every path and key. */
     const responses = async ({ url }: Server, tokens: readonly string[]) => {
       const found: unknown[] = [];
       for (const token of tokens) {
@@ -120,7 +120,7 @@ for (const store of ['file', 'mongo'] as const) {
       return found;
     };
 
-    it('serves in an empty place what the service served, to the same keys, with the same audit', async () => {
+    it('serves the same responses to the same keys after a restore, with the same audit log', async () => {
       const [home, backup, other] = ['home', 'backup', 'other'].map((name) => join(folder, name)) as [
         string,
         string,
@@ -148,7 +148,7 @@ for (const store of ['file', 'mongo'] as const) {
       const before = await responses(original, [valid, revoked]);
       const audited = await keys(first.config, first.env, 'audit', '--verify');
 
-      // While the service runs, as backups are made.
+      // Backups are made while the service runs.
       await dump(first.mongo.url, backup);
       await cp(home, join(backup, 'home'), { recursive: true });
       await original.stop();

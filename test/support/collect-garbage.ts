@@ -1,4 +1,4 @@
-/** Collects all garbage at once, also in a process that was not started with `--expose-gc`. */
+/** Runs a full garbage collection, also in a process that was started without `--expose-gc`. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 

@@ -1,4 +1,4 @@
-/** The command line of the build that the tests run from; `bin/` runs the one in `dist`. */
+/** Starts the command line from the same build as the tests. `bin/` starts the one in `dist`. */
 import { main } from '../../cli/main.js';
 
 await main(process.argv);

@@ -1,4 +1,4 @@
-/** Runs commands of the command line as processes of their own. */
+/** Runs commands of the command line in child processes. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,17 +8,17 @@ type Variables = Readonly<Record<string, string>>;
 
 const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
 
-/** For `node`: the command line with these arguments. */
+/** Arguments of `node` that run the command line with `args`. */
 export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
 
-/** Resolves with what the command wrote to standard output; rejects, with its standard error, where it failed. */
+/** Resolves with standard output. Rejects with standard error if the command fails. */
 export const runProcess = async (args: readonly string[], env: Variables): Promise<string> => {
   const options = { cwd: packageRoot, env: { ...process.env, ...env } };
   const { stdout } = await promisify(execFile)(process.execPath, commandArgs(args), options);
   return stdout;
 };
 
-/** A command that is going to be killed. */
+/** Starts a command that the test will kill. */
 export const startProcess = (
   args: readonly string[],
   env: Variables,
@@ -30,7 +30,7 @@ export const startProcess = (
     stdio,
   });
 
-/** Resolves with the exit code and all output, also where the command fails. */
+/** Resolves with the exit code and all output, also if the command fails. */
 export const runCommandLine = (args: readonly string[]): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     execFile(process.execPath, commandArgs(args), { cwd: packageRoot }, (error, stdout, stderr) => {

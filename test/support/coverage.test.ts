@@ -1,4 +1,4 @@
-/** Which lines are told to have run: proved by a process that runs one file, half of another, and none else. */
+/** Line coverage of a process that runs one file completely, one file partly, and one file not at all. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,29 +25,29 @@ describe('readCoverage()', () => {
       new LruMap(1).clear();`;
     const env = { ...process.env, NODE_V8_COVERAGE: folder };
     await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
-    // Of a process that was killed.
+    // A file of a process that was killed while writing.
     await writeFile(join(folder, 'half.json'), '{"result":[{"scr');
     files = await readCoverage([folder], compiled, ['core']);
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('misses no line of a file that ran whole', () => {
+  it('reports no missed line for a file that ran completely', () => {
     expect(of('core/validation/nearest.ts').missed).to.deep.equal([]);
     expect(of('core/validation/nearest.ts').lines).to.be.greaterThan(3);
   });
 
-  it('misses the lines of the functions that were not called', () => {
+  it('reports the lines of functions that were not called', () => {
     const { lines, missed } = of('core/util/lru-map.ts');
     expect(missed).to.have.length.within(8, lines - 5);
     for (const [at, line] of missed.entries()) expect(line).to.be.greaterThan(missed[at - 1] ?? 7);
   });
 
-  it('misses every line of a file that nobody loaded', () => {
+  it('reports every line of a file that was not loaded', () => {
     const { lines, missed } = of('core/redis/breaker.ts');
     expect(missed).to.have.length(lines);
   });
 
-  it('leaves out what has types alone', () => {
+  it('ignores files that contain only types', () => {
     expect(of('core/contracts/cache.ts')).to.equal(undefined);
   });
 });

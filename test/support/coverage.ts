@@ -1,15 +1,15 @@
-/** Which lines ran, out of what V8 wrote for each process (`NODE_V8_COVERAGE`), in terms of the sources. */
+/** Computes which source lines ran from the files that V8 writes for each process (`NODE_V8_COVERAGE`). */
 import { readdir, readFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface FileCoverage {
-  /** Of the source: `core/errors.ts`. */
+  /** Path of the source: `core/errors.ts`. */
   readonly file: string;
-  /** How many lines have code. */
+  /** Number of lines that have code. */
   readonly lines: number;
-  /** Those that never ran, counted from 1. */
+  /** Lines that never ran, counted from 1. */
   readonly missed: readonly number[];
 }
 
@@ -20,7 +20,7 @@ interface Script {
   }[];
 }
 
-/** Of a process that was killed while it wrote, none. */
+/** Returns no scripts for the incomplete file of a killed process. */
 const scriptsOf = (text: string): readonly Script[] => {
   try {
     return JSON.parse(text).result;
@@ -29,7 +29,7 @@ const scriptsOf = (text: string): readonly Script[] => {
   }
 };
 
-/** Marks every character of a script that ran: ranges lie inside each other, and the innermost one tells. */
+/** Marks every character of a script that ran. Ranges are nested, and the innermost range decides. */
 const mark = (ran: Uint8Array, { functions }: Script): void => {
   const inOneProcess = new Uint8Array(ran.length);
   const ranges = functions.flatMap((each) => each.ranges);
@@ -38,7 +38,7 @@ const mark = (ran: Uint8Array, { functions }: Script): void => {
   for (const [at, passed] of inOneProcess.entries()) if (passed) ran[at] = 1;
 };
 
-/** A line ran if any code on it did; a line without code is no line. */
+/** A line ran if any of its code ran. Lines without code do not count. */
 const byLine = (file: string, code: string, map: SourceMap, ran: Uint8Array): FileCoverage => {
   const lines = new Map<number, boolean>();
   let offset = 0;
@@ -58,7 +58,7 @@ const byLine = (file: string, code: string, map: SourceMap, ran: Uint8Array): Fi
 
 /**
  * @param written folders with V8's files @param compiled the folder of the compiled code
- * @param folders those inside it that count, also where no process has loaded a file of theirs
+ * @param folders folders inside `compiled` to report, including files that no process loaded
  */
 export const readCoverage = async (
   written: readonly string[],

@@ -1,6 +1,8 @@
-/** A parser of RFC 4180's grammar and nothing beside it, for what tests read back. */
+/** A strict parser of RFC 4180, for checking CSV output. */
 
-/** All records, the header first. Throws where the text is not by the grammar, with CRLF after every record. */
+/**
+ * Returns all records, the header first. Throws if the text violates the grammar or a record does not end with CRLF.
+ */
 export const parseCsv = (text: string): string[][] => {
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
   const records: string[][] = [];

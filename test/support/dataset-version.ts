@@ -1,4 +1,4 @@
-/** Versions of the fixture that can be told apart by every body: for tests that publish one after the other. */
+/** Versions of the fixture that differ in every response body, for tests that publish several versions. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface DatasetVersion {
   readonly collections: Readonly<Record<string, readonly Document[]>>;
 }
 
-/** Names carry the number, and every figure that is served is larger by it. */
+/** Version `number`: names contain the number, and the number is added to every value. */
 export const datasetVersion = (number: number): DatasetVersion => {
   const shift = (value: unknown) => (typeof value === 'number' ? value + number : value);
   const shifted: Record<string, (row: Record<string, unknown>) => Record<string, unknown>> = {

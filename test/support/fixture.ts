@@ -1,4 +1,7 @@
-/** A small dataset with every kind of row, null and edge that the endpoints know. All figures are made up. */
+/**
+ * A small dataset with every kind of row, null value and edge case that the endpoints handle. All figures are
+ * invented.
+ */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type {
   Backtest,
@@ -127,7 +130,7 @@ const run = (id: number, run_at: string, status: ForecastRun['status'] = 'comple
 });
 
 const runs: ForecastRun[] = [
-  // Published, and kept as it was.
+  // Published, and not revised.
   {
     ...run(1, '2024-11-26T14:00:00Z'),
     basis: 'published',
@@ -167,13 +170,13 @@ const forecasts: Forecast[] = [
   forecast(1, ATLANTA, 3.1, { ...due, realized: 4.5, decline_probability: 0.2, benchmark: 1.5 }),
   forecast(1, HOUSTON, 7.5, { ...due, realized: -2, decline_probability: 0.1, risk_score: 'B', benchmark: -1 }),
   forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
-  // Of a failed run: never served.
+  // Belongs to a failed run, which is never served.
   forecast(3, HOUSTON, 99),
   forecast(4, ATLANTA, 4.25),
   forecast(4, HOUSTON, 3.5, { signal: 'contract' }),
   forecast(5, ATLANTA, 5.25, { signal: 'expand', risk_score: 'A' }),
   forecast(5, HOUSTON, 1.5),
-  // Of a run that has not ended: never served.
+  // Belongs to an unfinished run, which is never served.
   forecast(6, HOUSTON, -99),
 ];
 
@@ -209,5 +212,5 @@ export const collections = {
   backtests,
 } as const;
 
-/** The same, as any writer of datasets takes it. */
+/** The same data as input of `publish()`. */
 export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

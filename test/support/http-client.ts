@@ -1,4 +1,4 @@
-/** Plain HTTP over a socket: what is sent is exactly what the test says, and nothing is interpreted. */
+/** An HTTP client that sends exactly the given request and does not interpret the response. */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
 export interface TestResponse {
@@ -6,8 +6,8 @@ export interface TestResponse {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Of the body; throws where it is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: bodies are what tests look into
+  /** The parsed body. Throws if the body is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of any shape
   readonly json: any;
 }
 
@@ -20,7 +20,7 @@ export interface TestRequest {
 export const request = (url: string, { method = 'GET', headers = {}, body }: TestRequest = {}): Promise<TestResponse> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    // The target is taken from the text: URL would normalise it.
+    // Sends the target unchanged: URL would normalise it.
     const path = url.slice(url.indexOf('/', url.indexOf('//') + 2));
     const call = httpRequest({ hostname, port, path, method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];

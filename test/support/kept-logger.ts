@@ -1,4 +1,4 @@
-/** A logger that keeps what it is told, for tests that read it. */
+/** A logger that stores its messages for assertions. */
 import type { Logger } from '../../core/contracts/runtime.js';
 
 export interface KeptLogger extends Logger {

@@ -1,4 +1,4 @@
-/** Keys for tests, with records as a store keeps them. */
+/** Keys for tests, with their records in a key store. */
 import type { KeyRecord } from '../../core/contracts/keys.js';
 import { newKey as makeKey } from '../../core/keys/key.js';
 

@@ -1,4 +1,4 @@
-/** What a service that has only one version of the dataset, and no trouble, answers from it. */
+/** The expected bodies of a healthy service, by version of the dataset. */
 import { datasetVersion } from './dataset-version.js';
 import { startTestApp } from './test-app.js';
 
@@ -18,10 +18,10 @@ export const PATHS = [
   '/signals',
 ];
 
-/** Version, then path. */
+/** By version, then by path. */
 export type KnownBodies = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** @param numbers of the versions, as `writeVersions` takes them */
+/** @param numbers of the versions, as for `writeVersions` */
 export const knownBodies = async (numbers: readonly number[]): Promise<KnownBodies> => {
   const known = new Map<string, ReadonlyMap<string, string>>();
   for (const number of numbers) {

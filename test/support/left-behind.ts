@@ -1,4 +1,4 @@
-/** Everything that a running service leaves outside of its memory: logs, metrics, Redis, MongoDB, files. */
+/** Collects everything that a running service stores or outputs: logs, metrics, Redis, MongoDB, files. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -7,7 +7,7 @@ import type { Replicas } from './replicas.js';
 import type { Place } from './secret-forms.js';
 import type { Server } from './services.js';
 
-/** Each key of a Redis with its value, and what the server remembers of slow commands and of connections. */
+/** Each Redis key with its value, the slow log and the client list. */
 const redisPlaces = async (url: string): Promise<Place[]> => {
   const redis = new Redis(url);
   try {
@@ -30,22 +30,22 @@ const redisPlaces = async (url: string): Promise<Place[]> => {
       redis.client('LIST'),
       redis.info('everything'),
     ]);
-    return [...values, { name: 'Redis, what it keeps of its clients', text: JSON.stringify(kept) }];
+    return [...values, { name: 'Redis, client list', text: JSON.stringify(kept) }];
   } finally {
     redis.disconnect();
   }
 };
 
-/** Where the hashes of keys belong. */
+/** The only collection that may contain key hashes. */
 const KEYS = 'dataset.api_keys';
-/** MongoDB's own records of how documents got there: of all changes, and of those that may have to be answered again. */
+/** MongoDB's own copies of documents: the oplog, and images for retryable writes. */
 const OPLOG = 'local.oplog.rs';
 const IMAGES = 'config.image_collection';
 
 const keepsHashes = (collection: string, { ns }: { readonly [name: string]: unknown }): boolean =>
   collection === KEYS || collection === IMAGES || (collection === OPLOG && ns === KEYS);
 
-/** Each document of every collection of every database, those of the server itself too. */
+/** Each document of every collection of every database, including the system databases. */
 const mongoPlaces = async (url: string): Promise<Place[]> => {
   const client = new MongoClient(url);
   try {
@@ -70,17 +70,17 @@ const mongoPlaces = async (url: string): Promise<Place[]> => {
 
 const LOGS = ['log', 'stderr'];
 
-/** Each file in a server's folder; of MongoDB its logs alone, since what its data files hold has been read as documents. */
+/** Each file in a server's folder. For MongoDB only logs, because its documents have been read already. */
 const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !isMongo || LOGS.includes(name))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
-    // MongoDB tells of slow commands whole, and some write hashes.
+    // MongoDB logs slow commands completely, and some commands write hashes.
     .map((path) => ({ name: path, text: `${path} ${readFileSync(path, 'latin1')}`, keepsHashes: isMongo }));
 
 /**
- * All of it, of replicas and what they stand on; the replicas should have written their logs out.
+ * Collects everything from the replicas and their stores. The replicas should have flushed their logs.
  * @param metrics of each replica, as text
  */
 export const leftBehind = async (

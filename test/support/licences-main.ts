@@ -1,4 +1,4 @@
-/** Lists every package that an installation of the service brings, by licence: `npm run licenses`. */
+/** `npm run licenses`: lists every package that is installed with the service, by licence. */
 import { installedPackages, PERMISSIVE } from './licences.js';
 
 const packages = (await installedPackages()).filter(({ development }) => !development);

@@ -1,8 +1,8 @@
-/** A dataset made of arrays: for tests, and for programs that make their own. */
+/** A dataset from arrays, for tests and for programs that generate data. */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 
-/** @param collections each in key order; one that is missing is empty */
+/** @param collections rows in key order; a missing collection is empty */
 export const memoryDataset = (
   manifest: Manifest,
   collections: Readonly<Record<string, readonly Document[]>>,

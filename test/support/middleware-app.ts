@@ -1,4 +1,6 @@
-/** A service whose plugin has middleware that each test chooses: its own, around the whole service, and in a mount. */
+/**
+ * A service with a plugin whose middleware each test chooses: around the plugin, around the service, and in a mount.
+ */
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import { dataRoute, definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
@@ -9,18 +11,18 @@ import { type KeptLogger, keptLogger } from './kept-logger.js';
 import { startTestApp, type TestApp } from './test-app.js';
 
 export interface Chosen {
-  /** The plugin's own, around its routes and mounts. */
+  /** Around the routes and mounts of the plugin. */
   own: readonly Middleware[];
   /** Around the whole service. */
   around: readonly Middleware[];
-  /** What the mount `/mount` is made of. */
+  /** The middleware of the mount `/mount`. */
   mount: Middleware;
 }
 
 export interface MiddlewareApp extends TestApp {
   readonly chosen: Chosen;
   readonly logger: KeptLogger;
-  /** Chooses for one test. */
+  /** Sets the middleware of one test. */
   use(chosen: Partial<Chosen>): void;
 }
 
@@ -28,7 +30,7 @@ const NOTHING: Chosen = { own: [], around: [], mount: () => undefined };
 
 const no_thing = defineError({ code: 'no_thing', status: 404, sentence: 'There is no such thing.', when: 'Unknown.' });
 
-/** Long enough to be worth compressing. */
+/** Long enough to be compressed. */
 const THINGS = Array.from({ length: 100 }, (_, i) => ({ id: i + 1, name: `Thing number ${i + 1}` }));
 
 const rows = {

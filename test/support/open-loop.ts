@@ -1,12 +1,12 @@
-/** HEAD requests at a fixed rate, however long the answers take: each is timed from the moment at which it fell due. */
+/** Sends HEAD requests at a fixed rate, regardless of response times. Latency counts from the scheduled time. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface Arrival {
-  /** 0: the connection ended without an answer. */
+  /** 0 if the connection ended without a response. */
   readonly status: number;
   readonly retryAfter: boolean;
-  /** Milliseconds from due to answered. */
+  /** Milliseconds from the scheduled time to the response. */
   readonly ms: number;
 }
 
@@ -16,7 +16,7 @@ interface Connection {
   received: string;
 }
 
-/** What falls due while all are taken waits, and is timed all the same. */
+/** Requests that are due while all connections are busy wait, and the wait counts. */
 const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
@@ -28,10 +28,10 @@ export class OpenLoop {
   #arrivals: Arrival[] = [];
   #busy = 0;
   #asksAgain = false;
-  /** Due, with every connection taken. */
+  /** Scheduled times of requests that wait for a connection. */
   readonly #waiting: number[] = [];
 
-  /** @param path and `key`: of each request, in order, where they are functions */
+  /** @param path and `key`: functions return the value for each request, in order */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;
@@ -40,7 +40,7 @@ export class OpenLoop {
     this.#request = () => `HEAD ${nextPath()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${nextKey()}\r\n\r\n`;
   }
 
-  /** Resolves when all that fell due has been answered. */
+  /** Resolves when all scheduled requests have a response. */
   async run(perSecond: number, seconds: number): Promise<readonly Arrival[]> {
     this.#arrivals = [];
     const since = performance.now();
@@ -54,7 +54,7 @@ export class OpenLoop {
     return this.#arrivals;
   }
 
-  /** How many a second get 200, where each of a number of connections asks as soon as it is answered. */
+  /** Responses with status 200 per second if each connection sends the next request after each response. */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];
     this.#asksAgain = true;

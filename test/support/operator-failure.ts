@@ -1,4 +1,4 @@
-/** What an operator is told by work that has to fail. */
+/** The message of the OperatorError with which the work rejects. */
 import { expect } from 'chai';
 import { OperatorError } from '../../core/errors.js';
 

@@ -1,11 +1,11 @@
-/** A receiver of OTLP/HTTP in JSON, as a collector is one: keeps the spans that services export, or fails on demand. */
+/** An OTLP/HTTP collector for JSON. It stores the spans that services export, or fails on demand. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 type Value = string | number | boolean | readonly Value[];
 
-/** Of `opentelemetry/proto/trace/v1/trace.proto`, its attributes as plain values. */
+/** A span of `opentelemetry/proto/trace/v1/trace.proto`, with attributes as plain values. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -27,9 +27,9 @@ export interface OtlpReceiver {
   /** Every request so far: its head, and its body as text. */
   readonly requests: readonly { readonly target: string; readonly headers: object; readonly body: string }[];
   readonly spans: readonly ReceivedSpan[];
-  /** The status of the answers from now on; 0 leaves requests without one. Begins with 200. */
+  /** The status of further responses. Initially 200; with 0, requests get no response. */
   answerWith(status: number): void;
-  /** Resolves with the end of the next request. */
+  /** Resolves at the end of the next request. */
   next(): Promise<void>;
   close(): Promise<void>;
 }

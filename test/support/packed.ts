@@ -1,4 +1,4 @@
-/** Our package as `npm pack` makes it, installed into somebody else's folder; no registry is asked. */
+/** Installs the tarball of `npm pack` into another folder, without a registry. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { packageRoot } from '../../core/util/package.js';
 
 const run = promisify(execFile);
 
-/** The names of the packages that ours needs at run time, out of the lockfile. */
+/** The names of our runtime dependencies, from the lockfile. */
 const runtimePackages = async (): Promise<string[]> => {
   const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
@@ -21,7 +21,7 @@ const runtimePackages = async (): Promise<string[]> => {
 
 interface Packed {
   readonly tarball: Buffer;
-  /** The names of the files in it. */
+  /** The names of the files in the tarball. */
   readonly files: readonly string[];
 }
 
@@ -39,15 +39,15 @@ const pack = async (): Promise<Packed> => {
 
 let made: Promise<Packed> | undefined;
 
-/** Our package as `npm pack` makes it, once for this process. */
+/** Packs this package once per process. */
 export const packed = (): Promise<Packed> => {
   made ??= pack();
   return made;
 };
 
 /**
- * Fills `node_modules` of the folder: our package from its tarball, and links to what it needs.
- * @param others packages of this repository that the folder needs besides
+ * Fills `node_modules` of the folder with our package from its tarball and links to its dependencies.
+ * @param others further packages of this repository that the folder needs
  */
 export const installPacked = async (folder: string, others: readonly string[] = []): Promise<void> => {
   const modules = join(folder, 'node_modules');

@@ -3,8 +3,8 @@ import type { Context } from 'mocha';
 import { needPythonPackage } from './python-package.js';
 
 /**
- * Runs a Python program on `input`, for a test that needs pandas: skips it, with the reason, where that cannot be had.
- * @returns what the program printed
+ * Runs a Python program with `input` on standard input. Skips the test if pandas is not available.
+ * @returns standard output
  */
 export const needPandas = async (context: Context): Promise<(program: string, input: string) => Promise<string>> => {
   const python = await needPythonPackage(context, 'pandas');

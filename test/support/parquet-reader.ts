@@ -1,10 +1,10 @@
-/** Reads Parquet with a reader that is not ours. */
+/** Reads Parquet with a third-party reader. */
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
 export interface ParquetFile {
-  /** As JSON has the values: whole numbers as numbers, dates and times as texts; null where there is none. */
+  /** Values as in JSON: whole numbers as numbers, dates and times as strings, missing values as null. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** Of each column: `value DOUBLE REQUIRED`. */
+  /** A description of each column: `value DOUBLE REQUIRED`. */
   readonly columns: readonly string[];
   readonly codecs: ReadonlySet<string>;
   readonly groupRows: readonly number[];

@@ -1,4 +1,4 @@
-/** A Python that has a package: the machine's own, or one with a copy of the package fetched once, outside the repository. */
+/** A Python with a package: installed on the machine, or downloaded once into a folder outside the repository. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -9,7 +9,7 @@ import { skip } from './skip.js';
 
 const run = promisify(execFile);
 
-/** The environment in which `python3` can import the package. Rejects where there is no Python, or pip cannot fetch it. */
+/** The environment in which `python3` can import the package. Rejects without Python, or if pip cannot download it. */
 export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv> => {
   const has = (env: NodeJS.ProcessEnv): Promise<boolean> =>
     run('python3', ['-c', `import ${name.replaceAll('-', '_')}`], { env }).then(
@@ -19,7 +19,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   if (await has(process.env)) return process.env;
   const { stdout } = await run('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
   const folder = join(cacheFolder, `${name}-python${stdout.trim()}`);
-  // Some bring a program of their own.
+  // Some packages install a program.
   const env = { ...process.env, PYTHONPATH: folder, PATH: `${join(folder, 'bin')}${delimiter}${process.env['PATH']}` };
   if (await has(env)) return env;
   process.stderr.write(`Fetching ${name} with pip, for the tests ...\n`);
@@ -27,7 +27,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     await run('python3', ['-m', 'pip', 'install', '-q', '--only-binary', ':all:', '--target', partial, name]);
-    // Another process may have been faster: its copy is as good.
+    // A concurrent process may have installed the same copy.
     await rename(partial, folder).catch(async (error: unknown) => {
       if (!(await has(env))) throw error;
     });
@@ -37,10 +37,10 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   return env;
 };
 
-/** What `python3` printed; rejects, with all that it printed, when it ends with an exit code other than 0. */
+/** Resolves with the output of `python3`. Rejects with all output if the exit code is not 0. */
 export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
-/** Runs `python3`, for a test that needs a package of PyPI: skips it, with the reason, where that cannot be had. */
+/** Runs `python3` with a package of PyPI. Skips the test, with the reason, if the package is not available. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
   const env = await findPythonPackage(name).catch((error: Error) =>
     skip(context, `there is no ${name}: ${error.message.split('\n')[0]}`),

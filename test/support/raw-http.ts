@@ -1,31 +1,31 @@
-/** Bytes to a server and the responses that come back, for requests that no HTTP client would send. */
+/** Sends bytes to a server and parses the responses, for requests that no HTTP client would send. */
 import { connect } from 'node:net';
 
 export interface RawResponse {
   readonly status: number;
-  /** Names in lower case; of repeated ones the last. */
+  /** Names in lower case; the last value of repeated names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 export interface RawExchange {
   readonly responses: readonly RawResponse[];
-  /** Whether the server closed the connection, before the client did. */
+  /** Whether the server closed the connection before the client did. */
   readonly closed: boolean;
-  /** What came after the last whole response. */
+  /** Bytes after the last complete response. */
   readonly rest: string;
 }
 
 export interface RawOptions {
-  /** The client leaves after so many responses. Default 1. */
+  /** The client disconnects after this number of responses. Default 1. */
   readonly responses?: number;
-  /** Whether the client says after its bytes that no more will come. */
+  /** Whether the client closes its writing side after sending. */
   readonly end?: boolean;
-  /** How long the server may take to close the connection after the last response. Default 100. */
+  /** How long to wait for the server to close the connection after the last response, in milliseconds. Default 100. */
   readonly closesWithinMs?: number;
 }
 
-/** One response at the start of the text; undefined while it is not whole. */
+/** The response at the start of the text; undefined if it is incomplete. */
 const take = (text: string): { response: RawResponse; length: number } | undefined => {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
@@ -42,7 +42,7 @@ const take = (text: string): { response: RawResponse; length: number } | undefin
   return { response: { status, headers, body: text.slice(end + 4, length) }, length };
 };
 
-/** @param bytes a text is sent as Latin-1: one byte a character */
+/** @param bytes a string is sent as Latin-1, one byte per character */
 export const exchange = (
   port: number,
   bytes: string | Buffer,
@@ -69,7 +69,7 @@ export const exchange = (
         rest = rest.slice(next.length);
       }
       if (responses.length < wanted) return;
-      // Whether it closes is told by the last response, except where something is wrong.
+      // The last response states whether the server closes the connection.
       if (responses.at(-1)!.headers['connection'] === 'close') leaving ??= setTimeout(leave, closesWithinMs, false);
       else leave(false);
     });

@@ -1,4 +1,4 @@
-/** A Redis Cluster and a Redis with Sentinel, for tests of what happens when their nodes change places. */
+/** A Redis Cluster and a Redis with Sentinel, for tests of failover and slot migration. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { type Server, startRedis } from './services.js';
 const until = async (what: string, condition: () => Promise<boolean>): Promise<void> => {
   const deadline = Date.now() + 15_000;
   while (!(await condition().catch(() => false))) {
-    if (Date.now() > deadline) throw new Error(`${what} did not come about.`);
+    if (Date.now() > deadline) throw new Error(`Timeout while waiting: ${what}.`);
     await delay(50);
   }
 };
@@ -23,7 +23,7 @@ export interface ClusterNode {
 
 const SLOTS = 16_384;
 
-/** Three primaries that share the slots evenly. */
+/** Three primaries with equal shares of the slots. */
 export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; stop(): Promise<void> }> => {
   const nodes = await Promise.all(
     [0, 1, 2].map(async () => {
@@ -56,7 +56,7 @@ export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; s
   };
 };
 
-/** Begins to move a slot: from now on the source says ASK for keys that it does not hold. */
+/** Starts to move a slot: the source replies ASK for keys that it does not hold. */
 export const startMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
   await to.admin.cluster('SETSLOT', slot, 'IMPORTING', from.id);
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);
@@ -82,10 +82,10 @@ export interface Sentinels {
   stop(): Promise<void>;
 }
 
-/** A primary with one replica, and three Sentinels that replace it after half a second of silence. */
+/** A primary with one replica, and three Sentinels that fail over after 500 ms without a reply. */
 export const startSentinels = async (): Promise<Sentinels> => {
   const name = 'limits';
-  // A primary waits five seconds for further replicas before it sends anything, unless told otherwise.
+  // By default, a primary waits five seconds for further replicas before a sync.
   const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
   const link = new Redis(replica.url);
@@ -127,7 +127,8 @@ export const startSentinels = async (): Promise<Sentinels> => {
   await Promise.all(
     sentinels.map(async ({ url }) => {
       const admin = new Redis(url);
-      // Sentinels promote no replica whose INFO is over five seconds old, and ask for it every ten by default.
+      // Sentinels promote no replica with an INFO older than five seconds, and refresh it every ten seconds by
+      // default.
       await admin.call('SENTINEL', 'DEBUG', 'INFO-PERIOD', '1000', 'PUBLISH-PERIOD', '200');
       await until('A quorum of Sentinels that know the replica', async () => {
         const quorum = await admin.call('SENTINEL', 'CKQUORUM', name);

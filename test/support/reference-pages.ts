@@ -133,7 +133,7 @@ const cliPage = (title: string, intro: string, commands: readonly (readonly [str
   return `# ${title}\n\n${GENERATED}\n\n${intro}\n\n${parts.join('\n\n')}\n`;
 };
 
-/** The commands on data have a page of their own. */
+/** Data commands have their own page. */
 export const cliPages = async (): Promise<{ readonly service: string; readonly data: string }> => {
   const all = leavesOf(await createProgram(), 'metro-forecast');
   return {

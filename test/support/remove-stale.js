@@ -1,4 +1,4 @@
-/** Removes from `dist` what was built of files that are gone, so that no test runs that has been deleted or moved. */
+/** Removes build output of deleted source files from `dist`, so that deleted or moved tests do not run. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** What each of several replicas is asked for itself: which keys it knows, which version it serves, whether it is well. */
+/** Requests to individual replicas: known keys, served version, health. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { request } from './http-client.js';
@@ -9,7 +9,10 @@ import { freePort } from './server-process.js';
 const EVERY_MS = 10;
 const GIVE_UP_MS = 30_000;
 
-/** Asks one replica until its answer is as wanted; resolves with that answer, which counts against the key's limit. */
+/**
+ * Repeats a request to one replica until the response matches. Resolves with that response, which counts against the
+ * limit.
+ */
 const askUntil = async (url: string, key: string, wanted: (answer: Answer) => boolean): Promise<Answer> => {
   const client = new LoadClient(url, key, 1);
   try {
@@ -24,15 +27,15 @@ const askUntil = async (url: string, key: string, wanted: (answer: Answer) => bo
   }
 };
 
-/** Asks every replica until its answer is as wanted; resolves with these answers, one each. */
+/** Repeats a request to every replica until each response matches. Resolves with one response per replica. */
 export const everyReplica = ({ replicas }: Replicas, key: string, wanted: (answer: Answer) => boolean) =>
   Promise.all(replicas.map(({ url }) => askUntil(url, key, wanted)));
 
-/** Resolves when every replica knows a new key, with its first request to each. */
+/** Resolves when every replica knows a new key. The key has then one request on each. */
 export const untilKnown = (service: Replicas, key: string): Promise<Answer[]> =>
   everyReplica(service, key, ({ status }) => status === 200);
 
-/** Resolves with how long after the pointer's move the last replica began to serve `version`, in milliseconds. */
+/** Resolves with the milliseconds from the activation of `version` until the last replica served it. */
 export const follow = async (service: Replicas, key: string, version: string): Promise<number> => {
   const client = new MongoClient(service.mongo.url);
   const moved = (async () => {
@@ -41,7 +44,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
         .db('dataset')
         .collection<{ _id: string; current: { version: string } | null }>('catalog')
         .findOne({ _id: 'catalog' });
-      // Taken after the read: so it is never before the move, and at most one look after it.
+      // The time after the read is never before the activation, and at most one poll later.
       if (catalog?.current?.version === version) return performance.now();
       await delay(EVERY_MS / 2);
     }
@@ -55,18 +58,18 @@ export const follow = async (service: Replicas, key: string, version: string): P
   }
 };
 
-/** Free ports for the metrics of so many replicas. */
+/** Free ports for the metrics of each replica. */
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-/** Which parts of a replica stand on a store. */
+/** Components of a replica by the store that they need. */
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves when every replica says that what stands on a store works, and reads from MongoDB what nobody has asked
- * for; with how long that took in milliseconds.
+ * Resolves when every replica reports the components of a store as up, and reads uncached data from MongoDB. The
+ * result is the time that this took, in milliseconds.
  * @param metrics ports of the replicas' metrics
- * @param unread answers with another such path at each call
+ * @param unread returns another uncached path at each call
  */
 export const untilWell = async (
   { replicas }: Replicas,
@@ -80,7 +83,7 @@ export const untilWell = async (
         const { text } = await request(`http://127.0.0.1:${metrics[index]}/metrics`);
         said = PARTS[store].filter((part) => !text.includes(`part_up{part="${part}"} 1\n`)).join();
         if (said === '') break;
-        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} is still without ${said}.`);
+        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} still reports as down: ${said}.`);
       }
       const client = new LoadClient(url, key, 1);
       for (let status = store === 'mongo' ? 0 : 200; status !== 200; ) {

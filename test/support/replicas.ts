@@ -1,4 +1,4 @@
-/** Three replicas as `config/replicas.json` has them, behind nginx, on one machine and without containers. */
+/** Three replicas with `config/replicas.json` behind nginx, on one machine without containers. */
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createContainer, resolve } from '../../core/app/container.js';
@@ -14,17 +14,17 @@ import { startMongo, startRedis } from './services.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 
 export interface ReplicasOptions {
-  /** Published before the replicas start; absent: nothing is. */
+  /** Dataset to publish before the replicas start. Default: none. */
   readonly dataset?: string;
-  /** A MongoDB without change streams: replicas notice changes by polling alone. */
+  /** Whether MongoDB has no change streams, so that replicas only poll. */
   readonly standalone?: boolean;
-  /** Whether each store is behind a proxy for the replicas; commands reach the stores past it. */
+  /** Whether replicas reach each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;
-  /** Variables that name another Redis than one single server, which is then left alone. */
+  /** Variables that configure another Redis, such as a cluster. The single server is then not started. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
   /** Variables for replicas and commands. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Further variables of each replica, numbered from 0. */
+  /** Further variables of each replica, by its number from 0. */
   readonly replicaEnv?: (index: number) => Readonly<Record<string, string>>;
 }
 
@@ -33,15 +33,15 @@ export interface Replicas {
   readonly mongo: Server;
   readonly replicas: readonly Server[];
   readonly nginx: Server;
-  /** Between the replicas and the stores, where asked for. */
+  /** The proxies between the replicas and the stores, if requested. */
   readonly proxies: { readonly redis: TcpProxy; readonly mongo: TcpProxy } | undefined;
-  /** Of nginx, with the base path. */
+  /** The URL of nginx, with the base path. */
   readonly url: string;
-  /** What commands run with. */
+  /** The environment of commands. */
   readonly env: Readonly<Record<string, string>>;
-  /** Runs the real command line against these services; resolves with its standard output. */
+  /** Runs the real command line against these services. Resolves with its standard output. */
   command(...args: string[]): Promise<string>;
-  /** Adds a key to the key store, without the command line. */
+  /** Inserts a key into the key store, without the command line. */
   createKey(limit?: number | null): Promise<{ readonly id: string; readonly key: string }>;
   stop(): Promise<void>;
 }
@@ -57,11 +57,11 @@ const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
     args: () => commandArgs(['start', '--config', replicasConfig]),
     env: (port) => ({ ...env, PORT: String(port) }),
     url: (port) => `http://127.0.0.1:${port}${BASE_PATH}`,
-    // Also one that has nothing to serve yet answers.
+    // A replica without data responds, too.
     ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
   });
 
-/** The stores as a command finds them. A process for each command would take most of a second. */
+/** The stores as a command uses them. A process per command would take almost a second. */
 const openStores = async (env: Readonly<Record<string, string>>) => {
   const config = await loadConfig({ path: replicasConfig, env });
   const overrides = { logger: pino({ level: 'silent' }) };
@@ -79,7 +79,7 @@ const publish = async (env: Readonly<Record<string, string>>, directory: string)
   }
 };
 
-/** All of it is gone when this process is, however it ends. */
+/** All processes end with this process, even if it is killed. */
 export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
   const started: Server[] = [];
   const begin = async (server: Promise<Server>): Promise<Server> => {
@@ -99,7 +99,7 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     const env = {
       ...(options.redisEnv ?? { REDIS_URL: redis.url }),
       MONGODB_URI: mongo.url,
-      // Three replicas, their stores, a proxy and the load on one small machine are an overload of their own.
+      // Three replicas, their stores, a proxy and the load would overload a small machine.
       METRO__SERVER__OVERLOAD: 'null',
       ...options.env,
     };
@@ -108,7 +108,7 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     if (options.proxied) proxies = { redis: await startTcpProxy(redis.port), mongo: await startTcpProxy(mongo.port) };
     const through = proxies && {
       REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
-      // Without this the driver would go where the replica set says that its member is.
+      // Otherwise the driver would connect directly to the address in the replica set configuration.
       MONGODB_URI: `mongodb://127.0.0.1:${proxies.mongo.port}/?directConnection=true`,
     };
     const replicas = await Promise.all(

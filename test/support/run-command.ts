@@ -1,4 +1,4 @@
-/** Runs one command of the command line inside the test's process. */
+/** Runs a command of the command line inside the test process. */
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
@@ -6,7 +6,7 @@ import { OperatorError } from '../../core/errors.js';
 export interface CommandRun {
   readonly stdout: string;
   readonly stderr: string;
-  /** What the command threw; undefined when all went well. */
+  /** The error that the command threw; undefined on success. */
   readonly error: Error | undefined;
 }
 
@@ -22,8 +22,8 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
 };
 
 /**
- * @param register the command's own
- * @param env in place of all variables of the process that begin with the product's prefix or are well known
+ * @param register the register function of the command
+ * @param env replaces all variables with the product's prefix and all well-known variables
  */
 export const runCommand = async (
   register: (program: Command) => void,
@@ -57,7 +57,7 @@ export const runCommand = async (
   }
 };
 
-/** Ways to run a command that must succeed, and one that must be refused. @param run the command, with these arguments */
+/** Runs a command that must succeed, or one that must fail. @param run runs the command with the given arguments */
 export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {
   const done = async (...args: string[]): Promise<CommandRun> => {
     const result = await run(...args);
@@ -67,7 +67,7 @@ export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {
   return {
     done,
     json: async (...args: string[]) => JSON.parse((await done(...args, '--json')).stdout),
-    /** @returns what the operator is told */
+    /** @returns the error message */
     refused: async (...args: string[]): Promise<string> => {
       const { error, stdout } = await run(...args);
       expect(error).to.be.instanceOf(OperatorError);

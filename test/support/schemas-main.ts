@@ -1,4 +1,4 @@
-/** `npm run schemas`: writes the JSON Schemas of the dataset's files into `docs/schemas`. */
+/** `npm run schemas`: writes the JSON Schemas of the dataset files to `docs/schemas`. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { schemaFiles } from '../../core/data/schema-files.js';

@@ -1,4 +1,4 @@
-/** The search for secrets, by secrets that were put there. */
+/** The search for secrets, tested with known secrets. */
 import { createHash } from 'node:crypto';
 import { assert } from 'chai';
 import { createKey } from '../../core/keys/key.js';
@@ -27,7 +27,7 @@ describe('findSecrets()', () => {
     });
   }
 
-  it('finds nothing where there is nothing, and no hash where hashes belong', () => {
+  it('finds nothing in text without secrets, and accepts hashes where they are allowed', () => {
     assert.deepEqual(found(createKey().key + createKey().hash), []);
     assert.deepEqual(found(createHash('sha256').update(key).digest('hex'), true), []);
   });

@@ -1,10 +1,10 @@
-/** Every form in which a secret may have been left somewhere. */
+/** Every form in which a secret could leak. */
 import { createHash } from 'node:crypto';
 
-/** What is enough of a secret for somebody to go on guessing from. */
+/** A leaked part of this length would make it possible to guess the rest. */
 const PART = 24;
 
-/** The base64 of a text wherever in something longer it stands: without what its neighbours have a say in. */
+/** The base64 of a text at any offset in a longer text, without characters that depend on adjacent bytes. */
 const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   [0, 1, 2].map((before) => {
     const whole = Buffer.from(`${'\0'.repeat(before)}${text}`).toString(encoding);
@@ -12,9 +12,9 @@ const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   });
 
 export interface SecretForms {
-  /** Of the secret itself and of parts of it, by what they are called. */
+  /** Forms of the secret itself and of parts of it, by name. */
   readonly readable: ReadonlyMap<string, string>;
-  /** By which stores may know it. */
+  /** Hashes of the secret, which key stores may contain. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 
@@ -47,21 +47,21 @@ export const formsOf = (secret: string): SecretForms => {
   };
 };
 
-/** One place to look at: its text, as latin1 where it is bytes, and whether it may know hashes. */
+/** A text to search: bytes are decoded as latin1. `keepsHashes` allows hashes. */
 export interface Place {
   readonly name: string;
   readonly text: string;
   readonly keepsHashes?: boolean;
 }
 
-/** Where which form of which secret was found, as sentences. */
+/** Describes each form of a secret that was found, and where. */
 export const findSecrets = (places: readonly Place[], secrets: Readonly<Record<string, string>>): string[] => {
   const forms = Object.entries(secrets).map(([name, secret]) => [name, formsOf(secret)] as const);
   return places.flatMap(({ name: place, text, keepsHashes }) =>
     forms.flatMap(([name, { readable, hashes }]) =>
       [...readable, ...(keepsHashes ? [] : hashes)]
         .filter(([, form]) => text.includes(form))
-        .map(([form]) => `${place} has ${form} of the key that is ${name}`),
+        .map(([form]) => `${place} has ${form} of the key "${name}"`),
     ),
   );
 };

@@ -1,4 +1,6 @@
-/** A server as a child process with a temporary folder, both gone when this process is, however it ends. */
+/**
+ * A server as a child process with a temporary folder. Both are removed when this process ends, even if it is killed.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,17 +14,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Server {
   readonly url: string;
   readonly port: number;
-  /** Temporary, with the file `stderr` of what the process has written there. */
+  /** A temporary folder. Its file `stderr` has the standard error of the process. */
   readonly folder: string;
-  /** Of the process that runs now. */
+  /** The id of the running process. */
   readonly pid: number;
-  /** Ends it for good and removes its folder. */
+  /** Stops the process and removes its folder. */
   stop(): Promise<void>;
-  /** Resolves when the process has gone. */
+  /** Resolves when the process has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again with the same port, folder and arguments, killing it first if it still runs. */
+  /** Restarts the process with the same port, folder and arguments. Kills it first if it is running. */
   restart(): Promise<void>;
-  /** SIGSTOP: connections stay open and nothing is answered until `resume`. */
+  /** Sends SIGSTOP: connections stay open, and requests get no response until `resume`. */
   freeze(): void;
   resume(): void;
 }
@@ -31,19 +33,19 @@ export interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];
-  /** Laid over this process's own environment, anew at each start. */
+  /** Added to the environment of this process at each start. */
   env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
-  /** Resolves when the server answers, rejects while it does not yet. */
+  /** Resolves when the server is ready; rejects until then. */
   ready(port: number): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Below the ports that systems give to outgoing connections, any of which could take one before its server does. */
+/** Below the range of ephemeral ports: an outgoing connection could take one of those before the server starts. */
 const PORTS = [10_000, 32_768] as const;
 
-/** A port of 127.0.0.1 that was free a moment ago. */
+/** A port of 127.0.0.1 that is currently free. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(...PORTS);
@@ -60,8 +62,9 @@ export const freePort = async (): Promise<number> => {
 };
 
 /**
- * A shell that waits for its input to end, which it does at the latest when this process ends, be it by
- * SIGKILL; then kills the server and removes the folder. Its own session keeps a Ctrl-C from reaching it.
+ * A shell that waits until its standard input closes, at the latest when this process ends or is killed. It then
+ * kills
+ * the server and removes the folder. It runs in its own session, so that Ctrl-C does not stop it.
  */
 const watch = (folder: string): ChildProcess => {
   const script = 'cat >/dev/null; [ -f "$1/pid" ] && kill -9 "$(cat "$1/pid")" 2>/dev/null; rm -rf "$1"';
@@ -154,7 +157,7 @@ const lastLines = (file: string): string => {
   try {
     return readFileSync(file, 'utf8').trim().split('\n').slice(-15).join('\n');
   } catch {
-    // It ended before it had written any, or the watcher was faster.
+    // The process ended before it wrote the file, or the watcher removed it already.
     return '';
   }
 };

@@ -1,4 +1,4 @@
-/** The services that tests rely on: they answer, come back, and leave nothing behind. */
+/** The Redis and MongoDB servers for tests start, restart, and leave nothing behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ const folderOf = (pid: number): string | undefined =>
     });
 
 describe('services for tests', () => {
-  it('startRedis() answers, is killed, comes back on its port, and is gone after stop()', async () => {
+  it('startRedis() starts a server that can be killed and restarted on its port, and stop() removes it', async () => {
     const server = await startRedis();
     const before = server.pid;
     await server.kill();

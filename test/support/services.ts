@@ -1,4 +1,4 @@
-/** Real Redis and MongoDB for tests and benchmarks, on free ports of 127.0.0.1 and in temporary folders. */
+/** Real Redis and MongoDB servers for tests and benchmarks, on free ports of 127.0.0.1 with temporary folders. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -21,8 +21,8 @@ const pingRedis = async (port: number): Promise<void> => {
 };
 
 /**
- * A Redis of one's own, to be killed and frozen at will. It keeps nothing over a restart, unless `args`
- * (as on redis-server's command line, later ones win) say otherwise.
+ * A separate Redis that the test can kill and freeze. It has no persistence unless `args` (as on the command line of
+ * redis-server; later ones win) enable it.
  */
 export const startRedis = async (options: { readonly args?: readonly string[] } = {}): Promise<Server> =>
   startServer({
@@ -39,7 +39,7 @@ export const startRedis = async (options: { readonly args?: readonly string[] } 
 const REPLICA_SET = 'rs0';
 
 const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
-  // A refused connection rejects at once; the driver would look again only half a second later.
+  // A refused connection rejects at once. The driver would retry only after 500 ms.
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   socket.destroy();
@@ -53,13 +53,13 @@ const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
       const members = [{ _id: 0, host: `127.0.0.1:${port}` }];
       await admin.command({ replSetInitiate: { _id: REPLICA_SET, members } });
     }
-    if (!hello['isWritablePrimary']) throw new Error('There is no primary yet.');
+    if (!hello['isWritablePrimary']) throw new Error('The replica set has no primary yet.');
   } finally {
     await client.close();
   }
 };
 
-/** A MongoDB of one's own: a replica set of one member, or a standalone server without change streams. */
+/** A separate MongoDB: a replica set with one member, or a standalone server without change streams. */
 export const startMongo = async (options: { readonly replicaSet?: boolean } = {}): Promise<Server> => {
   const replicaSet = options.replicaSet ?? true;
   return startServer({
@@ -68,7 +68,8 @@ export const startMongo = async (options: { readonly replicaSet?: boolean } = {}
     args: (port, folder) => [
       ...['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', folder],
       ...['--logpath', `${folder}/log`, '--quiet', '--wiredTigerCacheSizeGB', '0.25'],
-      // Writes wait for the journal: it is flushed more often than each 100 ms, but not so often that idle servers cost.
+      // Writes wait for the journal. This interval is shorter than the default of 100 ms, but does not load idle
+      // servers.
       ...['--journalCommitInterval', '20', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
       ...(replicaSet ? ['--replSet', REPLICA_SET, '--oplogSize', '64'] : []),
     ],
@@ -87,11 +88,11 @@ const shared = (variable: string, start: () => Promise<Server>): (() => Promise<
   };
 };
 
-/** The Redis that this process's tests share, started by the first call: `REDIS_URL`, or one that ends with the process. */
+/** The Redis that all tests of this process share: `REDIS_URL`, or a server that the first call starts. */
 export const redisForTests = shared('REDIS_URL', startRedis);
 
-/** The MongoDB that this process's tests share: `MONGODB_URI`, or a replica set of one that ends with the process. */
+/** The MongoDB that all tests of this process share: `MONGODB_URI`, or a replica set that the first call starts. */
 export const mongoForTests = shared('MONGODB_URI', startMongo);
 
-/** A name that no other test and no other run uses: a key prefix, or a database. */
+/** A unique name for a key prefix or a database. */
 export const uniqueName = (what: string): string => `test-${what}-${randomBytes(6).toString('hex')}`;

@@ -7,10 +7,10 @@ import { skip } from './skip.js';
 
 const directory = join(packageRoot, '..', 'shared', 'data');
 
-/** The directory of FHFA's and FRED's own files, beside the repository; undefined where it is absent. */
+/** The directory with files of FHFA and FRED next to the repository; undefined if it does not exist. */
 export const sharedData = (): string | undefined => (existsSync(directory) ? directory : undefined);
 
-/** The directory, for a test or hook that needs it: skips it, with the reason, where it is absent. */
+/** The directory for a test or hook that needs it. Skips the test, with the reason, if it does not exist. */
 export const needSharedData = (context: Context): string => {
   const found = sharedData();
   return found ?? skip(context, `real data is absent, looked for ${directory}`);

@@ -1,4 +1,7 @@
-/** Imported before a program: its system clock is wrong by CLOCK_SHIFT_MS. Its monotonic clock is not, as in life. */
+/**
+ * Imported before a program: shifts its system clock by CLOCK_SHIFT_MS. The monotonic clock is unchanged, as in
+ * reality.
+ */
 const shift = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
 const RealDate = Date;
 

@@ -8,7 +8,7 @@ const testsOf = (runnable: Hook | Test): readonly Test[] => {
   return tests;
 };
 
-/** Skips the running test, or all tests of the running `before` hook; their titles in the report tell the reason. */
+/** Skips the running test, or all tests of the running `before` hook. Their titles in the report contain the reason. */
 export const skip = (context: Context, reason: string): never => {
   for (const test of testsOf(context.runnable() as Hook | Test)) test.title += ` (skipped: ${reason})`;
   return context.skip();

@@ -1,8 +1,9 @@
 /**
- * Opens many slow connections and prints, as JSON, for how many milliseconds each stayed open. A process of its own,
- * so that its work is not the server's. Arguments: port, key, and pairs of a kind and a count; prints a list for each.
- *
- * Kinds: `trickle` sends a head one byte at a time; `silent` sends nothing; `unread` asks for much and reads nothing.
+ * Opens many slow connections, and prints as JSON how many milliseconds each stayed open. It is a separate process,
+ * so
+ * that its work does not slow the server. Arguments: port, key, and pairs of a kind and a count.
+ * * Kinds: `trickle` sends a head one byte at a time; `silent` sends nothing; `unread` sends many requests and reads
+ * nothing.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,9 +12,9 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Between two openings: a flood of connections would be another test. */
+/** Delay between connections in milliseconds, because this is no test of a flood of connections. */
 const OPENING_MS = 10;
-/** Enough answers to fill the buffers of both ends. */
+/** Enough responses to fill the buffers of both ends. */
 const UNREAD_REQUESTS = 6;
 
 const head = (path: string): string =>
@@ -28,7 +29,8 @@ const behave = (socket: Socket, kind: string): void => {
   } else if (kind === 'unread') {
     socket.pause();
     socket.write(head('/observations?series_id=metro_hpi').repeat(UNREAD_REQUESTS));
-    // The end of the answers is behind what is not read: only an answer to a further byte tells that nobody is there.
+    // The end of the stream is behind unread responses: only the reset after another byte shows that the server
+    // closed.
     const timer = setInterval(() => socket.write('\n'), PROBE_MS);
     socket.on('close', () => clearInterval(timer));
   }

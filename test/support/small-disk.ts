@@ -1,9 +1,9 @@
-/** A disk that is soon full: a file system of 64 KiB in memory. */
+/** A full disk for tests: a file system of 64 KiB in memory. */
 import { execFileSync } from 'node:child_process';
 import type { Context } from 'mocha';
 import { skip } from './skip.js';
 
-/** Mounts the disk over a folder during the task. */
+/** Mounts the disk at a folder while the task runs. */
 export const smallDisk = async (context: Context, folder: string, task: () => Promise<void>): Promise<void> => {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'none', folder], { stdio: 'ignore' });

@@ -1,17 +1,17 @@
-/** The fenced code blocks of a Markdown file, so that tests can run what pages tell readers to do. */
+/** The fenced code blocks of a Markdown file, so that tests can run them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
 
 export interface Snippet {
-  /** The first word after the fence: `sh`, `json`, `ts`; empty for none. */
+  /** The first word after the fence: `sh`, `json`, `ts`. Empty if there is none. */
   readonly language: string;
-  /** The rest of that line. */
+  /** The rest of the line. */
   readonly info: string;
   readonly code: string;
   /** The nearest heading above. */
   readonly heading: string;
-  /** Of the fence, for messages. */
+  /** The line of the fence, for messages. */
   readonly line: number;
 }
 
@@ -19,7 +19,7 @@ export interface Snippet {
 export const snippetsOf = (path: string): Snippet[] =>
   parseSnippets(readFileSync(join(packageRoot, path), 'utf8'), path);
 
-/** @param source named in the error about a block that does not end */
+/** @param source the file name for the error about an unclosed block */
 export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] => {
   const found: Snippet[] = [];
   const lines = markdown.split('\n');
@@ -27,7 +27,7 @@ export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] 
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i]!;
     heading = /^#+ (.+)$/.exec(line)?.[1] ?? heading;
-    // Blocks within lists are indented; so are their lines.
+    // Blocks in lists are indented, and so are their lines.
     const fence = /^( *)(`{3,})(\S*) *(.*)$/.exec(line);
     if (!fence) continue;
     const [, indent = '', ticks = '', language = '', info = ''] = fence;

@@ -1,4 +1,4 @@
-/** A plugin with `/status-now`: what `/status` would say if it were built for each request, rather than once a minute. */
+/** A plugin with `/status-now`: the response of `/status`, computed for each request instead of once a minute. */
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import status from '../../plugins/status.js';
 

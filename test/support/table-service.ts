@@ -1,4 +1,4 @@
-/** A service with two tables of its own and their pages: books by year, and the weather of three stations by day. */
+/** A service with two tables and their pages: books by year, and the weather of three stations by day. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const BOOKS = `isbn,title,author,published,pages
 9780141441146,Jane Eyre,Charlotte Brontë,1847,
 `;
 
-/** More rows than the pages of tables load at once. */
+/** More rows than a page of a table loads at once. */
 const DAYS = 2000;
 const dayAfter = (days: number) => new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
 

@@ -1,4 +1,4 @@
-/** The proxy's faults, each by what two ends of a connection notice of it. */
+/** The faults of the proxy, as client and server see them. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -42,7 +42,7 @@ describe('a TCP proxy', () => {
       seen.error = error.code ?? '';
     });
     await once(socket, 'connect');
-    /** Resolves with how long it took until as much was back. */
+    /** Resolves with the time until this number of bytes was returned. */
     const say = async (text: string, back = text.length): Promise<number> => {
       const since = performance.now();
       const wanted = seen.text.length + back;
@@ -60,7 +60,7 @@ describe('a TCP proxy', () => {
     return connection;
   };
 
-  it('without a fault brings everything there and back, and the end', async () => {
+  it('without a fault forwards all data and the end in both directions', async () => {
     const { socket, seen, say } = await open();
     await say('x'.repeat(100_000));
     assert.equal(seen.text, 'X'.repeat(100_000));
@@ -69,7 +69,7 @@ describe('a TCP proxy', () => {
     while (ended === 0) await delay(1);
   });
 
-  it('latency: late each way, in order, and at once after healing', async () => {
+  it('latency: delays each direction, keeps the order, and ends with heal()', async () => {
     const { seen, say } = await inject({ latencyMs: 60, jitterMs: 20 });
     assert.isAtLeast(await say('b'), 119);
     const late = Promise.all([say('c', 1), say('d', 2)]);
@@ -80,13 +80,13 @@ describe('a TCP proxy', () => {
     assert.equal(seen.text, 'ABCDE');
   });
 
-  it('bandwidth: so many bytes a second each way', async () => {
+  it('bandwidth: limits bytes per second in each direction', async () => {
     const { say } = await inject({ bytesPerSecond: 1000 });
     // The first half is on its way back while the second half arrives.
     assert.isAtLeast(await say('x'.repeat(100)), 140);
   });
 
-  it('resets: after so many bytes, at both ends', async () => {
+  it('resets: closes both ends after a number of bytes', async () => {
     const { socket, seen, say } = await inject({ resetAfterBytes: 4 });
     await say('bc');
     assert.equal(seen.text, 'ABC');
@@ -97,7 +97,7 @@ describe('a TCP proxy', () => {
     while (ended === 0) await delay(1);
   });
 
-  it('cut replies: requests arrive, answers stop in the middle, and healing does not bring them back', async () => {
+  it('cut replies: requests arrive, responses stop in the middle, and heal() does not restore them', async () => {
     const { seen, say } = await inject({ replyBytes: 2 });
     await say('bcd', 2);
     proxy.heal();
@@ -108,7 +108,7 @@ describe('a TCP proxy', () => {
     await (await open()).say('new');
   });
 
-  it('half-open: connections are dead without an end, those of before too; only those made after healing are well', async () => {
+  it('half-open: old and new connections are silent without an end; only connections after heal() work', async () => {
     const idle = await open();
     await idle.say('i');
     const { socket, seen, say } = await inject({ halfOpen: true });

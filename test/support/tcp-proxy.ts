@@ -1,44 +1,44 @@
-/** A TCP proxy between a client and a server of the tests, which can be as bad as a network. */
+/** A TCP proxy between client and server that simulates a bad network. */
 import { once, setMaxListeners } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What is wrong with every connection, those that are open and those to come; absent: nothing of that kind. */
+/** A fault of all current and new connections. An absent property has no effect. */
 export interface TcpFault {
-  /** How late everything arrives, each way. */
+  /** Delay in each direction. */
   readonly latencyMs?: number;
-  /** How much later still at most, anew for each piece; their order is kept. */
+  /** Maximum random delay in addition, drawn for each chunk. The order is kept. */
   readonly jitterMs?: number;
-  /** Of each connection, each way. */
+  /** Limit of each connection in each direction. */
   readonly bytesPerSecond?: number;
-  /** What a connection carries, both ways together, before it is reset. */
+  /** Bytes that a connection carries in both directions before it is reset. */
   readonly resetAfterBytes?: number;
-  /** What a connection brings back from the server before it loses all the rest, while requests get through. */
+  /** Bytes from the server that a connection delivers before it drops the rest. Requests still arrive. */
   readonly replyBytes?: number;
-  /** Whether connections are dead, both those that are open and those to come, and neither end hears of it. */
+  /** Whether current and new connections are dead without either end being notified. */
   readonly halfOpen?: boolean;
 }
 
 export interface TcpProxy {
   readonly port: number;
-  /** Puts this fault in the place of the one before. */
+  /** Replaces the current fault. */
   inject(fault: TcpFault): void;
-  /** Ends the fault. What was late goes on at once; a connection that is dead, or has lost something, stays so. */
+  /** Ends the fault. Delayed data continues at once. Connections that are dead or lost data stay dead. */
   heal(): void;
-  /** Lets requests through and loses what the server answers, until `mend`. */
+  /** Forwards requests and drops responses, until `mend`. */
   cutReplies(): void;
-  /** Heals, and ends all connections. */
+  /** Ends the fault, and closes all connections. */
   mend(): void;
   close(): Promise<void>;
 }
 
-/** Slices of a slow connection's data in a second. */
+/** Number of slices per second in which a slow connection sends. */
 const SLICES = 20;
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Those that nothing reaches any more: of what they have missed a part, the rest would make no sense to them. */
+  /** Sockets that get no more data: they missed bytes, so the rest would be meaningless. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;
@@ -48,12 +48,12 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
     if (fault.halfOpen) for (const socket of sockets) silent.add(socket);
     replaced?.abort();
     replaced = new AbortController();
-    // As many as there are pieces on their way.
+    // Each chunk in transit adds a listener.
     setMaxListeners(0, replaced.signal);
   };
   replace({});
 
-  /** Ends early when there is another fault. */
+  /** Resolves early if the fault is replaced. */
   const wait = (ms: number): Promise<unknown> =>
     delay(ms, undefined, { signal: replaced?.signal }).catch(() => undefined);
 
@@ -102,7 +102,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
       from.on('close', () => {
         sockets.delete(from);
         if (silent.has(to)) return;
-        // What was sent before the end arrives before it.
+        // Data that was sent before the end arrives before it.
         void (last ?? Promise.resolve()).then(() => to.end(() => to.destroy()));
       });
     };

@@ -1,4 +1,4 @@
-/** A whole service on a free port, over the fixture or another dataset, with a key. */
+/** A complete service on a free port with a key, over the fixture or another dataset. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,24 +15,24 @@ import { newKey } from './key-record.js';
 export interface TestAppOptions {
   readonly manifest?: Manifest;
   readonly collections?: Readonly<Record<string, readonly Document[]>>;
-  /** Laid over the sections of the test's configuration. */
+  /** Merged into the sections of the test configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly overrides?: AppOverrides;
 }
 
 export interface TestApp {
   readonly app: App;
-  /** With the base path. */
+  /** Including the base path. */
   readonly url: string;
   readonly origin: string;
-  /** Null unless the configuration wants metrics. */
+  /** Null unless the configuration enables metrics. */
   readonly metricsUrl: string | null;
   /** The dataset directory that is served. */
   readonly directory: string;
   readonly keys: MemoryKeyStore;
   readonly key: string;
   newKey(record?: Partial<KeyRecord>): Promise<{ key: string; id: string }>;
-  /** With the key, unless the headers say otherwise; paths are relative to the base path. */
+  /** Sends the key unless the headers override it. Paths are relative to the base path. */
   get(path: string, request?: TestRequest): Promise<TestResponse>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** How many requests of a caller passed in a minute, by what the caller has seen. */
+/** Lower bounds of the requests that a limiter allowed in a window, from what the client observed. */
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import type { Answer } from './load-client.js';
 
@@ -6,8 +6,8 @@ export const isPassed = ({ status }: Answer): boolean => status === 200 || statu
 export const isRefused = ({ status }: Answer): boolean => status === 429;
 
 /**
- * The most requests that surely passed within one window: those sent and answered inside of it. A request was
- * counted at some moment in between, so more than the limit here is a proof that too many passed.
+ * The most requests that were certainly allowed within one window: those sent and answered inside of it. A request
+ * counts at some time in between, so a result above the limit proves that too many were allowed.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isPassed).sort((a, b) => a.sent - b.sent);
@@ -16,7 +16,7 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
   for (const [i, { sent }] of passed.entries()) {
     let inside = 0;
     for (let j = i; j < ends.length && (passed[j] as Answer).sent <= sent + WINDOW_MS; j++) {
-      // Just short of a whole window: exactly one window after another, a request counts no more.
+      // Less than a whole window: exactly one window later, a request no longer counts.
       if ((ends[j] as number) < sent + WINDOW_MS) inside++;
     }
     most = Math.max(most, inside);
@@ -25,9 +25,9 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Refusals with fewer than the limit in the window before them, even if every request that may have been counted
- * in it was: each is a proof that the limit was not used up.
- * @param lateMs how late a slot may come back
+ * Rejections with fewer requests than the limit in the preceding window, even if every request that may have counted
+ * did. Each proves that the limit was not used up.
+ * @param lateMs how late a permit may become available again
  */
 export const refusedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
   const passed = answers.filter(isPassed);
@@ -45,7 +45,7 @@ export const refusedTooSoon = (answers: readonly Answer[], limit: number, lateMs
   return answers.filter(
     (answer) =>
       isRefused(answer) &&
-      // Sent before the refusal was received, less those answered before the window that ended when it was sent.
+      // Sent before the rejection was received, minus those answered before the window that ended when it was sent.
       below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
   );
 };

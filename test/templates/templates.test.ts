@@ -1,4 +1,4 @@
-/** What `metro-forecast new` writes works at once, with our package from its tarball and nothing else. */
+/** What `metro-forecast new` writes works with only this package, installed from its tarball. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ describe('metro-forecast new', () => {
       const metroForecast = (...args: string[]) =>
         run(process.execPath, ['node_modules/metro-forecast-api/cli/metro-forecast.js', ...args], { cwd: own });
 
-      it('leaves no placeholder', async () => {
+      it('replaces all placeholders', async () => {
         const files = (await readdir(own, { recursive: true, withFileTypes: true })).filter(
           (entry) => entry.isFile() && !entry.parentPath.includes('node_modules'),
         );
@@ -51,7 +51,7 @@ describe('metro-forecast new', () => {
         }
       });
 
-      it('is typed by what ours exports', async function () {
+      it('compiles against the exported types', async function () {
         this.timeout(120_000);
         const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
         const options = ['--allowJs', '--checkJs', '--strict', '--noEmit', '--skipLibCheck', '--target', 'es2022'];
@@ -62,7 +62,7 @@ describe('metro-forecast new', () => {
         expect(stdout).to.equal('');
       });
 
-      it('is served by its configuration alone, as its README says', async function () {
+      it('is served with its own configuration, as its README describes', async function () {
         this.timeout(60_000);
         if (kind === 'adapter') {
           await metroForecast('--config', 'metro-forecast.json', 'publish', 'dataset');
@@ -97,7 +97,7 @@ describe('metro-forecast new', () => {
         }
       });
 
-      it('is told what the plugins miss whose SDKs are not installed', async () => {
+      it('reports which SDKs plugins need if they are not installed', async () => {
         for (const plugin of ['mcp', 'opentelemetry']) {
           const config = { adapter: 'memory', plugins: ['markets', plugin], auth: { keys: 'memory' } };
           await writeFile(join(own, `${plugin}.json`), JSON.stringify(config));
@@ -118,7 +118,7 @@ describe('metro-forecast new', () => {
         }
       });
 
-      it('writes over nothing', async () => {
+      it('overwrites no files', async () => {
         const before = await readFile(join(own, 'index.js'), 'utf8');
         const { error } = await write(kind, name);
         expect(error?.message).to.equal(`${own} cannot be written: it exists already.`);
@@ -137,7 +137,7 @@ describe('metro-forecast new', () => {
     ['äö', undefined],
     ['a'.repeat(51), undefined],
   ] as const) {
-    it(`refuses the name ${JSON.stringify(name)}${guess ? ` and suggests ${guess}` : ''}`, async () => {
+    it(`rejects the name ${JSON.stringify(name)}${guess ? ` and suggests ${guess}` : ''}`, async () => {
       const before = await readdir(folder);
       const { error } = await write('plugin', name);
       expect(error?.message).to.contain('cannot be the name of a package');
@@ -151,13 +151,13 @@ describe('metro-forecast new', () => {
     ['plugin', 'mcp'],
     ['adapter', 'memory'],
   ] as const) {
-    it(`refuses ${name} for a new ${kind}, which would shadow the built-in one`, async () => {
+    it(`rejects ${name} for a new ${kind}, which would shadow the built-in one`, async () => {
       const { error } = await write(kind, name);
       expect(error?.message).to.contain(`a built-in ${kind}`).and.contain(`"my-${name}"`);
     });
   }
 
-  it('makes the folder that --to names', async () => {
+  it('creates the folder of --to', async () => {
     const to = join(folder, 'some', 'where');
     await mkdir(join(folder, 'some'));
     const { error } = await runCommand(register, ['new', 'plugin', 'permits', '--to', to]);

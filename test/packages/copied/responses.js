@@ -1,5 +1,5 @@
-// Prints what a service responds: `node responses.js CONFIG`. Each route is requested without parameters, and with the
-// example of each parameter; each mount by its path.
+// Prints the responses of a service: `node responses.js CONFIG`. Requests each route without parameters and with the
+// example of each parameter, and each mount by its path.
 import { createApp } from 'metro-forecast-api';
 
 const app = await createApp(process.argv[2]);

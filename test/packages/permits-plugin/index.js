@@ -1,4 +1,4 @@
-// Building permits per metro: a plugin with a collection of its own, as an outsider's package.
+// Building permits per metro: a plugin with its own collection, as a third-party package.
 import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api/plugin';
 
 const permits = collection({

@@ -1,4 +1,4 @@
-/** A storage adapter over SQLite: each version is a file of its own, put in the place of the one before by rename. */
+/** A storage adapter for SQLite. Each version is a new file, which replaces the previous file by rename. */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
@@ -7,9 +7,9 @@ import sqlite from 'node-sqlite3-wasm';
 
 /** @typedef {{ db: sqlite.Database, file: number, holds: number, publishedAt: Date, manifest: Manifest }} Version */
 
-// Strings are kept as their UTF-8 bytes, which SQLite compares as they are: by code point, NUL included.
+// Strings are stored as UTF-8 bytes. SQLite compares bytes, so the order is by code point and NUL is allowed.
 const stored = (/** @type {any} */ value) => (typeof value === 'string' ? Buffer.from(value) : value);
-// Core has checked that names are of [a-z0-9_]; in quotes none is a keyword.
+// Core has checked that names match [a-z0-9_]*. Quotes keep them from being keywords.
 const quoted = (/** @type {readonly string[]} */ names) => names.map((name) => `"${name}"`);
 
 /** @type {AdapterModule<{ path: string }>} */
@@ -29,7 +29,7 @@ export default {
       if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
     };
     const end = (/** @type {Version} */ version) => open.delete(version) && version.db.close();
-    /** Takes over the file where it is another one than before, whoever has put it there. */
+    /** Opens the current file if it was replaced, by this process or another one. */
     const look = () => {
       const found = statSync(file, { throwIfNoEntry: false })?.ino;
       if (closed || found === undefined || found === current?.file) return;

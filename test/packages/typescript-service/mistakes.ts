@@ -1,4 +1,4 @@
-// Mistakes that must not compile: each `@ts-expect-error` is itself an error where the line below has none.
+// Mistakes that must not compile: `@ts-expect-error` is itself an error if the next line compiles.
 import { createApp } from 'metro-forecast-api';
 import { dataRoute, definePlugin, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { permits } from './plugin.js';
@@ -17,13 +17,13 @@ const route = { path: '/x/{id}', operationId: 'x', summary: 'x', response } as c
 const id = { description: 'Its number.', schema: { type: 'integer' } } as const;
 
 export const inputs = [
-  // @ts-expect-error there is no parameter of this name
+  // @ts-expect-error there is no parameter with this name
   dataRoute({ ...route, parameters: { path: { id } }, handler: async ({ name }) => ({ units: name }) }),
   dataRoute({
     ...route,
     parameters: { path: { id } },
     handler: async (input) => {
-      // @ts-expect-error it is a number
+      // @ts-expect-error the parameter is a number
       const text: string = input.id;
       return { units: text.length };
     },
@@ -31,7 +31,7 @@ export const inputs = [
   dataRoute({
     ...route,
     parameters: { query: { id } },
-    // @ts-expect-error it may be absent
+    // @ts-expect-error the parameter may be absent
     handler: async (input) => ({ units: input.id + 1 }),
   }),
   dataRoute({
@@ -46,31 +46,31 @@ export const inputs = [
 ];
 
 export const answers = [
-  // @ts-expect-error the answer is of another type than the schema
+  // @ts-expect-error the response does not have the type of the schema
   dataRoute({ ...route, handler: async () => ({ units: 'many' }) }),
-  // @ts-expect-error the answer lacks a required property
+  // @ts-expect-error the response lacks a required property
   dataRoute({ ...route, handler: async () => ({}) }),
   // @ts-expect-error a handler returns a promise
   dataRoute({ ...route, handler: () => ({ units: 1 }) }),
 ];
 
 export const reads = async (snapshot: SnapshotReader) => {
-  // @ts-expect-error a collection is given as it was declared, not by its name
+  // @ts-expect-error the first argument is a declared collection, not its name
   await snapshot.find({ name: 'permits' });
-  // @ts-expect-error there is no such field to order by
+  // @ts-expect-error orders have no such field
   await snapshot.find(permits, { order: ['mont', 'city'] });
-  // @ts-expect-error there is no such field
+  // @ts-expect-error rows have no such field
   await snapshot.find(permits, { equal: { town: 'Houston' } });
   // @ts-expect-error the field is a string
   await snapshot.find(permits, { equal: { city: 1 } });
-  // @ts-expect-error there is no such field
+  // @ts-expect-error rows have no such field
   await snapshot.find(permits, { range: { field: 'day', from: '2025-01-01' } });
   // @ts-expect-error the field is a string
   await snapshot.find(permits, { range: { field: 'month', from: 2025 } });
-  // @ts-expect-error fields that may be null are no key
+  // @ts-expect-error fields that may be null cannot be part of a key
   await snapshot.find(permits, { equal: { grade: 'A' } });
   const [row] = await snapshot.find(permits);
-  // @ts-expect-error there is no such field
+  // @ts-expect-error rows have no such field
   row?.unit;
   // @ts-expect-error rows are read-only
   if (row) row.units = 1;

@@ -1,4 +1,4 @@
-// A plugin in TypeScript as an outsider writes it: types come from the declarations alone.
+// A third-party plugin in TypeScript. All types come from the declarations of the package.
 import {
   ApiError,
   callerOf,
@@ -48,7 +48,7 @@ export default definePlugin({
   middleware: ({ header }) => [
     async (ctx, next) => {
       const text: string = header;
-      ctx.set('X-Permits', `${text} of ${callerOf(ctx)?.tier ?? 'nobody'}`);
+      ctx.set('X-Permits', `${text} of ${callerOf(ctx)?.tier ?? 'no tier'}`);
       await next();
     },
   ],

@@ -1,4 +1,4 @@
-/** Proves that the adapter conforms. */
+/** Runs the conformance suite on the adapter. */
 import { describeAdapter } from 'metro-forecast-api/conformance';
 import sqlite from 'sqlite-adapter';
 
