@@ -1,4 +1,4 @@
-/** Arguments and names of tools: what a model sends reaches the tool's own route or is refused. */
+/** Arguments and names of tools: the input of a model reaches the route of the tool, or is rejected. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const text: Parameter = { description: 'Any text.', schema: { type: 'string' } };
 
-/** Routes that respond with their operation and their input. */
+/** Routes that return their operation and their input. */
 const echo = (path: string, operationId: string, parameters: Record<string, Record<string, Parameter>> = {}) =>
   serviceRoute({
     path,
@@ -49,7 +49,7 @@ const caller =
     return { text: (content[0] as { text: string }).text, isError };
   };
 
-/** Values that no market has as its code. */
+/** Values that are no CBSA code. */
 const NO_CODES = [
   '.',
   '..',
@@ -113,7 +113,7 @@ describe('arguments of tools', () => {
 
   it('a path argument that does not fit its schema is an error about the argument', () => refusesNoCodes(call));
 
-  it('a path argument is one segment of the path, of its own route, whatever characters it has', async () => {
+  it('a path argument is one path segment of its own route, whatever characters it has', async () => {
     for (const title of [
       'latest',
       '%2e%2e',
@@ -148,7 +148,7 @@ describe('arguments of tools', () => {
     }
   });
 
-  it('an argument that is not declared is an error, also under the name of a property of objects', async () => {
+  it('an undeclared argument is an error, also with a name of Object.prototype', async () => {
     for (const name of ['limt', 'constructor', 'toString', '\ud800']) {
       const given = JSON.parse(`{"title":"x",${JSON.stringify(name)}:"1"}`);
       const { text, isError } = await call('get_note', given);
@@ -175,7 +175,7 @@ describe('arguments of tools', () => {
     }
   });
 
-  it('names of arguments have the characters that assistants accept, and stand for their parameters', async () => {
+  it('names of arguments have only characters that assistants accept, and map to their parameters', async () => {
     const { tools } = await client.listTools();
     const { properties = {} } = tools.find(({ name }) => name === 'list_notes')!.inputSchema;
     const names = Object.keys(properties);
@@ -191,7 +191,7 @@ describe('arguments of tools', () => {
     });
   });
 
-  it('requests of this process keep dot segments, and match no other route by them', async () => {
+  it('inner requests keep dot segments, and match no other route because of them', async () => {
     for (const target of ['/markets/../series', '/markets/%2e%2e/forecast-track', '/markets/./history']) {
       const { status, body } = await app.app.local.request(target);
       expect([target, status]).to.deep.equal([target, target.endsWith('series') ? 404 : 400]);
@@ -199,7 +199,7 @@ describe('arguments of tools', () => {
     }
   });
 
-  it('over standard input and output, arguments are checked in the same way', async function () {
+  it('arguments are checked in the same way over standard input and output', async function () {
     this.timeout(60_000);
     const local = new Client({ name: 'test', version: '1' });
     try {
@@ -221,7 +221,7 @@ describe('arguments of tools', () => {
 });
 
 describe('names of tools', () => {
-  it('stay the same in another order, and when other operations are added', () => {
+  it('do not depend on the order, or on other operations', () => {
     const ids = ['listXY', 'listXy', 'list_xy', `list${'A'.repeat(80)}`];
     const named = (some: readonly string[]) =>
       new Map([...uniqueNames(some, toolName)].map(([name, id]) => [id, name] as const));
@@ -232,7 +232,7 @@ describe('names of tools', () => {
     for (const name of all.values()) expect(name).to.match(/^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it('give a parameter without a letter a name too', () => {
+  it('exist for parameters without a letter, too', () => {
     expect([...uniqueNames(['[', ']'], argumentName).keys()]).to.satisfy((names: string[]) =>
       names.every((name) => /^_[0-9a-f]{8}$/.test(name)),
     );

@@ -1,4 +1,4 @@
-/** The endpoints as tools, asked by the official SDK's own client: over HTTP, and over standard input and output. */
+/** The endpoints as MCP tools, called with the official SDK client over HTTP and over standard input and output. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** The two ways in which clients begin: with the handshake of old, and without. */
+/** The two ways to start a session: with the `initialize` handshake, and without. */
 const NEGOTIATIONS = { 'a handshake': { mode: 'legacy' }, 'no handshake': { mode: 'auto' } } as const;
 
 const connect = async (
@@ -27,7 +27,7 @@ const connect = async (
 const call = async (client: Client, name: string, given: Record<string, unknown> = {}) => {
   const { content, isError = false } = await client.callTool({ name, arguments: given });
   const [first] = content;
-  if (first?.type !== 'text') throw new Error('It answered with something other than text.');
+  if (first?.type !== 'text') throw new Error('The tool returned content other than text.');
   return { text: first.text, isError };
 };
 
@@ -49,7 +49,7 @@ describe('the plugin mcp', () => {
   after(() => app.close());
 
   for (const [how, negotiation] of Object.entries(NEGOTIATIONS)) {
-    it(`lists every endpoint as a read-only tool, and each answers as its endpoint does, after ${how}`, async () => {
+    it(`lists every endpoint as a read-only tool, and each tool returns the response of its endpoint, after ${how}`, async () => {
       const client = await open(app, app.key, negotiation);
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).to.have.members([
@@ -92,7 +92,7 @@ describe('the plugin mcp', () => {
     });
   }
 
-  it('passes arguments of every type on, and leaves out those that are null', async () => {
+  it('passes on arguments of every type, and leaves out null', async () => {
     const client = await open(app, app.key);
     const { text } = await call(client, 'list_movers', { limit: 1 });
     expect(JSON.parse(text).data).to.have.length(1);
@@ -104,29 +104,29 @@ describe('the plugin mcp', () => {
 
   for (const [what, tool, given, says] of [
     ['a value out of range', 'list_movers', { limit: 51 }, /limit.+<= 50.+\(invalid_parameter\)/],
-    ['a code that is none', 'get_market', { cbsa: 'Houston' }, /cbsa.+\(invalid_parameter\)/],
-    ['a path in the place of a code', 'get_market', { cbsa: '26420/history' }, /cbsa.+\(invalid_parameter\)/],
-    ['an object in the place of a code', 'get_market', { cbsa: { code: 1 } }, /cbsa.+\(invalid_parameter\)/],
-    ['a market that there is not', 'get_market', { cbsa: '99999' }, /99999.+\/markets.+\(market_not_found\)/],
-    ['a path argument left out', 'get_market', {}, /"cbsa" is required: .+ Example: "26420"/],
-    ['a query argument left out', 'list_observations', {}, /"series_id" is required.+\(missing_parameter\)/],
+    ['an invalid code', 'get_market', { cbsa: 'Houston' }, /cbsa.+\(invalid_parameter\)/],
+    ['a path as a code', 'get_market', { cbsa: '26420/history' }, /cbsa.+\(invalid_parameter\)/],
+    ['an object as a code', 'get_market', { cbsa: { code: 1 } }, /cbsa.+\(invalid_parameter\)/],
+    ['an unknown market', 'get_market', { cbsa: '99999' }, /99999.+\/markets.+\(market_not_found\)/],
+    ['a missing path argument', 'get_market', {}, /"cbsa" is required: .+ Example: "26420"/],
+    ['a missing query argument', 'list_observations', {}, /"series_id" is required.+\(missing_parameter\)/],
     ['a mistyped argument', 'list_movers', { limt: 3 }, /Did you mean "limit"\?/],
     ['two wrong ones', 'list_observations', { series_id: 'UNRATE', since: 'soon', cbsa: 'x' }, /- since: .+\n- cbsa: /],
   ] as const) {
-    it(`answers ${what} with an error that says what to do`, async () => {
+    it(`responds to ${what} with an error that says what to do`, async () => {
       const { text, isError } = await call(await open(app, app.key), tool, given);
       expect(isError).to.equal(true);
       expect(text).to.match(says);
     });
   }
 
-  it('refuses a tool that there is not, with the nearest name', async () => {
+  it('rejects an unknown tool, with the nearest name', async () => {
     const client = await open(app, app.key);
     const error = await client.callTool({ name: 'list_market' }).catch((thrown: Error) => thrown);
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('did you mean "list_markets"?');
   });
 
-  it('asks for a narrower call where the answer is too long for a model', async () => {
+  it('suggests arguments to narrow a response that is too long for a model', async () => {
     const small = await startTestApp({
       config: { plugins: [...PLUGINS, { use: 'mcp', options: { path: '/tools/mcp', maxAnswerBytes: 200 } }] },
     });
@@ -143,7 +143,7 @@ describe('the plugin mcp', () => {
     }
   });
 
-  it('is refused without a key, or with a wrong one, as any request is', async () => {
+  it('is rejected without a key or with a wrong key, as any request', async () => {
     for (const [key, code] of [
       [undefined, 'missing_api_key'],
       ['mfk_wrong', 'invalid_api_key'],
@@ -159,7 +159,7 @@ describe('the plugin mcp', () => {
     }
   });
 
-  it('counts each POST once against the limit that the key has everywhere', async () => {
+  it('counts each POST once against the limit of the key', async () => {
     const { key } = await app.newKey({ limit_per_minute: 5 });
     const authorized = { headers: { Authorization: `Bearer ${key}` } };
     for (let left = 4; left >= 2; left--) {
@@ -179,7 +179,7 @@ describe('the plugin mcp', () => {
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('rate_limited');
   });
 
-  it('carries the headers of every response, and refuses other methods and addresses', async () => {
+  it('sends the headers of every response, and rejects other methods and paths', async () => {
     const { headers } = await post(app, app.key, LIST_MARKETS);
     expect(headers['content-type']).to.match(/^application\/json|^text\/event-stream/);
     expect(headers['x-request-id']).to.be.a('string');
@@ -193,7 +193,7 @@ describe('the plugin mcp', () => {
     expect([below.status, below.json.code]).to.deep.equal([404, 'route_not_found']);
   });
 
-  it('refuses batches, of which each message would be a request, without calling any tool', async () => {
+  it('rejects batches without calling any tool, because each message would be a request', async () => {
     for (const batch of [new Array(100).fill(LIST_MARKETS), [LIST_MARKETS], ' \n[]', [[]]]) {
       const { status, json, text } = await post(app, app.key, batch);
       expect([status, json.error.code, json.id]).to.deep.equal([400, -32600, null]);
@@ -202,7 +202,7 @@ describe('the plugin mcp', () => {
     }
   });
 
-  it('refuses a message that nests deeply, and reads brackets in texts as texts', async () => {
+  it('rejects deeply nested messages, and ignores brackets in strings', async () => {
     const nested = (depth: number) =>
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_markets","arguments":${'['.repeat(depth)}${']'.repeat(depth)}}}`;
     for (const message of [nested(31), nested(30_000), `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`]) {
@@ -218,7 +218,7 @@ describe('the plugin mcp', () => {
     expect((await post(app, app.key, { ...LIST_MARKETS, params: brackets })).status).to.equal(200);
   });
 
-  describe('whatever a message of 64 KB has in it', () => {
+  describe('messages of 64 KB', () => {
     const FULL = 60_000;
     const array = (value: unknown = 1) => new Array(Math.floor(FULL / (JSON.stringify(value).length + 1))).fill(value);
     const object = (value: unknown = 1) => Object.fromEntries(array(`12345:${value}`).map((_, i) => [`k${i}`, value]));
@@ -240,7 +240,7 @@ describe('the plugin mcp', () => {
     const MANY_VALUES = {
       'initialize, icons that are numbers': icons(array()),
       'initialize, sizes that are numbers': icons([{ src: 'x', sizes: array() }]),
-      'initialize, icons that are texts': icons(array('x')),
+      'initialize, icons that are strings': icons(array('x')),
       'initialize, many capabilities': initialize({ capabilities: object() }),
       'initialize, many experimental capabilities': initialize({ capabilities: { experimental: object() } }),
       'initialize, arrays of arrays': icons(array([[1]])),
@@ -272,12 +272,12 @@ describe('the plugin mcp', () => {
         method: 'notifications/cancelled',
         params: object(),
       },
-      'a method that there is not, many parameters': message('no/such', object()),
+      'an unknown method, many parameters': message('no/such', object()),
       'a response, many results': { jsonrpc: '2.0', id: 1, result: object() },
       'nothing of the protocol': object(),
     };
     for (const [what, sent] of Object.entries(MANY_VALUES)) {
-      it(`${what}: it is refused at once, in few words, and others wait for none of 20 of them`, async () => {
+      it(`${what}: is rejected with a short message, and 20 of them do not delay other requests`, async () => {
         const body = JSON.stringify(sent);
         expect(body.length).to.be.within(40_000, 65_536);
         const since = performance.now();
@@ -288,7 +288,7 @@ describe('the plugin mcp', () => {
           expect(json.error.message).to.match(/more than 250 values/);
           expect(text.length).to.be.below(200);
         }
-        // Validated, the worst of them took half a second of the processor each.
+        // If these messages were validated, the worst would each take 0.5 seconds of CPU time.
         expect(performance.now() - since).to.be.below(3000);
       });
     }
@@ -298,11 +298,11 @@ describe('the plugin mcp', () => {
       'the method': message(long()),
       'the protocol version': initialize({ protocolVersion: long() }),
       "the client's name": initialize({ clientInfo: { name: long(), version: 1 } }),
-      'the name of a member that there is not': { ...message('ping'), [long()]: 1 },
+      'the name of an unknown member': { ...message('ping'), [long()]: 1 },
       'the name of a capability': initialize({ capabilities: { experimental: { [long()]: 1 } } }),
       'the name of metadata': modern({ [long()]: 1 }),
       'the name of a tool': message('tools/call', { name: long() }),
-      'the name of a tool, in other letters': message('tools/call', { name: long('\n"').slice(0, FULL / 2) }),
+      'the name of a tool, with escaped characters': message('tools/call', { name: long('\n"').slice(0, FULL / 2) }),
       'the name of an argument': listMarkets({ [long()]: 1 }),
       'the value of an argument': listMarkets({ state: long() }),
       'the value of an argument in the path': message('tools/call', {
@@ -319,7 +319,7 @@ describe('the plugin mcp', () => {
       });
     }
 
-    it('many faults: the error names the first of them', async () => {
+    it('many errors: the message reports only the first', async () => {
       const { text } = await post(app, app.key, icons(new Array(200).fill(1)));
       expect(text).to.match(/"error":\{"code":-32603,"message":"\[.+expected object, received number/);
       expect(text.length).to.be.below(1500);
@@ -346,7 +346,7 @@ describe('the plugin mcp', () => {
     });
   });
 
-  it('is not called by pages of other origins, nor under names that are not allowed', async () => {
+  it('rejects requests from pages of other origins, and with host names that are not allowed', async () => {
     const from = async ({ origin, key }: TestApp, headers: Record<string, string>) =>
       (await post({ origin }, key, LIST_MARKETS, '/mcp', headers)).status;
     const strict = await startTestApp({
@@ -374,7 +374,7 @@ describe('the plugin mcp', () => {
     }
   });
 
-  it('refuses a body that is too large, or is none of the protocol', async () => {
+  it('rejects a body that is too large or is not an MCP message', async () => {
     const large = await post(app, app.key, { ...LIST_MARKETS, params: { name: 'x'.repeat(100_000) } });
     expect(large.status).to.equal(413);
     for (const none of ['no json', '', '{"jsonrpc":', `${'{"a":'.repeat(5000)}`, '\u0000']) {
@@ -393,7 +393,7 @@ describe('the plugin mcp', () => {
 });
 
 describe('metro-forecast mcp', () => {
-  it('serves the tools over standard input and output, and ends with its input', async function () {
+  it('serves the tools over standard input and output, and exits when its input ends', async function () {
     this.timeout(60_000);
     const transport = new StdioClientTransport({
       command: process.execPath,
@@ -421,7 +421,7 @@ describe('metro-forecast mcp', () => {
 const LIST_MARKETS = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_markets' } };
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-/** A request of the protocol by hand. */
+/** Sends a JSON-RPC message without the SDK. */
 const post = (
   { origin }: Pick<TestApp, 'origin'>,
   key: string | undefined,
@@ -441,7 +441,7 @@ const post = (
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 
-/** The status says when it was asked. */
+/** Removes times that depend on when the request was made. */
 const withoutTimes = ({ text, isError }: { text: string; isError: boolean }) => ({
   isError,
   body: JSON.parse(text.replace(/"(generated_at|updated_at|age_seconds)":("[^"]*"|\d+)/g, '"$1":null')),

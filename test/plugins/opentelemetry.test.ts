@@ -1,4 +1,4 @@
-/** Spans as a receiver of OTLP gets them, from a service over sockets; and that no request waits for one. */
+/** Spans of a running service, as an OTLP receiver gets them. No request waits for a span. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -55,13 +55,13 @@ describe('the plugin opentelemetry', () => {
     });
     return app;
   };
-  /** What has arrived when the service has ended. */
+  /** The spans that arrived until the service closed. */
   const spansOf = async (ended: TestApp): Promise<readonly ReceivedSpan[]> => {
     await ended.close();
     return receiver.spans;
   };
 
-  it('makes one server span of a request, with the conventions of HTTP and what the log knows', async () => {
+  it('creates one server span per request, with HTTP semantic conventions and the fields of the log', async () => {
     const served = await serve({ serviceName: 'prices' });
     const before = BigInt(Date.now() - 1) * 1_000_000n;
     const { headers } = await served.get('/markets?format=json');
@@ -101,7 +101,7 @@ describe('the plugin opentelemetry', () => {
     expect(receiver.requests[0]!.target).to.equal('POST /v1/traces');
   });
 
-  it("is a child of the caller's span, and follows what the caller has decided", async () => {
+  it("creates a child of the caller's span, and follows the caller's sampling decision", async () => {
     const served = await serve({ sampleRatio: 0 });
     await served.get('/markets', { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } });
     await served.get('/markets', { headers: { traceparent: `00-${TRACE}-${PARENT}-00` } });
@@ -115,7 +115,7 @@ describe('the plugin opentelemetry', () => {
       .and.to.not.equal(PARENT);
   });
 
-  it('records no trace that the caller does not record, and about the share that is asked for of others', async () => {
+  it('records no trace that the caller does not sample, and the configured share of other requests', async () => {
     const served = await serve({ sampleRatio: 0.5 });
     const REQUESTS = 200;
     for (let i = 0; i < REQUESTS; i++) {
@@ -159,7 +159,7 @@ describe('the plugin opentelemetry', () => {
     ['api.example:8443', 'api.example', 8443],
     ['[2001:db8::1]:80', '2001:db8::1', 80],
   ] as const) {
-    it(`Host: ${host} is the server's address`, async () => {
+    it(`uses Host: ${host} as the server address`, async () => {
       const served = await serve();
       await served.get('/markets', { headers: { Host: host } });
       const { attributes } = (await spansOf(served))[0]!;
@@ -167,7 +167,7 @@ describe('the plugin opentelemetry', () => {
     });
   }
 
-  it('sends no key, valid or not, wherever the caller put it, and nothing of the query', async () => {
+  it('exports no key, valid or not, wherever the caller puts it, and no part of the query', async () => {
     const served = await serve();
     const keys = [served.key, newKey().key];
     for (const key of keys) {
@@ -189,14 +189,14 @@ describe('the plugin opentelemetry', () => {
     }
   });
 
-  it('cuts values that are too long to keep', async () => {
+  it('truncates long attribute values', async () => {
     const served = await serve();
     await served.get(`/${'x-'.repeat(2500)}`);
     const { attributes } = (await spansOf(served))[0]!;
     expect(attributes['url.path']).to.have.length(1024);
   });
 
-  it('sends the headers that the options name', async () => {
+  it('sends the headers of the options', async () => {
     const served = await serve({ headers: { Authorization: 'Basic b3BzOnNlY3JldA==' } });
     await served.get('/markets');
     await spansOf(served);
@@ -206,7 +206,7 @@ describe('the plugin opentelemetry', () => {
     });
   });
 
-  it('with no receiver answers as ever, says so once, and ends', async () => {
+  it('without a receiver, serves requests, logs the problem once, and closes', async () => {
     const logger = keptLogger();
     const served = await serve({ url: `http://127.0.0.1:${await freePort()}/v1/traces`, maxQueuedSpans: 3 }, logger);
     for (let i = 0; i < 20; i++) expect((await served.get('/markets')).status).to.equal(200);
@@ -215,19 +215,19 @@ describe('the plugin opentelemetry', () => {
     expect(logger.lines).to.include('warn: an observer of requests did not close cleanly');
   });
 
-  it('with a receiver that hangs answers as ever, keeps no more spans than it may, and ends', async () => {
+  it('with a receiver that hangs, serves requests, limits queued spans, and closes', async () => {
     const served = await serve({ maxQueuedSpans: 10 });
     receiver.answerWith(0);
     const exporting = receiver.next();
     for (let i = 0; i < 30; i++) expect((await served.get('/markets')).status).to.equal(200);
     await exporting;
     await served.close();
-    // The batch that hangs, and what had been queued behind it.
+    // The batch that hangs, and the spans queued after it.
     const spans = receiver.requests.map(({ body }) => body.split('"spanId"').length - 1);
     expect(spans).to.deep.equal([10, 10]);
   });
 
-  it('says once that a receiver refuses, and how many spans were lost when it takes them again', async () => {
+  it('logs once that the receiver rejects spans, and once that it accepts them again', async () => {
     const logger = keptLogger();
     const served = await serve({ maxQueuedSpans: 1 }, logger);
     const ask = async () => {
@@ -246,7 +246,7 @@ describe('the plugin opentelemetry', () => {
 });
 
 describe('metro-forecast start with the plugin opentelemetry', () => {
-  it('hands over the last spans when it is told to end, to where OTEL_EXPORTER_OTLP_ENDPOINT says', async function () {
+  it('exports the last spans on SIGTERM, to OTEL_EXPORTER_OTLP_ENDPOINT', async function () {
     this.timeout(60_000);
     const receiver = await startOtlpReceiver();
     const child = spawn(process.execPath, commandArgs(['start']), {

@@ -1,4 +1,4 @@
-/** The endpoints of the status group, through real HTTP. */
+/** The endpoints of the status group, over HTTP. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { request } from '../support/http-client.js';
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.js';
 
 describe('plugin status', () => {
-  /** 60 days after the newest quarter of the fixture has ended. */
+  /** 60 days after the end of the newest quarter in the fixture. */
   const now = Date.parse('2026-03-01T00:00:00Z');
   let service: TestApp;
   const at = (time: number) => startTestApp({ overrides: { clock: { now: () => time, monotonic: () => time } } });
@@ -24,7 +24,7 @@ describe('plugin status', () => {
     const { status, json } = await request(`${service.url}/status`);
     expect(status).to.equal(200);
     expect(json).to.deep.equal({
-      // The newest run that ended is completed, the sources are fresh or unknown.
+      // The newest finished run is completed, and the sources are fresh or unknown.
       status: 'operational',
       generated_at: '2026-03-01T00:00:00Z',
       snapshot: { version: 'fixture-1', published_at: '2026-03-02T12:00:00Z', synthetic: true },
@@ -58,7 +58,7 @@ describe('plugin status', () => {
     });
   });
 
-  it('GET /status is for shared caches: public, with Age, and nothing about the caller', async () => {
+  it('GET /status can be cached by shared caches: public, with Age, and without data about the caller', async () => {
     const { headers } = await service.get('/status');
     expect(headers['cache-control']).to.equal('public, max-age=60');
     expect(headers['age']).to.equal('0');
@@ -71,7 +71,7 @@ describe('plugin status', () => {
     [199, 'late'],
     [200, 'stale'],
   ] as const) {
-    it(`GET /status calls a source ${state} ${days} days after its period's end`, async () => {
+    it(`GET /status reports a source as ${state} ${days} days after its period's end`, async () => {
       const later = await at(Date.parse('2026-01-01T00:00:00Z') + days * 86_400_000);
       try {
         const { json } = await later.get('/status');
@@ -83,7 +83,7 @@ describe('plugin status', () => {
     });
   }
 
-  it('GET /status says that the newest run failed', async () => {
+  it('GET /status reports that the newest run failed', async () => {
     const failed = fixture.documents['forecast_runs']!.map((run) =>
       run['id'] === 6 ? { ...run, status: 'failed' } : run,
     );
@@ -97,7 +97,7 @@ describe('plugin status', () => {
     }
   });
 
-  it('GET /status says that a newer dataset was refused, while the old one is served', async () => {
+  it('GET /status reports a rejected dataset while the previous one is served', async () => {
     const spoiled = await startTestApp();
     try {
       await writeFile(join(spoiled.directory, 'manifest.json'), '{"format": 1, "version": ');
@@ -128,7 +128,7 @@ describe('plugin status', () => {
       }
     };
 
-    it('GET /status tells of the api and the storage', async () => {
+    it('GET /status reports the API and the storage', async () => {
       const { status, components } = await componentsOf(await plain());
       expect(status).to.equal('operational');
       expect(components).to.deep.equal([
@@ -137,7 +137,7 @@ describe('plugin status', () => {
       ]);
     });
 
-    it('GET /status says that sources are late', async () => {
+    it('GET /status reports late sources', async () => {
       const late = fixture.manifest.sources.map((source) => ({ ...source, late_after_seconds: 1 }));
       const { status, components } = await componentsOf(await plain({}, late));
       expect(status).to.equal('degraded');
@@ -147,11 +147,11 @@ describe('plugin status', () => {
       });
     });
 
-    it('GET /status is operational where no source promises a schedule', async () => {
+    it('GET /status is operational if no source has a schedule', async () => {
       expect(await componentsOf(await plain({}, []))).to.include({ status: 'operational' });
     });
 
-    it('GET /status has the components that plugins add, also one that fails', async () => {
+    it('GET /status includes components of plugins, even if their check fails', async () => {
       const gauge = definePlugin({
         name: 'gauges',
         version: '1.0.0',
@@ -188,7 +188,7 @@ describe('plugin status', () => {
     }
   });
 
-  it('GET /health is a 503 while the process drains', async () => {
+  it('GET /health is a 503 during a drain', async () => {
     const leaving = await startTestApp();
     try {
       leaving.app.drain();
@@ -201,7 +201,7 @@ describe('plugin status', () => {
     }
   });
 
-  it('GET /ready answers while storage cannot be read, and is a 503 while the process drains', async () => {
+  it('GET /ready is a 200 while storage is unavailable, and a 503 during a drain', async () => {
     const away = await startTestApp();
     try {
       resolve(away.app.container, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));
@@ -214,7 +214,7 @@ describe('plugin status', () => {
     }
   });
 
-  it('GET /health is a 503 while storage cannot be read', async () => {
+  it('GET /health is a 503 while storage is unavailable', async () => {
     const away = await startTestApp();
     try {
       resolve(away.app.container, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));

@@ -38,32 +38,32 @@ describe('loadConfig', () => {
   const errorsOf = async (content: unknown, env?: Environment) => (await refusal(await write(content), env)).faults;
 
   describe('chooses the file', () => {
-    it('of --config before that of the environment', async () => {
+    it('of --config before that of the environment variable', async () => {
       const path = await write({ ...good, server: { port: 1 } });
       const loaded = await load({ path, env: { DEMO_CONFIG: join(folder, 'embedded.json') } });
       expect(loaded).to.include({ path, folder, embedded: false });
       expect(loaded.config.server.port).to.equal(1);
     });
 
-    it('of the environment before the embedded one', async () => {
+    it('of the environment variable before the embedded one', async () => {
       const path = await write({ ...good, server: { port: 2 } });
       const loaded = await load({ env: { DEMO_CONFIG: path } });
       expect(loaded).to.include({ path, embedded: false });
     });
 
-    it('embedded, when none is named or the variable is empty', async () => {
+    it('embedded, if no file is named or the variable is empty', async () => {
       for (const env of [{}, { DEMO_CONFIG: '' }]) {
         expect(await load({ env })).to.include({ path: join(folder, 'embedded.json'), embedded: true });
       }
     });
 
-    it('relative to the working directory, and answers with absolute paths', async () => {
+    it('relative to the working directory, and returns absolute paths', async () => {
       const path = await write(good);
       expect(await load({ path: relative(process.cwd(), path), env: {} })).to.include({ path, folder });
     });
   });
 
-  it('lets variables change single values of a default', async () => {
+  it('allows variables to override single default values', async () => {
     const env = { DEMO__AUTH__TIERS__1: 'free', DEMO__LOG__LEVEL: 'warn' };
     const { config } = await load({ path: await write(good), env });
     expect(config.auth.tiers).to.deep.equal(['enterprise', 'free']);
@@ -78,7 +78,7 @@ describe('loadConfig', () => {
     expect(config.metrics).to.equal(null);
   });
 
-  it('fills in every default and writes modules out in full', async () => {
+  it('fills in every default, and expands short forms of modules', async () => {
     const { config } = await load({
       path: await write({ ...good, $schema: './x.json', auth: { keys: 'memory' } }),
       env: {},
@@ -97,7 +97,7 @@ describe('loadConfig', () => {
     );
   });
 
-  describe('says what is wrong with a file', () => {
+  describe('reports errors in a file', () => {
     const cases: [name: string, change: object, ...errors: string[]][] = [
       [
         'a port out of range',
@@ -163,7 +163,7 @@ describe('loadConfig', () => {
         'auth.peppers.1: the value (not shown, it may be a secret) is not allowed; it must be a string, of at least 32 characters',
       ],
       [
-        'a pepper whose version is no number',
+        'a pepper whose version is not a number',
         { auth: { peppers: { v1: 'x'.repeat(32) } } },
         'auth.peppers: "v1" is not allowed; it must be a string, matching ^[1-9][0-9]{0,3}$, for example "1"',
       ],
@@ -184,7 +184,7 @@ describe('loadConfig', () => {
         'server.headersTimeoutMs: 20000 is longer than server.requestTimeoutMs (10000)',
       ],
       [
-        'networks of proxies that are none, too wide, or not at their beginning',
+        'networks of proxies that are invalid, too wide, or have host bits',
         {
           server: {
             trustProxy: [
@@ -217,12 +217,12 @@ describe('loadConfig', () => {
         'metrics.port: 9464 is the port of the API (server.port); use another one',
       ],
       [
-        'a realm that would end its own quotes',
+        'a realm with quotes',
         { auth: { realm: 'a"b' } },
         'auth.realm: "a\\"b" is not allowed; it must be a string, matching ^[ !#-\\[\\]-~]+$, for example "Example API"',
       ],
       [
-        'a name that is not a plain one',
+        'a service name with other than plain characters',
         { adapter: { use: 'a', 'x y': 1 } },
         'adapter["x y"]: there is no such setting; there are "use", "options"',
       ],
@@ -231,7 +231,7 @@ describe('loadConfig', () => {
       it(name, async () => expect(await errorsOf({ ...good, ...change })).to.deep.equal(errors));
     }
 
-    it('all together, below a heading with their number and the file', async () => {
+    it('all errors together, with their number and the file in the heading', async () => {
       const path = await write({ ...good, server: { prot: 1, port: -1 }, log: { level: 5 }, redis: {} });
       const { message, faults: errors } = await refusal(path);
       expect(message.split('\n')[0]).to.equal(`The configuration ${path} has 4 errors:`);
@@ -243,7 +243,7 @@ describe('loadConfig', () => {
       ]);
     });
 
-    it('what contradicts something else, together with what the schema refuses', async () => {
+    it('contradictions between settings, together with schema errors', async () => {
       const errors = await errorsOf({
         ...good,
         server: { prot: 1, port: 9464, headersTimeoutMs: 20_000, trustProxy: ['10.1.2.3/8', ''] },
@@ -264,7 +264,7 @@ describe('loadConfig', () => {
       ]);
     });
 
-    it('no value twice: what the schema refuses contradicts nothing', async () => {
+    it('each error once: a value that violates the schema causes no contradiction', async () => {
       const errors = await errorsOf({
         ...good,
         server: { port: 9464, headersTimeoutMs: 20_000, requestTimeoutMs: -1 },
@@ -279,7 +279,7 @@ describe('loadConfig', () => {
       ]);
     });
 
-    it('an address of Redis that is no URL, without showing it', async () => {
+    it('an invalid Redis URL, without showing it', async () => {
       const [error, ...more] = await errorsOf({ ...good, redis: { url: 'redis://u:s3cret@h:port' } });
       expect(more).to.deep.equal([]);
       expect(error)
@@ -287,7 +287,7 @@ describe('loadConfig', () => {
         .and.not.contain('s3cret');
     });
 
-    it('a name that JavaScript gives a meaning', async () => {
+    it('property names of Object.prototype', async () => {
       const errors = await errorsOf('{"__proto__": {"port": 1}, "constructor": 2, "adapter": "a", "plugins": ["p"]}');
       expect(errors.map((error) => error.slice(0, 30))).to.have.members([
         '__proto__: there is no such se',
@@ -296,7 +296,7 @@ describe('loadConfig', () => {
       expect(({} as { port?: number }).port).to.equal(undefined);
     });
 
-    it('a long value cut short', async () => {
+    it('a long value, cut short', async () => {
       const [error] = await errorsOf({ ...good, log: { level: 'x'.repeat(5000) } });
       expect(error).to.include('…').and.to.have.length.below(300);
     });
@@ -318,8 +318,8 @@ describe('loadConfig', () => {
     });
   });
 
-  describe('says why a file cannot be read', () => {
-    it('that is not there, and who named it', async () => {
+  describe('explains why a file cannot be read', () => {
+    it('that does not exist, and which option named it', async () => {
       const path = join(folder, 'missing.json');
       expect((await refusal(path)).message).to.equal(
         `The configuration ${path} (named by --config) cannot be read: it does not exist, or its folder does not.`,
@@ -327,7 +327,7 @@ describe('loadConfig', () => {
       expect((await refusal(undefined, { DEMO_CONFIG: path })).message).to.include('(named by DEMO_CONFIG)');
     });
 
-    it('that is a folder', async () => {
+    it('that is a directory', async () => {
       await mkdir(join(folder, 'sub'));
       expect((await refusal(join(folder, 'sub'))).message).to.include('it is a folder; name a file in it');
     });
@@ -337,9 +337,9 @@ describe('loadConfig', () => {
     const secret = 's3cret';
     const cases: [name: string, content: unknown][] = [
       ['in a URL of the wrong kind', { ...good, redis: { url: `http://user:${secret}@host` } }],
-      ['in place of its section', { ...good, redis: secret }],
-      ['in the place of another setting', { ...good, server: { host: 1, port: `redis://:${secret}@host` } }],
-      ['in a text that is not JSON', `{"redis": {"url": "redis://:${secret}@host"} "x": ${secret}}`],
+      ['in a value of the wrong type for its section', { ...good, redis: secret }],
+      ['in the value of another setting', { ...good, server: { host: 1, port: `redis://:${secret}@host` } }],
+      ['in text that is not JSON', `{"redis": {"url": "redis://:${secret}@host"} "x": ${secret}}`],
     ];
     for (const [name, content] of cases) {
       it(name, async () => {

@@ -1,4 +1,4 @@
-/** Environment variables override values of a file. */
+/** Environment variables override values of the configuration file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,11 +52,11 @@ describe('applyEnvironment', () => {
     ['DEMO__ADAPTER__OPTIONS__snake_case', 'x', 'adapter.options.snake_case', 'x'],
     ['DEMO__REDIS__URL', 'redis://h', 'redis.url', 'redis://h'],
     ['DEMO__HTTP__CORS', 'null', 'http.cors', null],
-    // What is wanted as text stays text, even where it looks like something else.
+    // Values of string settings stay strings, even if they look like numbers or JSON.
     ['DEMO__AUTH__REALM', '123', 'auth.realm', '123'],
     ['DEMO__AUTH__REALM', 'true', 'auth.realm', 'true'],
     ['DEMO__AUTH__REALM', '"in quotes"', 'auth.realm', 'in quotes'],
-    // What is wrong stays as it is, to be named by the check that follows.
+    // Invalid values stay unchanged, so that the schema check reports them.
     ['DEMO__SERVER__PORT', 'http', 'server.port', 'http'],
   ];
   for (const [variable, value, path, expected] of settings) {
@@ -90,7 +90,7 @@ describe('applyEnvironment', () => {
     });
   }
 
-  it('takes an empty variable for an absent one', () => {
+  it('treats an empty variable as absent', () => {
     expect(apply({ PORT: '', DEMO__SERVER__PORT: '', DEMO__NOTHING: '' })).to.deep.equal({
       root: draft(),
       overrides: [],
@@ -98,7 +98,7 @@ describe('applyEnvironment', () => {
     });
   });
 
-  it('replaces a part before it changes something inside it', () => {
+  it('replaces a whole section before it changes a value inside it', () => {
     const { root } = apply({ DEMO__ADAPTER__OPTIONS__URI: 'x://y', DEMO__ADAPTER: 'remote' });
     expect(root['adapter']).to.deep.equal({ use: 'remote', options: { uri: 'x://y' } });
   });
@@ -109,17 +109,17 @@ describe('applyEnvironment', () => {
     expect(overrides).to.deep.equal([{ path: 'server.port', variable: 'DEMO__SERVER__PORT' }]);
   });
 
-  it('uses a variable of one module only where that module is used', () => {
+  it('ignores the variable of a module that is not used', () => {
     expect(apply({ STORE_URI: 'x://y' }).root).to.deep.equal(draft());
     const { root } = apply({ STORE_URI: 'x://y', DEMO__ADAPTER: 'remote' });
     expect(root['adapter']).to.deep.equal({ use: 'remote', options: { uri: 'x://y' } });
   });
 
-  it('makes a section that the file leaves out or sets to null', () => {
+  it('creates a section that is missing or null in the file', () => {
     expect(apply({ REDIS_URL: 'redis://h' }).root['redis']).to.deep.equal({ url: 'redis://h' });
   });
 
-  it('cannot be made to reach a prototype', () => {
+  it('never changes a prototype', () => {
     apply({ DEMO__ADAPTER__OPTIONS____proto____POLLUTED: '1', DEMO__ADAPTER__OPTIONS__constructor: '{"polluted":1}' });
     apply({ DEMO__ADAPTER__OPTIONS: '{"__proto__":{"polluted":1}}' });
     expect(({} as { polluted?: unknown }).polluted).to.equal(undefined);
@@ -127,7 +127,7 @@ describe('applyEnvironment', () => {
 });
 
 describe('strayVariables', () => {
-  it('names variables that would be passed over', () => {
+  it('reports variables that would have no effect', () => {
     expect(strayVariables({ DEMO_CONFG: 'x', DEMO_SERVER__PORT: '1' }, 'DEMO')).to.deep.equal([
       'DEMO_CONFG: there is no such variable; did you mean DEMO_CONFIG?',
       'DEMO_SERVER__PORT: names of settings start with "DEMO__", with two underscores',
@@ -165,7 +165,7 @@ describe('withFiles', () => {
     });
   }
 
-  it('says which file cannot be read, is empty, or stands beside its own variable', async () => {
+  it('reports a file that cannot be read, is empty, or is set in addition to its variable', async () => {
     const errorsOf = async (env: Environment) => (await read(env)).errors.join();
     expect(await errorsOf({ REDIS_URL_FILE: join(folder, 'none') })).to.match(
       /^REDIS_URL_FILE: .+none cannot be read: /,
@@ -176,7 +176,7 @@ describe('withFiles', () => {
     );
   });
 
-  it('leaves to modules what is called so inside their options, and others’ variables alone', async () => {
+  it('ignores module options with such names, and variables of other programs', async () => {
     const path = join(folder, 'url');
     const { root, errors } = await read({ DEMO__ADAPTER__OPTIONS__CA_FILE: path, PORT_FILE: path });
     expect(errors).to.deep.equal([]);

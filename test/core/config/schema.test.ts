@@ -1,4 +1,4 @@
-/** The configuration's schema, its file for editors, and the embedded configuration. */
+/** The configuration schema, its file for editors, and the embedded configuration. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -25,7 +25,7 @@ describe('the configuration schema', () => {
     expect(read('schema.json')).to.deep.equal(JSON.parse(JSON.stringify(configSchema)));
   });
 
-  it('accepts the embedded configuration, which names the schema file beside it', () => {
+  it('accepts the embedded configuration, which names the schema file next to it', () => {
     const embedded = read('default.json');
     expect(compileSchema(configSchema)(embedded)).to.equal(true);
     expect(embedded.$schema).to.equal('./schema.json');
@@ -36,17 +36,17 @@ describe('the configuration schema', () => {
     expect(silent.map(([path]) => path)).to.deep.equal([]);
   });
 
-  it('gives only defaults that it accepts itself', () => {
+  it('has valid defaults', () => {
     const config = { adapter: 'a', plugins: ['p'] };
     expect(compileSchema(configSchema, { useDefaults: true })(config)).to.equal(true);
-    // Filled in now; checked here without filling in.
+    // The first call fills in the defaults; this one only checks them.
     expect(compileSchema(configSchema)(config)).to.equal(true);
     expect(config).to.have.nested.property('server.port', 8080);
     expect(config).to.have.nested.property('limits.requestsPerMinute', 600);
     expect(config).to.have.nested.property('auth.keys.use', 'file');
   });
 
-  it('keeps idle connections longer than the 60 seconds of common load balancers', () => {
+  it('keeps idle connections longer than 60 seconds, the idle timeout of common load balancers', () => {
     const { server } = configSchema.properties as unknown as {
       server: { properties: Record<string, { default: number }> };
     };

@@ -1,4 +1,4 @@
-/** What is shown of a configuration with secrets in it. */
+/** Masking of secrets when a configuration is printed. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Config } from '../../../core/config/schema.js';
@@ -9,7 +9,7 @@ const config = (change: object): Config =>
   ({ adapter: { use: 'a', options: {} }, plugins: [], auth: { keys: { use: 'f', options: {} } }, ...change }) as never;
 
 describe('maskSecrets(config, schemas)', () => {
-  it('shows of a secret URL its scheme and hosts only', () => {
+  it('shows only scheme and hosts of a secret URL', () => {
     const urls: [url: string, shown: string][] = [
       ['redis://127.0.0.1:6379', 'redis://127.0.0.1:6379'],
       ['redis://:pw@h:1/0', 'redis://***@h:1/***'],
@@ -21,7 +21,7 @@ describe('maskSecrets(config, schemas)', () => {
     }
   });
 
-  it('shows that a secret is absent, and of one that is no URL nothing', () => {
+  it('shows whether a secret is set, and nothing of a secret that is not a URL', () => {
     const schema = { type: 'object', properties: { token: { 'x-secret': true } } };
     for (const [token, shown] of [
       [null, null],
@@ -35,13 +35,13 @@ describe('maskSecrets(config, schemas)', () => {
     }
   });
 
-  it('shows of the peppers of keys their versions only', () => {
+  it('shows only the versions of key peppers', () => {
     const auth = { realm: 'r', peppers: { '1': 'pw', '2': 'p w' }, keys: { use: 'k', options: {} } };
     const masked = maskSecrets(config({ auth }));
     expect(masked.auth).to.deep.equal({ ...auth, peppers: { '1': '***', '2': '***' } });
   });
 
-  it("masks what a module's schema marks", () => {
+  it('masks what the schema of a module marks as secret', () => {
     const schema = {
       type: 'object',
       properties: { dsn: { type: 'string', 'x-secret': true }, path: { type: 'string' } },
@@ -62,7 +62,7 @@ describe('maskSecrets(config, schemas)', () => {
     expect(masked.auth.realm).to.equal('r');
   });
 
-  it('goes by names where there is no schema', () => {
+  it('masks by setting name if there is no schema', () => {
     const options = {
       password: 'pw',
       apiKey: 'k',
@@ -77,7 +77,7 @@ describe('maskSecrets(config, schemas)', () => {
     });
   });
 
-  it('leaves the configuration itself as it is', () => {
+  it('does not change the configuration itself', () => {
     const original = config({ redis: { url: 'redis://:pw@h' } });
     maskSecrets(original);
     expect(original.redis?.url).to.equal('redis://:pw@h');
@@ -85,7 +85,7 @@ describe('maskSecrets(config, schemas)', () => {
 });
 
 describe('maskUrlPasswords(text)', () => {
-  it('leaves no password of any URL, whatever is in it', () => {
+  it('removes the password of every URL, whatever characters it has', () => {
     const password = fc
       .string({ minLength: 1 })
       .filter((text) => !/\s/.test(text))

@@ -27,27 +27,31 @@ describe('checkCollection(collection)', () => {
   const wrong: [what: string, change: Partial<Collection>, error: string][] = [
     ['a name in capitals', { name: 'Rows' }, 'the name must match ^[a-z][a-z0-9_]*$'],
     ['an empty key', { key: [], orders: [] }, 'the key has no fields'],
-    ['a key field that the schema lacks', { key: ['no'], orders: [] }, `the key: "no" ${NOT_SCALAR}`],
+    ['a key field that is not in the schema', { key: ['no'], orders: [] }, `the key: "no" ${NOT_SCALAR}`],
     ['a key field that may be absent', { key: ['maybe'], orders: [] }, `the key: "maybe" ${NOT_SCALAR}`],
     ['a key field that may be null', { key: ['either'], orders: [] }, `the key: "either" ${NOT_SCALAR}`],
-    ['a key field with an array', { key: ['tags'], orders: [] }, `the key: "tags" ${NOT_SCALAR}`],
-    ['a key field of Object.prototype', { key: ['constructor'], orders: [] }, `the key: "constructor" ${NOT_SCALAR}`],
+    ['a key field of type array', { key: ['tags'], orders: [] }, `the key: "tags" ${NOT_SCALAR}`],
+    [
+      'a key field with a name of Object.prototype',
+      { key: ['constructor'], orders: [] },
+      `the key: "constructor" ${NOT_SCALAR}`,
+    ],
     [
       'a key field with a dot',
       { key: ['a.b'], orders: [] },
       'the key: the field name "a.b" must match ^[a-z][a-z0-9_]*$',
     ],
-    ['a key field given twice', { key: ['id', 'id'] }, 'the key names a field twice'],
-    ['an order that leaves ties', { orders: [['rank']] }, 'order [rank] leaves ties: add the key\'s "id" at its end'],
+    ['a key field that is repeated', { key: ['id', 'id'] }, 'the key names a field twice'],
+    ['an order that is not unique', { orders: [['rank']] }, 'order [rank] leaves ties: add the key\'s "id" at its end'],
     ['an order that is the key', { orders: [['id']] }, 'order [id] is declared already'],
     ['an empty order', { key: ['id'], orders: [[]] }, 'order [] has no fields'],
     [
-      'a reference by an absent field',
+      'a reference by a missing field',
       { references: [{ fields: ['x'], to: 'y' }] },
       `the reference to "y": "x" ${NOT_SCALAR}`,
     ],
     [
-      'a schema of something else',
+      'a schema that is not an object',
       { schema: { ...rows.schema, type: 'array' } },
       'the schema must have "type": "object"',
     ],
@@ -77,7 +81,7 @@ describe('referenceErrors(collection, byName)', () => {
     for (const each of collections) expect(referenceErrors(each, all), each.name).to.deep.equal([]);
   });
 
-  it('finds references to undeclared collections, and to another key', () => {
+  it('finds references to undeclared collections, and references that do not match the key', () => {
     expect(referenceErrors(to('nothing'), byName)).to.deep.equal([
       'refers to the collection "nothing", which no plugin declares',
     ]);

@@ -1,4 +1,4 @@
-/** Queries that a collection does not declare are rejected; others are completed. */
+/** Queries that a collection does not declare are rejected; other queries get defaults. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import type { Query } from '../../../core/contracts/storage.js';
@@ -23,17 +23,17 @@ describe('checkQuery(collection, query)', () => {
     ['keeps a declared order', { order: byYear }, { order: byYear }],
     ['keeps equality on leading fields', { equal: { area: 'a' } }, { order: ['area', 'year'], equal: { area: 'a' } }],
     [
-      'keeps a range on any further field',
+      'keeps a range on the next field',
       { range: { field: 'year', to: 1 } },
       { order: ['area', 'year'], range: { field: 'year', to: 1 } },
     ],
     [
-      'leaves out what asks for nothing',
+      'leaves out empty conditions',
       { order: undefined, equal: {}, range: { field: 'area', from: undefined }, descending: false, limit: undefined },
       { order: ['area', 'year'] },
     ],
     [
-      'keeps a place, of the fields that equality leaves',
+      'keeps a cursor of the fields without equality',
       { order: byYear, equal: { year: 2000 }, after: [-0.5, ''] },
       { order: byYear, equal: { year: 2000 }, after: [-0.5, ''] },
     ],
@@ -54,17 +54,17 @@ describe('checkQuery(collection, query)', () => {
 
   const wrong: [what: string, query: object, sentence: RegExp][] = [
     ['an order that is not declared', { order: ['year'] }, /the order \[year\] is not one of \[area, year\], \[year, /],
-    ['equality on a later field alone', { equal: { year: 2000 } }, /"equal" names \[year\].* not the leading fields/],
+    ['equality on a later field only', { equal: { year: 2000 } }, /"equal" names \[year\].* not the leading fields/],
     ['equality on a field of no order', { equal: { area: 'a', id: 1 } }, /"equal" names \[area, id\]/],
-    ['equality on more fields than there are', { equal: { area: 'a', year: 1, x: 2 } }, /"equal" names/],
+    ['equality on more fields than the order has', { equal: { area: 'a', year: 1, x: 2 } }, /"equal" names/],
     ['equality with undefined', { equal: { area: undefined } }, /"area" must be of type string, not undefined/],
     ['equality with another type', { equal: { area: 7 } }, /"area" must be of type string, not 7/],
-    ['a place that is no list', { after: 'a' }, /"after" must be a list of 2 values, for \[area, year\]/],
-    ['a place of too few values', { after: ['a'] }, /"after" must be a list of 2 values, for \[area, year\]/],
-    ['a place of too many values', { equal: { area: 'a' }, after: ['a', 1] }, /a list of 1 values, for \[year\]/],
-    ['a place with another type', { after: ['a', '1'] }, /"year" must be of type integer, not the string "1"/],
+    ['a cursor that is not a list', { after: 'a' }, /"after" must be a list of 2 values, for \[area, year\]/],
+    ['a cursor of too few values', { after: ['a'] }, /"after" must be a list of 2 values, for \[area, year\]/],
+    ['a cursor of too many values', { equal: { area: 'a' }, after: ['a', 1] }, /a list of 1 values, for \[year\]/],
+    ['a cursor value of the wrong type', { after: ['a', '1'] }, /"year" must be of type integer, not the string "1"/],
     [
-      'a place where no field is left',
+      'a cursor although equality covers all fields',
       { equal: { area: 'a', year: 1 }, after: [] },
       /"after" needs a field that "equal" does not name/,
     ],
@@ -81,7 +81,7 @@ describe('checkQuery(collection, query)', () => {
     ['a negative limit', { limit: -1 }, /whole number from 0, not -1/],
     ['a fractional limit', { limit: 1.5 }, /whole number/],
     ['a direction that is not a boolean', { descending: 'yes' }, /true or false/],
-    ['a part that queries do not have', { where: {} }, /there is no \[where\]; a query has \[order, equal/],
+    ['an unknown property', { where: {} }, /there is no \[where\]; a query has \[order, equal/],
   ];
   for (const [what, query, sentence] of wrong) {
     it(`rejects ${what}`, () => {

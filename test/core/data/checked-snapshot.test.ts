@@ -150,10 +150,18 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
 describe('publicationTime(manifest, previous, clock)', () => {
   const clock = { now: () => Date.parse('2025-06-01T00:00:00Z'), monotonic: () => 0 };
   const cases: [what: string, previous: string | undefined, time: string][] = [
-    ['is when the dataset was created', undefined, '2025-01-02T00:00:00.000Z'],
-    ['is so after an older one', '2025-01-01T23:59:59.999Z', '2025-01-02T00:00:00.000Z'],
-    ['is now where that is no news', '2025-01-02T00:00:00.000Z', '2025-06-01T00:00:00.000Z'],
-    ['comes after the newest also where that is in the future', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z'],
+    ['is the creation time of the dataset', undefined, '2025-01-02T00:00:00.000Z'],
+    ['is the creation time if the previous version is older', '2025-01-01T23:59:59.999Z', '2025-01-02T00:00:00.000Z'],
+    [
+      'is now if the creation time is not later than the previous version',
+      '2025-01-02T00:00:00.000Z',
+      '2025-06-01T00:00:00.000Z',
+    ],
+    [
+      'is after the previous version, even if that is in the future',
+      '2026-01-01T00:00:00.000Z',
+      '2026-01-01T00:00:00.001Z',
+    ],
   ];
   for (const [what, previous, time] of cases) {
     it(what, () => {

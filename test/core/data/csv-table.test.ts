@@ -1,4 +1,4 @@
-/** A CSV file becomes a collection: types by all cells of a column, errors with their lines. */
+/** Reading a CSV file as a collection: types are inferred from all cells of a column, and errors have line numbers. */
 import { expect } from 'chai';
 import { checkCollection } from '../../../core/data/check-collection.js';
 import type { ColumnType } from '../../../core/data/column-types.js';
@@ -50,7 +50,7 @@ describe('readCsvTable(bytes, options)', () => {
     expect(asText.rows.map(({ id }) => id)).to.deep.equal(['10', '9']);
   });
 
-  it('derives names from headings, and reads semicolons and a byte order mark', async () => {
+  it('derives field names from headings, and reads semicolons and a byte order mark', async () => {
     const { columns } = await read('\ufeffID;Permit No.;2024\n1;x;y\n');
     expect(columns.map(({ name }) => name)).to.deep.equal(['id', 'permit_no', 'c_2024']);
   });
@@ -77,13 +77,13 @@ describe('readCsvTable(bytes, options)', () => {
     ['the same key twice', 'id,v\n1,a\n2,b\n1,c\n', {}, 'line 4: has the key of line 2: id 1'],
     ['an empty key', 'id,v\n1,a\n,b\n', {}, 'line 3: "id" is empty: a key needs a value'],
     [
-      'an empty cell to sort by',
+      'an empty cell in a sort column',
       'id,v\n1,\n',
       { sort: ['v'] },
       'line 2: "v" is empty: a column to sort by needs a value',
     ],
     [
-      'a cell that is not of the given type',
+      'a cell that does not match the given type',
       'id,v\n1,x\n',
       { types: new Map([['v', 'number']]) },
       'line 2: "v" must be a number like 12.5, and is "x"',
@@ -111,7 +111,7 @@ describe('readCsvTable(bytes, options)', () => {
     it(`rejects ${what}`, async () => expect(await errorsOf(text, options)).to.deep.equal(errors));
   }
 
-  it('lists twenty errors, and counts the others', async () => {
+  it('lists 20 errors and the number of further errors', async () => {
     const errors = await errorsOf(`id,v\n${'1\n'.repeat(30)}`);
     expect(errors).to.have.length(21);
     expect(errors.at(-1)).to.equal('and 10 more');

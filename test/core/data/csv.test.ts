@@ -12,7 +12,7 @@ const recordsOf = async (text: string, size?: number): Promise<CsvRecord[]> => {
 const cellsOf = async (text: string) => (await recordsOf(text)).map(({ cells }) => cells);
 
 describe('readCsv(bytes)', () => {
-  it('reads what RFC 4180 writes, with either line end', async () => {
+  it('reads the format of RFC 4180, with LF or CRLF', async () => {
     const cell = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r\n', ' ', 'é', '=') });
     const table = fc.array(fc.array(cell, { minLength: 2, maxLength: 2 }));
     await fc.assert(
@@ -30,14 +30,14 @@ describe('readCsv(bytes)', () => {
     ]);
   });
 
-  it('gives the first line of each record, also after line breaks in quotes', async () => {
+  it('returns the first line of each record, also after line breaks in quotes', async () => {
     const lines = async (text: string) => (await recordsOf(text)).map(({ line }) => line);
     expect(await lines('"a\nb"\nc')).to.deep.equal([1, 3]);
     expect(await lines('a\rb\rc')).to.deep.equal([1, 2, 3]);
     expect(await lines('"a\r\nb\r\n"\r\n\r\nc\r\n')).to.deep.equal([1, 5]);
   });
 
-  it('reads the same records however the bytes are cut', async () => {
+  it('reads the same records for any chunk boundaries', async () => {
     const text = '\ufeffName,"Größe, ""cm"""\r\n"Mayagüez\nPR",1\r\n😀,2\r\n';
     const whole = await recordsOf(text);
     expect(whole.map(({ cells }) => cells)).to.deep.equal([

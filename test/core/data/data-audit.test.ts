@@ -1,11 +1,14 @@
-/** What the audit of a store's data finds: changes that no entry tells of, and entries of changes that were not made. */
+/**
+ * Comparison of the audit log with the published versions: unrecorded changes, and entries of changes that did not
+ * happen.
+ */
 import { expect } from 'chai';
 import type { DataAuditEntry } from '../../../core/contracts/audit.js';
 import { type PublishedNow, withPublished } from '../../../core/data/data-audit.js';
 
 const verified = { chained: 0, head: null, notes: [], faults: [] };
 
-/** `+b<a` publishes b in place of a, `>b<a` goes back to it, `-b` deletes it; nothing after `<` is no version. */
+/** `+b<a` publishes b, replacing a; `>b<a` activates b again; `-b` deletes it. Nothing after `<` means no version. */
 const entriesOf = (text: string): readonly DataAuditEntry[] =>
   text
     .split(' ')
@@ -27,22 +30,22 @@ describe('core/audit/data-audit', () => {
     ['nothing has been recorded', '', { current: 'a', versions: ['a'] }],
     ['nothing was ever published', '', { current: null, versions: [] }],
     ['one version was published', '+a<', { current: 'a', versions: ['a'] }],
-    ['the store keeps one version alone', '+a< +b<a', { current: 'b' }],
+    ['the store keeps only the current version', '+a< +b<a', { current: 'b' }],
     ['somebody went back', '+a< +b<a >a<b', { current: 'a', versions: ['a', 'b'] }],
     ['an old version was deleted', '+a< +b<a -a', { current: 'b', versions: ['b'] }],
     ['a deleted version was published again', '+a< +b<a -a +a<b', { current: 'a', versions: ['b', 'a'] }],
-    ['versions were published before there was an audit', '+c<b', { current: 'c', versions: ['a', 'b', 'c'] }],
-    ['a publication was not made, and the next one was', '+a< +x<a +b<a', { current: 'b', versions: ['a', 'b'] }],
+    ['versions were published before the audit log existed', '+c<b', { current: 'c', versions: ['a', 'b', 'c'] }],
+    ['a publication failed, and the next one succeeded', '+a< +x<a +b<a', { current: 'b', versions: ['a', 'b'] }],
     ['two were not made', '+a< +x<a +y<a +b<a', { current: 'b', versions: ['a', 'b'] }],
-    ['a version was published over itself', '+a< +a<a', { current: 'a' }],
+    ['a version was published again under its own name', '+a< +a<a', { current: 'a' }],
   ];
   for (const [when, text, published] of whole) {
-    it(`finds nothing where ${when}`, () => {
+    it(`accepts the log if ${when}`, () => {
       expect(verify(text, published)).to.deep.equal({ notes: [], faults: [] });
     });
   }
 
-  it('notes that the newest change was not made, or is not yet', () => {
+  it('notes that the newest change failed or is not finished', () => {
     expect(verify('+a< +b<a', { current: 'a', versions: ['a'] })).to.deep.equal({
       notes: ['the newest change, publish "b", was not made, or is not yet'],
       faults: [],
@@ -53,7 +56,7 @@ describe('core/audit/data-audit', () => {
     ['another version is current', '+a<', { current: 'b' }, [/how "b" became the current version/]],
     ['no version is current', '+a< +b<a', { current: null, versions: ['a', 'b'] }, [/how none became/]],
     [
-      'an entry replaces what no other made',
+      'an entry replaces a version that no other entry published',
       '+a< +c<b',
       { current: 'c' },
       [/how "b" became .* before 2026-05-01T00:00:01/],
@@ -61,14 +64,14 @@ describe('core/audit/data-audit', () => {
     ['a version has gone', '+a< +b<a', { current: 'b', versions: ['b'] }, [/how "a", published at .*, was deleted/]],
     ['a version came in', '+a< +b<a', { current: 'b', versions: ['a', 'x', 'b'] }, [/how "x" was published/]],
     [
-      'a deleted one is there',
+      'a deleted version exists',
       '+a< +b<a -a',
       { current: 'b', versions: ['a', 'b'] },
       [/"a" is there, though .* deletes it/],
     ],
   ];
   for (const [when, text, published, expected] of faulty) {
-    it(`finds that ${when}`, () => {
+    it(`reports that ${when}`, () => {
       const { faults } = verify(text, published);
       expect(faults).to.have.length(expected.length);
       for (const [i, one] of expected.entries()) expect(faults[i]).to.match(one);

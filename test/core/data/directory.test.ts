@@ -18,7 +18,7 @@ describe('openDirectory(path)', () => {
     return all;
   };
 
-  it('reads a directory that was made by hand, without checksums', async () => {
+  it('reads a directory that was written by hand, without checksums', async () => {
     await writeByHand(folder.path);
     expect(await read('stations')).to.deep.equal(rows.stations);
     expect(await read('readings')).to.deep.equal(rows.readings);
@@ -37,13 +37,13 @@ describe('openDirectory(path)', () => {
     expect(await read('readings')).to.deep.equal(rows.readings);
   });
 
-  it('has no rows for an empty file, and for a collection that the manifest lacks', async () => {
+  it('returns no rows for an empty file, and for a collection that is not in the manifest', async () => {
     await writeByHand(folder.path, { 'readings.ndjson': '' });
     expect(await read('readings')).to.deep.equal([]);
     for (const name of ['others', 'constructor', '__proto__']) expect(await read(name)).to.deep.equal([]);
   });
 
-  it('reads rows of every length and alphabet, wherever chunks are cut', async () => {
+  it('reads rows of any length and script, for any chunk boundaries', async () => {
     const long = fc.string({ unit: 'grapheme', minLength: 0, maxLength: 2000 });
     await fc.assert(
       fc.asyncProperty(fc.array(long, { minLength: 1, maxLength: 20 }), fc.nat(5000), async (texts, pad) => {
@@ -60,13 +60,13 @@ describe('openDirectory(path)', () => {
     );
   });
 
-  it('reads lines that are longer than many chunks', async () => {
+  it('reads lines that span many chunks', async () => {
     const documents = [1, 3_000_000, 1, 700_000].map((length, i) => ({ id: `${i}`, name: 'ø'.repeat(length) }));
     await writeByHand(folder.path, { 'stations.ndjson': lines(documents) });
     expect(await read('stations')).to.deep.equal(documents);
   });
 
-  it('keeps fields with the names of members of Object.prototype', async () => {
+  it('keeps fields with names of Object.prototype', async () => {
     const text = '{"id":"a","__proto__":{"x":1},"toString":2}\n';
     await writeByHand(folder.path, { 'stations.ndjson': text });
     const [document] = await read('stations');
@@ -86,7 +86,7 @@ describe('openDirectory(path)', () => {
     ]);
   });
 
-  it('dataset.read() throws invalid_dataset at a row that cannot be read', async () => {
+  it('dataset.read() throws invalid_dataset at an invalid row', async () => {
     await writeByHand(folder.path, { 'readings.ndjson': 'nonsense\n' });
     const error = await read('readings').catch((reason) => reason);
     expect(error).to.be.instanceOf(StorageError);

@@ -1,4 +1,4 @@
-/** An indexed collection returns the same as filtering, sorting and slicing all documents. */
+/** An indexed collection returns the same rows as filtering, sorting and slicing all documents. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -70,7 +70,7 @@ describe('IndexedCollection', () => {
     );
   });
 
-  it('batches(query) returns the same in batches of at most 100', () => {
+  it('batches(query) returns the same rows in batches of at most 100', () => {
     const documents = Array.from({ length: 2500 }, (_, i) => ({ a: 'x', b: i, c: 'y', v: i % 7 }));
     const indexed = new IndexedCollection(collection, documents);
     for (const order of orders) {

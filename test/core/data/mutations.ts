@@ -101,7 +101,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const place = places.length > 0 ? pick(random, places) : 0;
     list.splice(at, 1, list[at]!.slice(0, place), list[at]!.slice(place + below(random, 2)));
   }),
-  // A line that is broken at a comma inside a string, and the next line after a comma: parsed together, both are JSON.
+  // Breaks a line at a comma inside a string, and adds a comma to the next line: concatenated, both are valid JSON.
   'break a line and join the rest': onLines((list, random) => {
     const at = below(random, list.length);
     const line = list[at]!;
@@ -123,7 +123,7 @@ const texts = (): Record<string, string> => ({
   'readings.ndjson': lines(rows.readings),
 });
 
-/** What a file says: each line is parsed on its own, by the plainest means. */
+/** The expected content of a file: each line is parsed separately with JSON.parse. */
 const contentOf = (bytes: Buffer): unknown[] => {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   const list = text.split('\n');
@@ -131,7 +131,7 @@ const contentOf = (bytes: Buffer): unknown[] => {
   return list.map((line) => JSON.parse(line));
 };
 
-/** Names in a JSON text, repeated ones included. */
+/** All names in a JSON text, including repeated ones. */
 const namesOf = (text: string): number => text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').split(':').length - 1;
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
@@ -178,7 +178,7 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Proves of one damaged directory: it is valid and what is served is what its files say, or each error names its file.
+ * Checks one damaged directory: either it is valid and is served exactly as written, or each error names its file.
  * @returns whether it is valid
  */
 const check = async (path: string, seed: string): Promise<boolean> => {
@@ -210,7 +210,7 @@ export const checkMutations = async (count: number, seed: string): Promise<numbe
   return valid;
 };
 
-/** A seed to repeat a run: `MUTATION_SEED=... npm run test:long`. */
+/** The seed, which can be set to repeat a run: `MUTATION_SEED=... npm run test:long`. */
 export const mutationSeed = (): string =>
   process.env['MUTATION_SEED'] ??
   createHash('sha256').update(String(process.hrtime.bigint())).digest('hex').slice(0, 8);

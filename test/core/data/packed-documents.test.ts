@@ -6,7 +6,7 @@ import type { Document } from '../../../core/contracts/dataset.js';
 import { PackedDocuments } from '../../../core/data/packed-documents.js';
 import { collectGarbage } from '../../support/collect-garbage.js';
 
-/** The format of the NDJSON reader. */
+/** The format that the NDJSON reader writes. */
 const linesOf = (documents: readonly Document[]) => {
   const ends: number[] = [];
   let text = '[';
@@ -23,7 +23,7 @@ const packed = (batches: readonly (readonly Document[])[]): PackedDocuments => {
   for (const batch of batches) {
     const lines = linesOf(batch);
     list.add(lines);
-    // The reader reuses its buffer.
+    // The NDJSON reader reuses its buffer, too.
     lines.bytes.fill(0);
   }
   return list;

@@ -1,4 +1,4 @@
-/** One answer's reads within one span of time. */
+/** A shared timeout for all reads of one response. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import type { SnapshotReader } from '../../../core/contracts/plugin.js';
@@ -28,7 +28,7 @@ describe('timedReader(snapshot, collections, ms)', () => {
     assert.lengthOf(await read(60_000, (reader) => reader.find(markets)), documents['markets']?.length ?? 0);
   });
 
-  it('rejects with unavailable when several quick reads take too long together', async () => {
+  it('rejects with unavailable if several quick reads together take too long', async () => {
     let reads = 0;
     const error = await failure(
       read(200, async (reader) => {
@@ -44,7 +44,7 @@ describe('timedReader(snapshot, collections, ms)', () => {
     assert.isAbove(reads, 1);
   });
 
-  it('allows any number of reads at once', async () => {
+  it('allows any number of concurrent reads', async () => {
     const warnings: Error[] = [];
     const warn = (warning: Error) => void warnings.push(warning);
     process.on('warning', warn);
@@ -64,7 +64,7 @@ describe('timedReader(snapshot, collections, ms)', () => {
   });
 
   it('rejects with any other error', async () => {
-    const failing = new Error('a fault of the handler');
+    const failing = new Error('an error of the handler');
     assert.equal(await failure(read(60_000, () => Promise.reject(failing))), failing);
     const other = { ...markets, name: 'others' };
     const error = await failure(read(60_000, (reader) => reader.find(other)));

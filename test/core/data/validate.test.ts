@@ -1,4 +1,4 @@
-/** Checks of whole datasets: references, key order, number of errors, progress. */
+/** Validation of whole datasets: references, key order, number of errors, progress. */
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
 import { formatDataError } from '../../../core/data/data-errors.js';
@@ -23,12 +23,12 @@ describe('checkDataset(dataset, collections)', () => {
     expect(await errorsOf({ ...rows }, new Map([...collections].reverse()))).to.deep.equal([]);
   });
 
-  it('names collections if there are no files', async () => {
+  it('names collections if the dataset has no files', async () => {
     const readings = [{ ...rows.readings[0], low: 5 }];
     expect(await errorsOf({ ...rows, readings })).to.deep.equal(['readings:1: low: must not be above high']);
   });
 
-  it('finds NaN and infinities in fields that the schema does not mention', async () => {
+  it('rejects NaN and infinities in fields that are not in the schema', async () => {
     const anything = declare({ name: 'anything', key: ['id'], schema: open({ id: { type: 'string' } }) });
     const documents = [
       { id: 'a', deep: { list: [1, { x: Number.NaN }] } },
@@ -98,7 +98,7 @@ describe('checkDataset(dataset, collections)', () => {
 });
 
 describe('checkDataset(dataset, collections, options)', () => {
-  it('keeps the first errors and counts the others', async () => {
+  it('lists the first errors and the number of further errors', async () => {
     const stations = Array.from({ length: 500 }, (_, i) => ({ id: String(1000 + i), name: '' }));
     const errors = await checkDataset(memoryDataset(manifest, { stations }), collections, { maxErrors: 3 });
     expect(errors.total).to.equal(500);

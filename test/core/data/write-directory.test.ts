@@ -33,7 +33,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       () => expect.fail('it was written'),
       (error: Error & { code?: string }) => error,
     );
-  /** Everything there is in the directory. */
+  /** The names and contents of all files in the directory. */
   const state = async () => {
     const names = (await readdir(path())).sort();
     return Promise.all(names.map(async (name) => [name, await readFile(join(path(), name), 'utf8')]));
@@ -71,7 +71,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(progress.at(-1)).to.deep.equal({ collection: 'readings', written: 3 });
   });
 
-  it('keeps the collections that the caller does not name, hand-made files included', async () => {
+  it('keeps collections that the caller does not name, including files written by hand', async () => {
     await writeByHand(path());
     await writeDirectory(path(), manifestOf('v2'), { stations: [rowsOf(2).stations] });
     expect(await read('stations')).to.deep.equal(rowsOf(2).stations);
@@ -79,7 +79,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(await readdir(path())).to.include.members(['stations.ndjson', 'readings.ndjson']);
   });
 
-  it('keeps the files of the previous version, removes older ones and leftovers, and no other files', async () => {
+  it('keeps files of the current and previous version and foreign files, and removes older files and leftovers', async () => {
     const first = await write(1);
     await writeFile(join(path(), 'notes.txt'), 'mine');
     await writeFile(join(path(), 'stations.5b3a1f0e-9d7c-4a55-8f6e-2c1b0a998877.tmp'), 'left by a crash');
@@ -116,7 +116,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     expect(Math.min(...(await readers))).to.be.greaterThan(0);
   });
 
-  describe('changes nothing and leaves nothing behind', () => {
+  describe('changes nothing and leaves no temporary files', () => {
     const unchangedBy = async (attempt: () => Promise<unknown>) => {
       await write(1);
       const before = await state();
@@ -173,7 +173,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       expect(await unchangedBy(attempt)).to.have.property('code', 'aborted');
     });
 
-    it('when the old manifest cannot be read, since its other collections would be lost', async () => {
+    it('when the old manifest cannot be read, because its other collections would be lost', async () => {
       await write(1);
       await writeFile(join(path(), 'manifest.json'), '{');
       const error = await failure(writeDirectory(path(), manifestOf('v2'), { stations: [] }));

@@ -10,13 +10,13 @@ import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from 
 
 const [north, second, south] = rows.readings as [object, object, object];
 
-/** Contents of the file of readings. */
+/** Contents of the readings file. */
 const wrongReadings: Record<string, { content: string | Buffer; errors: string[] }> = {
   'a value of another type': {
     content: lines([{ ...north, low: '-3' }, second]),
     errors: ['readings.ndjson:1: low: must be a number, not "-3"'],
   },
-  'a field that is missing, and one that is mistyped': {
+  'a missing field and a field of the wrong type': {
     content: '{"station":"north","day":"2025-01-01","lo":1,"high":2}\n',
     errors: ['readings.ndjson:1: low: is missing', 'readings.ndjson:1: lo: is not a known field; did you mean "low"?'],
   },
@@ -42,21 +42,21 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
       'readings.ndjson:2: is not JSON, column 45: expected a value; JSON has no NaN and no infinities: use null, or leave the row out',
     ],
   },
-  'a day that the calendar does not have': {
+  'a day that is not in the calendar': {
     content: lines([{ ...north, day: '2025-02-29' }, second, south]),
     errors: ['readings.ndjson:1: day: must be a date of the calendar, YYYY-MM-DD, not "2025-02-29"'],
   },
-  'a rule of the collection broken': {
+  'a violated rule of the collection': {
     content: lines([{ ...north, low: 7 }]),
     errors: ['readings.ndjson:1: low: must not be above high'],
   },
-  'a line that is cut short': {
+  'a truncated line': {
     content: `${lines([north])}{"station":"north","da`,
     errors: [
       'readings.ndjson:2: is not JSON, column 20: a string is not closed, or contains a character that must be escaped (the file ends in this line: it was cut short)',
     ],
   },
-  'two documents in one line, and one in two': {
+  'two documents in one line, and one document in two lines': {
     content: `${JSON.stringify(north)}${JSON.stringify(second)}\n{"station":"south",\n"day":"2025-01-01","low":4,"high":9}\n`,
     errors: [
       'readings.ndjson:1: is not JSON, column 59: expected nothing more',
@@ -75,7 +75,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
       'readings.ndjson:2: is not JSON, column 2: expected a value',
     ],
   },
-  'a line broken in a list, and a line with two documents': {
+  'a line break inside a list, and a line with two documents': {
     content: `${JSON.stringify(north)},${JSON.stringify(second)}\n{"list":[{"a":1}\n{"b":2}]}\n`,
     errors: [
       'readings.ndjson:1: is not JSON, column 59: expected nothing more',
@@ -83,19 +83,19 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
       'readings.ndjson:3: is not JSON, column 8: expected nothing more',
     ],
   },
-  'a name twice in a row, once escaped': {
+  'a repeated name in a row, once escaped': {
     content: '{"station":"north","day":"2025-01-01","low":1,"l\\u006fw":2,"high":2}\n',
     errors: ['readings.ndjson:1: is not JSON, column 47: the name "l\\u006fw" is repeated in this object'],
   },
-  'a row of a million names': {
+  'a row with a million names': {
     content: `{"station":"north"${Array.from({ length: 1_000_000 }, (_, i) => `,"k${i}":1`).join('')}}\n`,
     errors: ['readings.ndjson:1: has more than 20,000 names'],
   },
-  'a row of a million values': {
+  'a row with a million values': {
     content: `{"station":[${'1,'.repeat(1_000_000)}1]}\n`,
     errors: ['readings.ndjson:1: has more than 100,000 values'],
   },
-  'a row that is cut inside 100,000 brackets': {
+  'a row that ends inside 100,000 brackets': {
     content: `{"station":${'['.repeat(100_000)}\n`,
     errors: ['readings.ndjson:1: has more than 100 levels of objects and arrays'],
   },
@@ -110,7 +110,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
     content: '[1]\n5\nnull\n"text"\n',
     errors: [1, 2, 3, 4].map((line) => `readings.ndjson:${line}: must be a JSON object`),
   },
-  'a JSON array over many lines': {
+  'a JSON array over several lines': {
     content: '[\n  {"station":"north","day":"2025-01-01","low":1,"high":2}\n]\n',
     errors: [
       'readings.ndjson:1: is not JSON, column 2: the text ends where a value is expected',
@@ -129,7 +129,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
     content: Buffer.from(`\uFEFF${lines([north])}`, 'utf16le'),
     errors: [
       'readings.ndjson:1: is not UTF-8',
-      // The high byte of the line's end.
+      // The high byte of the line feed.
       'readings.ndjson:2: is not JSON, column 1: expected a value (the file ends in this line: it was cut short)',
     ],
   },
@@ -143,9 +143,9 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   },
 };
 
-/** Wrong entries of the manifest. */
+/** Invalid entries of the manifest. */
 const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
-  'another number of rows than there are': {
+  'a wrong number of rows': {
     manifest: {
       collections: { stations: { file: 'stations.ndjson', rows: 3 }, readings: { file: 'readings.ndjson' } },
     },
@@ -160,11 +160,11 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
     },
     errors: ['stations.ndjson: does not have the sha256 of the manifest: it was changed, or is being written'],
   },
-  'a file that is not there': {
+  'a missing file': {
     manifest: { collections: { stations: { file: 'stations.ndjson' }, readings: { file: 'gone.ndjson' } } },
     errors: ['gone.ndjson: cannot be read: it does not exist, or its folder does not'],
   },
-  'a folder for a file': {
+  'a directory instead of a file': {
     manifest: { collections: { stations: { file: 'stations.ndjson' }, readings: { file: 'folder' } } },
     errors: ['folder: cannot be read: it is a folder; name a file in it'],
   },
@@ -180,21 +180,21 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   },
 };
 
-/** Files that are not a manifest. */
+/** Contents that are not a valid manifest. */
 const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
   'a manifest that is not JSON': {
     text: '{\n  "format": 1,\n  "version": one\n}',
     errors: ['manifest.json:3: is not JSON, column 14: expected a value'],
   },
-  'a name twice in the manifest': {
+  'a repeated name in the manifest': {
     text: '{"format": 1, "format": 1}',
     errors: ['manifest.json:1: is not JSON, column 15: the name "format" is repeated in this object'],
   },
-  'a manifest of 100,000 brackets': {
+  'a manifest with 100,000 brackets': {
     text: '['.repeat(100_000),
     errors: ['manifest.json:1: is not JSON, column 101: there are more than 100 levels of objects and arrays'],
   },
-  'a manifest of a million names': {
+  'a manifest with a million names': {
     text: `{"sources":[${'{"a":1},'.repeat(120_000)}{}]}`,
     errors: ['manifest.json: has more than 100000 names'],
   },
@@ -202,7 +202,7 @@ const noManifests: Record<string, { text: string | Buffer; errors: string[] }> =
     text: Buffer.from('{"version":"é"}', 'latin1'),
     errors: ['manifest.json: is not UTF-8'],
   },
-  'a manifest that is empty': {
+  'an empty manifest': {
     text: '',
     errors: ['manifest.json:1: is not JSON, column 1: the text ends where a value is expected'],
   },
@@ -224,7 +224,7 @@ const noManifests: Record<string, { text: string | Buffer; errors: string[] }> =
       'manifest.json: vintage: must be a date of the calendar, YYYY-MM-DD, not "2025-02-29"',
     ],
   },
-  'a time that JavaScript does not know': {
+  'a time with a leap second, which JavaScript does not support': {
     text: JSON.stringify({ ...manifestOf('one', '2016-12-31T23:59:60Z'), collections: {} }),
     errors: ['manifest.json: created: must be a time without a leap second'],
   },
@@ -239,14 +239,14 @@ describe('an invalid dataset', () => {
   };
 
   for (const [what, { content, errors }] of Object.entries(wrongReadings)) {
-    it(`has ${what}`, async () => {
+    it(`reports ${what}`, async () => {
       await writeByHand(folder.path, { 'readings.ndjson': content });
       expect(await errorsOf()).to.deep.equal(errors);
     });
   }
 
   for (const [what, { manifest, errors }] of Object.entries(wrongManifests)) {
-    it(`has a manifest that names ${what}`, async () => {
+    it(`reports a manifest with ${what}`, async () => {
       await writeByHand(folder.path, {}, manifest);
       await mkdir(join(folder.path, 'folder'));
       expect(await errorsOf()).to.deep.equal(errors);
@@ -254,7 +254,7 @@ describe('an invalid dataset', () => {
   }
 
   for (const [what, { text, errors }] of Object.entries(noManifests)) {
-    it(`has ${what}`, async () => {
+    it(`reports ${what}`, async () => {
       await writeByHand(folder.path);
       await writeFile(join(folder.path, 'manifest.json'), text);
       const error = await openDirectory(folder.path).catch((reason) => reason);
@@ -264,14 +264,14 @@ describe('an invalid dataset', () => {
     });
   }
 
-  it('has no manifest', async () => {
+  it('reports a missing manifest', async () => {
     await writeByHand(folder.path);
     await rm(join(folder.path, 'manifest.json'));
     const error = await openDirectory(folder.path).catch((reason) => reason);
     expect(error.message).to.match(/manifest\.json cannot be read: it does not exist/);
   });
 
-  it('has all errors of all files reported together, each with its place', async () => {
+  it('reports all errors of all files together, each with file and line', async () => {
     await writeByHand(folder.path, {
       'stations.ndjson':
         '{"id":"north","name":""}\nnonsense\n{"id":"south","name":"South"}\n{"id":"east","name":"E"}\n',

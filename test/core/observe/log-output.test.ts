@@ -1,4 +1,4 @@
-/** The buffer of log lines in front of a pipe that nothing reads, a slow reader and a full disk. */
+/** The buffer of log lines with a blocked pipe, a slow reader and a full disk. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -30,7 +30,7 @@ describe('LogOutput', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** What is in the pipe now. */
+  /** Reads the current content of the pipe. */
   const read = (): string => {
     const bytes = Buffer.alloc(1024 * 1024);
     let text = '';
@@ -53,7 +53,7 @@ describe('LogOutput', () => {
     return text;
   };
 
-  it('writes all lines whole and in order to a reader that is slower than the log', async () => {
+  it('writes all lines complete and in order to a slow reader', async () => {
     const output = new LogOutput(writer, { chunk: 4096 });
     for (let i = 0; i < LINES; i++) output.write(line(i));
     void output.flush(10_000);
@@ -62,14 +62,14 @@ describe('LogOutput', () => {
     expect(output.dropped).to.equal(0);
   });
 
-  it('writes a line within 250 ms without another one', async () => {
+  it('writes a single line within 250 ms', async () => {
     const output = new LogOutput(writer);
     output.write('one\n');
     expect(read()).to.equal('');
     expect(await readUntil((text) => text !== '')).to.equal('one\n');
   });
 
-  it('keeps the bound of waiting lines, counts the dropped ones and reports them once', async () => {
+  it('limits buffered lines, counts dropped lines, and reports them once', async () => {
     const reports: number[] = [];
     const output = new LogOutput(writer, { maxWaiting: 100_000 });
     output.onRecovery = (lines) => reports.push(lines);
@@ -86,7 +86,7 @@ describe('LogOutput', () => {
     expect(reports).to.deep.equal([1000]);
   });
 
-  it('flushSync gives up after its deadline while nothing reads', () => {
+  it('flushSync gives up at its deadline if nothing reads', () => {
     const output = new LogOutput(writer);
     for (let i = 0; i < LINES; i++) output.write(line(i));
     const since = performance.now();
@@ -114,7 +114,7 @@ describe('LogOutput', () => {
     closeSync(full);
   });
 
-  it('survives the end of the reader, and writes to the next one', async () => {
+  it('survives the end of the reader, and writes to the next reader', async () => {
     const output = new LogOutput(writer);
     closeSync(reader);
     output.write('kept\n');

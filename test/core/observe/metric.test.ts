@@ -1,9 +1,9 @@
-/** The text that Prometheus reads. */
+/** The Prometheus text format. */
 import { expect } from 'chai';
 import { Counter, exposition, Histogram, Reader } from '../../../core/observe/metric.js';
 
 describe('exposition(metrics)', () => {
-  it('writes headings, then a line for each series', () => {
+  it('writes HELP and TYPE, then one line for each series', () => {
     const counter = new Counter('requests_total', 'All of them.');
     counter.of({ route: '/a', status: '200' }).add();
     counter.of({ route: '/a', status: '200' }).add(2);
@@ -20,7 +20,7 @@ up 1
     );
   });
 
-  it('histograms are cumulative, bounds included, and end with all', () => {
+  it('writes cumulative histogram buckets with inclusive bounds, ending with +Inf', () => {
     const histogram = new Histogram('seconds', 'Time.', [0.1, 1]);
     for (const value of [0.05, 0.1, 0.5, 2]) histogram.of({ route: '/a' }).observe(value);
     expect([...histogram.lines()]).to.deep.equal([
@@ -32,7 +32,7 @@ up 1
     ]);
   });
 
-  it('label values cannot break out of their quotes', () => {
+  it('escapes label values', () => {
     const counter = new Counter('x_total', 'A \\ and a\nbreak.');
     counter.of({ a: '"} 1\n\\' }).add();
     expect(exposition([counter])).to.equal(
@@ -40,7 +40,7 @@ up 1
     );
   });
 
-  it('readings without a value are left out', () => {
+  it('leaves out metrics without a value', () => {
     const reader = new Reader('gauge', 'age', 'Age.', () => [
       [{ of: 'a' }, undefined],
       [{ of: 'b' }, 2],

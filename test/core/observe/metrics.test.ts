@@ -1,4 +1,4 @@
-/** What the metrics say of a running service, and what the files for Prometheus and Grafana make of them. */
+/** The metrics of a running service, and the names that the Prometheus and Grafana files use. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -29,7 +29,7 @@ describe('metrics', () => {
       }),
     );
   };
-  /** By how much each series rises. */
+  /** The increase of each series. */
   const rise = async (during: () => Promise<unknown>) => {
     const before = await scrape();
     await during();
@@ -49,7 +49,7 @@ describe('metrics', () => {
     expect([...(await scrape()).keys()].join()).to.not.contain('12345');
   });
 
-  it('count kept answers, decisions of the limiter, and kinds of credentials', async () => {
+  it('count cached responses, decisions of the limiter, and kinds of credentials', async () => {
     const { key } = await service.newKey({ limit_per_minute: 1 });
     const by = await rise(async () => {
       await service.get('/signals');
@@ -67,7 +67,7 @@ describe('metrics', () => {
     expect(by('authentications_total{result="none"}')).to.equal(1);
   });
 
-  it('count what never reaches a route', async () => {
+  it('count requests that never reach a route', async () => {
     const by = await rise(() => exchange(Number(new URL(service.url).port), 'nonsense\r\n\r\n'));
     expect(by('http_edge_refusals_total{reason="malformed"}')).to.equal(1);
   });
@@ -88,7 +88,7 @@ describe('metrics', () => {
     const { sources } = (await service.get('/status')).json;
     expect(sources).to.not.have.length(0);
     for (const { id, age_seconds, late_after_seconds, stale_after_seconds } of sources) {
-      // /status was asked some moments after the metrics were.
+      // /status was requested slightly later than the metrics.
       const age = now.get(`source_age_seconds{source="${id}"}`);
       if (age_seconds === null) expect(age).to.equal(undefined);
       else expect(age).to.be.within(age_seconds - 30, age_seconds);
@@ -97,20 +97,20 @@ describe('metrics', () => {
     }
   });
 
-  it('are on a socket of their own: neither is at the other’s address', async () => {
+  it('are served on a separate port: the API has no metrics, and that port has no API', async () => {
     expect((await request(`${service.origin}/metrics`)).status).to.equal(404);
     expect((await request(metricsUrl.replace('/metrics', '/api/v1/markets'))).status).to.equal(404);
     expect((await request(metricsUrl, { method: 'POST' })).status).to.equal(405);
   });
 
-  it('metrics: null listens nowhere and counts nothing', async () => {
+  it('metrics: null opens no port and counts nothing', async () => {
     const plain = await startTestApp();
     expect(plain.metricsUrl).to.equal(null);
     await plain.close();
   });
 
   describe('in config/deploy/observability', () => {
-    /** Of Prometheus itself. */
+    /** Metrics of Prometheus itself. */
     const OWN = new Set(['up']);
     const FUNCTIONS = /\b(?:absent|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;
     const namesIn = (expression: string): string[] => {

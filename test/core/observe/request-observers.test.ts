@@ -1,4 +1,4 @@
-/** What plugins that observe requests receive, and that their errors affect no request. */
+/** What plugins that observe requests receive. Their errors affect no request. */
 import { expect } from 'chai';
 import type { FinishedRequest, RequestObserver } from '../../../core/contracts/observer.js';
 import { definePlugin } from '../../../core/contracts/plugin.js';
@@ -33,7 +33,7 @@ describe("a plugin's observer", () => {
     for (const app of open.splice(0)) await app.close();
   });
 
-  it('receives each request with the fields of the log, its times and its trace', async () => {
+  it('receives each request with the fields of its log line, its times and its trace', async () => {
     const observer = collect();
     const app = await serve([observer]);
     const before = Date.now();
@@ -61,7 +61,7 @@ describe("a plugin's observer", () => {
     expect(second).to.include({ cached: true, trace: null });
   });
 
-  it('receives requests without an endpoint, with null for what they lack', async () => {
+  it('receives requests without an endpoint, with null for missing fields', async () => {
     const observer = collect();
     const app = await serve([observer]);
     await request(`${app.origin}/nowhere?a=1`, { method: 'POST', headers: { Authorization: 'Bearer x' } });
@@ -76,7 +76,7 @@ describe("a plugin's observer", () => {
     });
   });
 
-  it('never receives a key, wherever the caller put it', async () => {
+  it('never receives a key, wherever the caller puts it', async () => {
     const observer = collect();
     const app = await serve([observer]);
     const { key } = app;
@@ -89,7 +89,7 @@ describe("a plugin's observer", () => {
     expect(observer.seen[0]!.path).to.equal('/api/v1/markets/api_***');
   });
 
-  it('that throws is named in the log, and fails neither the request nor the other observers', async () => {
+  it('that throws is named in the log, and affects neither the request nor other observers', async () => {
     const faulty: RequestObserver = {
       onRequest() {
         throw new Error('a bug');
@@ -103,7 +103,7 @@ describe("a plugin's observer", () => {
     expect(logger.lines).to.include('error: observing a request failed');
   });
 
-  it('is closed once, after the last request, and an error of it is logged', async () => {
+  it('is closed once, after the last request, and errors of closing are logged', async () => {
     const calls: string[] = [];
     const logger = keptLogger();
     const app = await serve(

@@ -14,7 +14,7 @@ type Json = any;
 
 const PARQUET = 'application/vnd.apache.parquet';
 
-/** Errors that only services with tiers have: see `test/core/pipeline/tiers.test.ts`. */
+/** Errors of services with tiers only: see `test/core/pipeline/tiers.test.ts`. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {
@@ -106,13 +106,13 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('documents every error of the table, and no other', () => {
+  it('documents every error of the error table, and no other', () => {
     const documented = new Set<string>();
     for (const response of Object.values<Json>(document.components.responses)) {
       for (const code of Object.keys(response.content['application/json'].examples)) documented.add(code);
     }
     const { registry } = resolve(service.app.container, 'modules');
-    // The 404 of an unknown path belongs to no operation.
+    // A 404 of an unknown path belongs to no operation.
     const undocumented = new Set<string>([errors.route_not_found.code, ...OF_TIERS]);
     const expected = [...registry.errors.keys()].filter((code) => !undocumented.has(code));
     expect([...documented]).to.have.members(expected);
@@ -187,7 +187,7 @@ describe('GET /openapi.json', () => {
       const more = content[PARQUET] ? ['parquet'] : [];
       expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      // The columns of the example, if they depend on parameters.
+      // The columns of the example, if columns depend on parameters.
       const [row] = content['application/json'].example.data;
       const all = Object.keys(rows.properties);
       const some = ['/observations', '/markets/{cbsa}/history'].includes(path)
@@ -224,7 +224,7 @@ describe('GET /openapi.json', () => {
     );
   });
 
-  it('links responses with markets and series to the operations with such parameters', () => {
+  it('links responses with markets and series to the operations that take their ids', () => {
     const links = Object.fromEntries(
       operations().flatMap(({ operation }) => {
         const names = Object.keys(operation.responses[200].links ?? {});
@@ -250,7 +250,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('has links that lead to a 200', async () => {
+  it('has links that return a 200', async () => {
     for (const { path, operation } of operations()) {
       const links = Object.values<Json>(operation.responses[200].links ?? {});
       const { json } = await service.get(target(path, operation));
@@ -292,7 +292,7 @@ describe('GET /openapi.json', () => {
       }
       const { key } = await service.newKey({ limit_per_minute: 1 });
       const headers = { Authorization: `Bearer ${key}` };
-      // Only requests with an error count at every endpoint.
+      // Requests with a key error count at every endpoint.
       const faulty = `${url}${url.includes('?') ? '&' : '?'}nope=1`;
       await service.get(faulty, { headers });
       const limited = await service.get(faulty, { headers });

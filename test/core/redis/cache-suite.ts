@@ -10,7 +10,7 @@ export interface CacheHarness {
 let names = 0;
 const fresh = (): string => `value-${++names}`;
 
-/** A build that the test settles. */
+/** A build that the test resolves or rejects. */
 export const controlledBuild = () => {
   let builds = 0;
   let end: ((value: string) => void) | undefined;
@@ -73,7 +73,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
       assert.equal((await get(first())).value, 'build 2');
     });
 
-    it('returns the previous value at once while a new one is built', async () => {
+    it('returns the previous value immediately while a new one is built', async () => {
       const name = fresh();
       await first().getOrBuild(name, 0.05, async () => 'old');
       await wait(60);
@@ -90,7 +90,7 @@ export const defineCacheSuite = (title: string, make: () => Promise<CacheHarness
       assert.equal(rebuild.builds, 1);
     });
 
-    it('returns an expired value after a failed build, and does not retry at once', async () => {
+    it('returns an expired value after a failed build, and does not retry immediately', async () => {
       const name = fresh();
       await first().getOrBuild(name, 0.05, async () => 'old');
       await wait(60);

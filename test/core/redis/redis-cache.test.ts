@@ -54,7 +54,7 @@ describe('RedisCache', () => {
     for (let i = 0; i < 100; i++) await cache.getOrBuild('status', 60, () => assert.fail('it was built again'));
   });
 
-  it('builds elsewhere when the lock of a dead builder expires', async () => {
+  it('builds on another replica when the lock of a dead builder expires', async () => {
     const { cache, redis } = await create(server.url, 'dies:');
     assert.isTrue((await new BuildLock(redis, 'dies:{cache:status}:entry', 60_000).claim()).mine);
     const since = performance.now();
@@ -85,7 +85,7 @@ describe('RedisCache', () => {
     assert.equal(await admin.hget(key, 'value'), 'newer');
   });
 
-  it('sets a time to live, and rebuilds a value from before the clock of Redis was set back', async () => {
+  it('sets a time to live, and rebuilds a value whose time is in the future because the Redis clock was set back', async () => {
     const { redis } = await create(server.url, 'back:');
     const key = 'back:{cache:status}:entry';
     const lock = new BuildLock(redis, key, 60_000);

@@ -1,4 +1,4 @@
-/** What types cannot hold is told at the start: all faults at once, each naming plugin, route and property. */
+/** Declarations are checked at start-up: all errors are reported together, each with plugin, route and property. */
 import { expect } from 'chai';
 import type { Mount, Plugin, Route } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';
@@ -17,7 +17,7 @@ const things = {
 const limit = { description: 'How many.', schema: { type: 'integer', minimum: 1, maximum: 9 } };
 const mount = { path: '/page', summary: 'A page', handler: () => undefined };
 
-/** As a plugin in JavaScript may be: of no type. */
+/** A declaration as a plugin in JavaScript can return it, without types. */
 const plugin = (more: object): Plugin =>
   ({ kind: 'plugin', name: 'mine', version: '1.0.0', description: 'Mine.', routes: () => [], ...more }) as Plugin;
 const withRoute = (more: object): Plugin => plugin({ routes: () => [{ ...things, ...more }] as Route[] });
@@ -89,37 +89,51 @@ describe('declarations of plugins', () => {
       'did you mean "foundIn"',
     ],
     [
-      'parameters of no known place',
+      'parameters in an unknown place',
       withRoute({ parameters: { querry: { limit } } }),
       'parameters: "querry" is not known; did you mean "query"',
     ],
-    ['a wrong kind of property', withRoute({ key: 'no' }), '/things', '"key" must be a boolean'],
+    ['a property of the wrong type', withRoute({ key: 'no' }), '/things', '"key" must be a boolean'],
     [
       'a misspelt property of a response',
       withRoute({ response: { ...things.response, header: {} } }),
       'response: "header" is not known; did you mean "headers"',
     ],
-    ['parquet of what is no list', withRoute({ parquet: true }), '/things', 'parquet is of a list'],
-    ['columns of what is no list', withRoute({ columns: () => ['a'] }), '/things', 'columns are of a list'],
-    ['columns that are no function', withRoute({ columns: ['a'] }), '"columns" must be a function'],
-    ['errors that are no list', withRoute({ errors: {} }), '"errors" must be a list'],
-    ['an error that is none', withRoute({ errors: [undefined] }), 'errors: "code" is missing'],
+    ['parquet for a route that is not a list', withRoute({ parquet: true }), '/things', 'parquet is of a list'],
+    ['columns for a route that is not a list', withRoute({ columns: () => ['a'] }), '/things', 'columns are of a list'],
+    ['columns that are not a function', withRoute({ columns: ['a'] }), '"columns" must be a function'],
+    ['errors that are not a list', withRoute({ errors: {} }), '"errors" must be a list'],
+    ['an invalid error', withRoute({ errors: [undefined] }), 'errors: "code" is missing'],
     ['a misspelt property of a mount', withMount({ method: ['POST'] }), '/page', 'did you mean "methods"'],
     ['a mount without a handler', withMount({ handler: undefined }), '/page', '"handler" is missing'],
-    ['a method that is none', withMount({ methods: ['FETCH'] }), '/page', '"FETCH"'],
-    ['routes that are a promise', plugin({ routes: async () => [] }), 'routes must return a list', 'must not be async'],
-    ['routes that are an object', plugin({ routes: () => ({}) }), 'routes must return a list'],
-    ['a route that is none', plugin({ routes: () => [undefined] }), 'dataRoute or serviceRoute'],
-    ['mounts that are a promise', plugin({ mounts: async () => [] }), 'mounts must return a list', 'must not be async'],
-    ['middleware that is one function', plugin({ middleware: () => () => undefined }), 'middleware must return a list'],
-    ['middleware that is no function', plugin({ middleware: () => ['x'] }), 'middleware[0] must be a function'],
+    ['an invalid method', withMount({ methods: ['FETCH'] }), '/page', '"FETCH"'],
     [
-      'middleware around the service that is no list',
+      'routes that return a promise',
+      plugin({ routes: async () => [] }),
+      'routes must return a list',
+      'must not be async',
+    ],
+    ['routes that return an object', plugin({ routes: () => ({}) }), 'routes must return a list'],
+    ['an invalid route', plugin({ routes: () => [undefined] }), 'dataRoute or serviceRoute'],
+    [
+      'mounts that return a promise',
+      plugin({ mounts: async () => [] }),
+      'mounts must return a list',
+      'must not be async',
+    ],
+    [
+      'middleware that is a single function',
+      plugin({ middleware: () => () => undefined }),
+      'middleware must return a list',
+    ],
+    ['middleware that is not a function', plugin({ middleware: () => ['x'] }), 'middleware[0] must be a function'],
+    [
+      'middleware around the service that is not a list',
       plugin({ serviceMiddleware: () => () => undefined }),
       'serviceMiddleware must return a list',
     ],
     [
-      'functions that throw what is no error',
+      'functions that throw a value that is not an error',
       plugin({
         mounts: () => {
           throw 'a text';
@@ -129,7 +143,7 @@ describe('declarations of plugins', () => {
     ],
   ];
   for (const [what, declared, ...says] of wrong) {
-    it(`refuses ${what}`, () => {
+    it(`rejects ${what}`, () => {
       const faults = faultsOf(declared);
       expect(
         faults.some((fault) => fault.includes('plugin "mine"') && says.every((text) => fault.includes(text))),
@@ -138,7 +152,7 @@ describe('declarations of plugins', () => {
     });
   }
 
-  it('tells all faults at once', () => {
+  it('reports all errors together', () => {
     const faults = faultsOf(
       plugin({
         routes: () => [

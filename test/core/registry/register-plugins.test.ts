@@ -1,4 +1,4 @@
-/** registerPlugins: what does not fit together stops the start, all of it at once, each fault naming both sides. */
+/** Conflicts between plugins prevent the start. All are reported together, and each error names both sides. */
 import { expect } from 'chai';
 import { collection, dataRoute, definePlugin, type Plugin, type Route } from '../../../core/contracts/plugin.js';
 import { defineError, type OperatorError } from '../../../core/errors.js';
@@ -51,7 +51,7 @@ describe('registerPlugins', () => {
     expect(registry.errors.get('rate_limited')?.status).to.equal(429);
   });
 
-  it('a route declared twice names both plugins, also under another parameter name', () => {
+  it('rejects a duplicate route, naming both plugins, also under another parameter name', () => {
     const faults = faultsOf(
       plugin('a', {
         routes: () => [
@@ -67,7 +67,7 @@ describe('registerPlugins', () => {
     expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare route /x/{key}']);
   });
 
-  it('an operationId declared twice names both plugins', () => {
+  it('rejects a duplicate operationId, naming both plugins', () => {
     const faults = faultsOf(
       plugin('a', { routes: () => [route('/x', 'same')] }),
       plugin('b', { routes: () => [route('/y', 'same')] }),
@@ -75,24 +75,24 @@ describe('registerPlugins', () => {
     expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare operationId "same"']);
   });
 
-  it('the configuration says who the service is, else a plugin does, else the framework', () => {
+  it('takes the service info from the configuration, then from a plugin, then from the framework', () => {
     const named = plugin('a', { info: { title: 'Tides', name: 'tides' } });
     const { service } = registerPlugins([{ plugin: named, options: {}, at: 'plugins[0]' }], { title: 'Our tides' });
     expect(service).to.include({ title: 'Our tides', name: 'tides', version: '1.0.0', keyPrefix: 'api_' });
   });
 
-  it('two plugins that say who the service is are named both', () => {
+  it('rejects two plugins that declare service info, naming both', () => {
     const faults = faultsOf(plugin('a', { info: { title: 'A' } }), plugin('b', { info: { title: 'B' } }));
     expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare who the service is']);
   });
 
-  it('what a plugin says of the service is held to the schema of the configuration', () => {
+  it('validates the service info of a plugin with the configuration schema', () => {
     const faults = faultsOf(plugin('a', { info: { keyPrefix: 'no underscore' } }));
     expect(faults).to.have.length(1);
     expect(faults[0]).to.match(/^plugin "a" 1\.0\.0: info\.keyPrefix: "no underscore" is not allowed; /);
   });
 
-  it('components that share an id, or stand in the place of one that there is not, name their plugins', () => {
+  it('rejects duplicate component ids, and replacements of unknown components, naming the plugins', () => {
     const check = () => ({ status: 'operational', message: null, updated_at: null }) as const;
     expect(
       faultsOf(
@@ -119,7 +119,7 @@ describe('registerPlugins', () => {
     ]);
   });
 
-  it('a value that is not found where its parameter says names route, parameter and place', () => {
+  it('rejects a parameter whose link value is not in the example, naming route, parameter and pointer', () => {
     const linked = (foundIn: Record<string, string>) =>
       faultsOf(
         plugin('a', {
@@ -150,17 +150,17 @@ describe('registerPlugins', () => {
     ]);
   });
 
-  it('a missing dependency names both sides and the nearest loaded name', () => {
+  it('rejects a missing dependency, naming both sides and the nearest loaded name', () => {
     const [fault] = faultsOf(plugin('markets'), plugin('b', { needs: ['market'] }));
     expect(fault).to.contain('plugins[1]: plugin "b"').and.contain('"market"').and.contain('"markets"');
   });
 
-  it('a plugin loaded twice is named with both places', () => {
+  it('rejects a plugin that is loaded twice, naming both places', () => {
     const [fault] = faultsOf(plugin('a'), plugin('a'));
     expect(fault).to.contain('plugins[1]').and.contain('plugins[0]');
   });
 
-  it('one collection declared differently names both plugins', () => {
+  it('rejects different declarations of one collection, naming both plugins', () => {
     const declare = (type: string) =>
       collection({
         name: 'things',
@@ -174,7 +174,7 @@ describe('registerPlugins', () => {
     expect(fault).to.contain('plugin "b"').and.contain('plugin "a"').and.contain('"things"');
   });
 
-  it('a collection that refers to one that no plugin declares is refused', () => {
+  it('rejects a collection that refers to an undeclared collection', () => {
     const things = collection({
       name: 'things',
       key: ['id'],
@@ -186,7 +186,7 @@ describe('registerPlugins', () => {
     ]);
   });
 
-  it('a collection that adapters could not order is refused', () => {
+  it('rejects a collection that adapters could not sort', () => {
     const things = collection({
       name: 'things',
       key: ['id'],
@@ -197,7 +197,7 @@ describe('registerPlugins', () => {
       .and.contain('things');
   });
 
-  it("an error that shadows the framework's with another status is refused", () => {
+  it('rejects an error with the code of a framework error and another status', () => {
     const clash = defineError({ code: 'rate_limited', status: 418, sentence: 's', when: 'w' });
     const [fault] = faultsOf(plugin('a', { routes: () => [route('/x', 'x', { errors: [clash] })] }));
     expect(fault).to.contain('rate_limited').and.contain('the framework');
@@ -235,20 +235,20 @@ describe('registerPlugins', () => {
     ['no handler', route('/x', 'x', { handler: undefined }), '"handler" is missing'],
     ['no summary', route('/x', 'x', { summary: '' }), 'summary is missing'],
     [
-      'an error of the 500s',
+      'an error with a 5xx status',
       route('/x', 'x', { errors: [defineError({ code: 'e', status: 500, sentence: 's', when: 'w' })] }),
       'must have a 4xx status',
     ],
   ];
   for (const [what, declared, says] of wrong) {
-    it(`a route with ${what} is refused`, () => {
+    it(`rejects a route with ${what}`, () => {
       expect(faultsOf(plugin('a', { routes: () => [declared] })).join('\n'))
         .to.contain('plugin "a"')
         .and.contain(says);
     });
   }
 
-  it('a plugin whose routes() throws is named', () => {
+  it('names the plugin whose routes() throws', () => {
     const broken = plugin('a', {
       routes: () => {
         throw new Error('no luck');
@@ -257,7 +257,7 @@ describe('registerPlugins', () => {
     expect(faultsOf(broken)[0]).to.contain('plugin "a"').and.contain('no luck');
   });
 
-  it('all faults come at once', () => {
+  it('reports all errors together', () => {
     const faults = faultsOf(
       plugin('a', { needs: ['x'], routes: () => [route('nope', 'x')] }),
       plugin('b', { needs: ['y'] }),

@@ -23,7 +23,7 @@ const home = (name: string) =>
   });
 
 describe('a plugin that mounts /', () => {
-  it('replaces the front page, and owns this path alone', async () => {
+  it('replaces the front page, and owns only this path', async () => {
     const app = await startTestApp({
       config: { plugins: ['markets', 'docs'] },
       overrides: { plugins: [{ plugin: home('mine') }] },
@@ -39,7 +39,7 @@ describe('a plugin that mounts /', () => {
     }
   });
 
-  it('is an error that names both plugins if there are two of them', async () => {
+  it('is an error that names both plugins if two plugins mount /', async () => {
     const error = await startTestApp({
       config: { plugins: ['markets'] },
       overrides: { plugins: [{ plugin: home('mine') }, { plugin: home('yours') }] },

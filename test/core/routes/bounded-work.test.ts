@@ -35,7 +35,7 @@ describe('the work of one request', () => {
     });
   }
 
-  it('negotiates by headers of usual length', async () => {
+  it('negotiates headers of normal length', async () => {
     expect((await health('', { Accept: 'text/html' })).status).to.equal(406);
     expect((await health('', { Accept: `${'a/b,'.repeat(100)}application/json` })).status).to.equal(200);
   });
@@ -49,10 +49,10 @@ describe('the work of one request', () => {
   for (const [what, target] of [
     ['the name of a parameter', (text: string) => `/movers?${text}=1`],
     ['the names of 20 parameters', (text: string) => `/movers?${`${text.slice(0, 350)}=1&`.repeat(20)}`],
-    ['a name that is not well encoded', (text: string) => `/movers?${text}%zz=1`],
-    ['a path that is not well encoded', (text: string) => `/${text}%zz`],
+    ['a name with an invalid encoding', (text: string) => `/movers?${text}%zz=1`],
+    ['a path with an invalid encoding', (text: string) => `/${text}%zz`],
     ['a path parameter', (text: string) => `/markets/${text}`],
-    ['a path parameter that is not well encoded', (text: string) => `/markets/${text}%zz`],
+    ['a path parameter with an invalid encoding', (text: string) => `/markets/${text}%zz`],
     ['a path', (text: string) => `/${text}`],
     ['an integer', (text: string) => `/movers?limit=${text}`],
     ['a signal', (text: string) => `/markets?signal=${text}`],
@@ -61,7 +61,7 @@ describe('the work of one request', () => {
     ['a state', (text: string) => `/markets?state=TX,${text}`],
     ['a series', (text: string) => `/observations?series_id=${text}`],
     ['a date', (text: string) => `/observations?series_id=UNRATE&since=${text}`],
-    ['a place in a list', (text: string) => `/markets?limit=1&after=${text}`],
+    ['a cursor of a list', (text: string) => `/markets?limit=1&after=${text}`],
     ['a date of a snapshot', (text: string) => `/markets?as_of=${text}`],
   ] as const) {
     it(`an error quotes an excerpt of ${what}, and no key`, async () => {
@@ -89,7 +89,7 @@ describe('the work of one request', () => {
     }
   });
 
-  it('an error counts against the limit at an endpoint without one too', async () => {
+  it('an error of a path without an endpoint counts against the limit', async () => {
     const faulty = Array.from({ length: LIMIT + 1 }, (_, i) => `?a${i}`);
     const statuses = [];
     for (const query of faulty) statuses.push((await health(query)).status);
@@ -108,7 +108,7 @@ describe('the work of one request', () => {
       ['a body', 400, '', { headers: { 'Content-Length': '2' }, body: '{}' }],
       ['an Accept that excludes JSON', 406, '', { headers: { Accept: 'text/html' } }],
     ] as const) {
-      it(`${path} with ${what} counts against the limit, and without it does not`, async () => {
+      it(`${path} with ${what} counts against the limit, and does not count without a key`, async () => {
         const { key } = await service.newKey({ limit_per_minute: 2 });
         const send = (target: string, more: TestRequest) =>
           service.get(target, { ...more, headers: { ...more.headers, Authorization: `Bearer ${key}` } });
@@ -130,7 +130,7 @@ describe('the work of one request', () => {
     }
   }
 
-  it('GET /health pings the store at most ten times a second', async () => {
+  it('GET /health pings the store at most ten times per second', async () => {
     const adapter = resolve(service.app.container, 'adapter');
     const { ping } = adapter;
     let pings = 0;

@@ -1,4 +1,4 @@
-/** The responses of one caller while others send the most expensive requests there are. */
+/** Response times of one caller while others send the most expensive requests. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
 
   const newCaller = async (limit = LIMIT) => (await service.newKey({ limit_per_minute: limit })).key;
 
-  /** Sends cached requests every 10 ms until the promise settles. @returns how many responses had each status */
+  /** Sends cached requests every 10 ms until the promise settles. @returns the number of responses by status */
   const cachedDuring = async (attack: Promise<unknown>) => {
     const statuses: Record<number, number> = {};
     let isRunning = true;
@@ -79,7 +79,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       targets.map((to, i) => `GET ${pathname}${to} ${head}${i === last ? 'Connection: close\r\n' : ''}\r\n`).join(''),
     );
     const statuses: string[] = [];
-    // A status line may be cut in two.
+    // A status line may be split between two chunks.
     let rest = '';
     for await (const chunk of socket) {
       const text = rest + (chunk as Buffer).toString('latin1');
@@ -95,7 +95,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     ),
   ).flat();
 
-  it('three bursts of 40 pipelined lists are answered, and cost another caller no 503', async () => {
+  it('three bursts of 40 pipelined lists succeed, and another caller gets no 503', async () => {
     const key = await newCaller();
     const bursts = Promise.all(
       [0, 1, 2].map(async (i) => {
@@ -111,7 +111,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     for (const statuses of await bursts) expect(statuses).to.deep.equal(new Array(40).fill('200'));
   });
 
-  it('240 requests at once of one caller are answered', async () => {
+  it('240 concurrent requests of one caller succeed', async () => {
     const key = await newCaller();
     const targets = Array.from(
       { length: 200 },
@@ -187,7 +187,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     });
   }
 
-  /** The most expensive requests, each with a body of its own. */
+  /** The most expensive requests, each with a different body. */
   const EXPENSIVE: readonly ((i: number) => string)[] = [
     (i) => `/observations?units=log&series_id=metro_hpi,${seriesIds().join()}&since=${1976 + (i % 40)}-04-01`,
     (i) => `/signals?state=${Array.from({ length: 2600 }, (_, j) => two(i * 31 + j)).join()}`,
@@ -196,7 +196,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
   ];
   const two = (i: number) => String.fromCharCode(65 + (i % 26), 65 + (Math.floor(i / 26) % 26));
 
-  it('five callers at 600 a minute with expensive requests cost a sixth no 503', async () => {
+  it('five callers at 600 requests per minute with expensive requests cause no 503 for a sixth caller', async () => {
     const mcp = async (key: string, i: number) => {
       const { status } = await request(`${service.origin}/mcp`, {
         method: 'POST',

@@ -1,4 +1,4 @@
-/** Parsing of a route's parameters: accepted values and error messages. */
+/** Parsing of route parameters: accepted values and error messages. */
 import { assert } from 'chai';
 import { dataRoute, type Parameter } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
@@ -100,7 +100,7 @@ describe('compileInput(route)', () => {
     });
   }
 
-  it('names the place of a parameter', () => {
+  it('names where a parameter is: path or query', () => {
     const { message, details } = refusal({}, [], 'reject', 'abc');
     assert.equal(message, 'The path parameter "id" must match pattern "^\\d+$".');
     assert.deepEqual(details, [{ in: 'path', name: 'id', issue: 'must match pattern "^\\d+$"' }]);
@@ -141,14 +141,14 @@ describe('compileInput(route)', () => {
     assert.deepEqual(details, [{ in: 'query', name: 'constructor', issue: 'is not known' }]);
   });
 
-  it('says that the endpoint has no parameters', () => {
+  it('says that the endpoint takes no query parameters', () => {
     assert.equal(
       refusal({}, [['x', '']]).message,
       'This endpoint has no query parameter "x". It takes no query parameters.',
     );
   });
 
-  it('ignores unknown parameters with "ignore", repeated ones too', () => {
+  it('ignores unknown and repeated unknown parameters with "ignore"', () => {
     const given: Pairs = [
       ['x', '1'],
       ['x', '2'],
@@ -156,7 +156,7 @@ describe('compileInput(route)', () => {
     assert.deepEqual({ ...read({}, given, 'ignore') }, { id: '1' });
   });
 
-  it('prefers unknown over missing over invalid as the code, and lists all problems', () => {
+  it('uses the most important code (unknown, missing, invalid), and lists all problems', () => {
     const query = {
       a: parameter({ type: 'integer' }),
       b: parameter({ type: 'string' }, { required: true }),

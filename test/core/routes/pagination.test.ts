@@ -1,4 +1,4 @@
-/** Paging with `findPage` in a plugin's routes, over HTTP, on every adapter. */
+/** Paging of plugin routes with `findPage`, over HTTP, on every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
@@ -37,7 +37,7 @@ const said = definePlugin({
     dataRoute({
       path: '/said/newest-first',
       operationId: 'listNewest',
-      summary: 'By market, from the end',
+      summary: 'By market, in descending order',
       parameters: { query: pageParameters },
       response,
       handler: async (page, context) => ({
@@ -60,7 +60,7 @@ const said = definePlugin({
     dataRoute({
       path: '/undeclared',
       operationId: 'getUndeclared',
-      summary: 'Sets a header that it does not declare',
+      summary: 'Sets a header that is not declared',
       response: { ...response, headers: {} },
       async handler(_input, context) {
         context.setHeader('X-Anything', 'y');
@@ -97,7 +97,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
   const limitOf = (list: string): number => (list.includes('/of/') ? 7 : 97);
 
   for (const list of PAGED) {
-    it(`GET ${list}?limit= pages together are the whole list`, async () => {
+    it(`the pages of GET ${list}?limit= together are the whole list`, async () => {
       const whole = (await service.get(list)).json.data;
       const pages = await pagesOf(service, `${list}?limit=${limitOf(list)}`);
       expect(pages.length)
@@ -107,7 +107,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
     });
   }
 
-  it('the last page has no link when it is full', async () => {
+  it('the last page has no link, even if it is full', async () => {
     const { length } = (await service.get(`/said/of/${HOUSTON}`)).json.data;
     expect((await service.get(`/said/of/${HOUSTON}?limit=${length}`)).headers).to.not.have.property('link');
     expect((await service.get(`/said/of/${HOUSTON}?limit=${length - 1}`)).headers).to.have.property('link');
@@ -128,7 +128,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
     });
   }
 
-  it('setting a header that the route does not declare is a 500', async () => {
+  it('setting an undeclared header is a 500', async () => {
     expect((await service.get('/undeclared')).status).to.equal(500);
   });
 
@@ -177,5 +177,5 @@ describe('headers that a route declares', () => {
     it(`${JSON.stringify(headers)} is rejected at the start`, () => expect(faultsOf(headers)).to.include(fault));
   }
 
-  it('a header with another name is accepted', () => expect(faultsOf({ Deflator: header })).to.not.include('header'));
+  it('other headers are accepted', () => expect(faultsOf({ Deflator: header })).to.not.include('header'));
 });

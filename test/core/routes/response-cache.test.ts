@@ -5,13 +5,13 @@ import { Representation } from '../../../core/response/representation.js';
 import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/served-snapshot.js';
 
 const BODY = 99;
-/** Bytes of a response in the cache, with its key of one letter and its overhead. */
+/** Size of a cached response in bytes, with a key of one letter and the overhead of an entry. */
 const BYTES = BODY + 1 + ENTRY_OVERHEAD;
 const answerOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
 const answer = (): Representation => answerOf(BODY);
 
-/** A cache for a number of responses, and the keys that it drops, in order. */
+/** A cache with a budget for `count` responses, and the dropped keys in order. */
 const cacheFor = (answers: number) => {
   const dropped: string[] = [];
   return { cache: new ResponseCache(answers * BYTES, (shape) => dropped.push(shape)), dropped };
@@ -50,7 +50,7 @@ describe('ResponseCache', () => {
     expect(dropped).to.include('a');
   });
 
-  it('visits few responses for each one that it drops', () => {
+  it('visits few responses for each dropped one', () => {
     let looks = 0;
     class Watched extends Representation {
       override get size(): number {
@@ -74,7 +74,7 @@ describe('ResponseCache', () => {
     expect([cache.size, cache.bytes, dropped]).to.deep.equal([0, 0, ['a']]);
   });
 
-  it('counts encodings that were added later', async () => {
+  it('counts encodings that are added later', async () => {
     const { cache, dropped } = cacheFor(100);
     const large = answerOf(60 * BYTES);
     cache.set('a', large);
@@ -85,7 +85,7 @@ describe('ResponseCache', () => {
     expect(body.length).to.be.greaterThan(0);
   });
 
-  it('lists the most used responses, most used first', () => {
+  it('lists responses by use, most used first', () => {
     const { cache } = cacheFor(3);
     for (const shape of 'abc') cache.set(shape, answer());
     for (const shape of 'cca') cache.get(shape);

@@ -1,4 +1,4 @@
-/** Responses of data routes: a list written in batches equals a list written at once. */
+/** Responses of data routes: a list written in batches has the same bytes as a list written at once. */
 
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -87,7 +87,7 @@ type Step = { readonly created: number } | { readonly activate: number };
 
 const history = fc.array(
   fc.oneof(
-    // Within a few days, so that some share a day; some at the first and last millisecond of a day.
+    // Within a few days, so that some share a day; some in the first and last millisecond of a day.
     { weight: 3, arbitrary: fc.record({ created: fc.integer({ min: 0, max: 6 * DAY }).map((ms) => START + ms) }) },
     {
       weight: 1,
@@ -115,7 +115,7 @@ describe('Vintages', () => {
     describe(`on ${name}`, function () {
       this.timeout(120_000);
 
-      it('returns for each date what was served at its end', async () => {
+      it('returns for each date what was served at the end of that day', async () => {
         await fc.assert(
           fc.asyncProperty(history, async (steps) => {
             const adapter = await create();
@@ -142,7 +142,7 @@ describe('Vintages', () => {
                 const { version, publishedAt } = snapshot;
                 snapshot.release();
                 served.push({ version, publishedAt: publishedAt.getTime(), value: valuesBy.get(version)! });
-                // Read now too: a cached response must not outlive its version.
+                // Reads while the version is current: a cached response must not outlive its version.
                 await bodyAt(vintages, dateOf(START + 3 * DAY), request);
               }
               const dates = served.flatMap(({ publishedAt }) => [publishedAt - DAY, publishedAt, publishedAt + DAY]);

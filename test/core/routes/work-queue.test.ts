@@ -1,11 +1,11 @@
-/** Turns between callers in the work queue. */
+/** Fair scheduling of callers in the work queue. */
 import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ApiError } from '../../../core/errors.js';
 import { WorkQueue } from '../../../core/routes/work-queue.js';
 
-/** A queue whose requests end when the test says so. */
+/** A queue whose requests end when the test ends them. */
 const controlled = (maxWaiting?: number) => {
   const queue = new WorkQueue(maxWaiting);
   const started: string[] = [];
@@ -37,7 +37,7 @@ const controlled = (maxWaiting?: number) => {
 const numbered = (name: string, count: number) => Array.from({ length: count }, (_, i) => `${name}${i}`);
 
 describe('WorkQueue', () => {
-  it('runs two requests of a caller at once, and the others in their order', async () => {
+  it('runs two requests of a caller concurrently, and its other requests in order', async () => {
     const { queue, started, add, end, settled } = controlled();
     add('a', 'a0', 'a1', 'a2', 'a3');
     await settled();
@@ -49,7 +49,7 @@ describe('WorkQueue', () => {
     expect([started, queue.size]).to.deep.equal([['a0', 'a1', 'a2', 'a3'], 0]);
   });
 
-  it('starts the request of a caller at once while requests of another caller wait', async () => {
+  it('starts the request of a caller immediately while requests of another caller wait', async () => {
     const { started, add, settled } = controlled();
     add('a', ...numbered('a', 100));
     add('b', 'b0');
@@ -57,7 +57,7 @@ describe('WorkQueue', () => {
     expect(started).to.deep.equal(['a0', 'b0', 'a1']);
   });
 
-  it('runs 16 requests at once, and callers take turns beyond', async () => {
+  it('runs 16 requests concurrently; beyond that, callers take turns', async () => {
     const { started, add, end, settled } = controlled();
     for (let i = 0; i < 8; i++) add(`busy${i}`, `busy${i}-0`, `busy${i}-1`);
     add('a', 'a0', 'a1', 'a2');
@@ -70,7 +70,7 @@ describe('WorkQueue', () => {
     expect(started.slice(20)).to.deep.equal(['a2']);
   });
 
-  it('rejects the requests of a caller that has half of the queue, and no others', async () => {
+  it('rejects requests of a caller that has half of the queue, and accepts those of others', async () => {
     const { queue, outcomes, add, settled } = controlled(20);
     add('a', ...numbered('a', 13));
     add('b', ...numbered('b', 3));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { BackgroundPacing, TurnQueue } from '../../../core/util/event-loop.js';
 
-/** A loop that is idle always or never, and counts how often somebody looks. */
+/** An event loop that is always idle or always busy. It counts how often its state is read. */
 const loopThatIs = (state: 'idle' | 'busy') => {
   const loop = {
     looks: 0,
@@ -41,7 +41,7 @@ describe('TurnQueue', () => {
 });
 
 describe('BackgroundPacing', () => {
-  it('leaves the loop to others for most of the time while they are busy', async () => {
+  it('leaves most of the time to other work while the loop is busy', async () => {
     const loop = loopThatIs('busy');
     const since = performance.now();
     await pieces(10, new BackgroundPacing(loop));
@@ -49,21 +49,21 @@ describe('BackgroundPacing', () => {
     expect(loop.looks).to.equal(20);
   });
 
-  it('counts small pieces together', async () => {
+  it('adds up short pieces of work', async () => {
     const loop = loopThatIs('busy');
     const pace = new BackgroundPacing(loop);
     for (let piece = 0; piece < 1000; piece++) await pace.pause();
     expect(loop.looks).to.be.within(2, 200);
   });
 
-  it('goes on without looking for a while when nobody is', async () => {
+  it('reads the state less often while the loop is idle', async () => {
     const loop = loopThatIs('idle');
     const pace = new BackgroundPacing(loop);
     await pieces(200, pace);
     expect(loop.looks).to.be.within(2, 100);
   });
 
-  it('lets others run between two pieces in any case', async () => {
+  it('yields between two pieces even if the loop is idle', async () => {
     const pace = new BackgroundPacing(loopThatIs('idle'));
     await pace.pause();
     let turns = 0;
@@ -77,7 +77,7 @@ describe('BackgroundPacing', () => {
   });
 
   for (const state of ['idle', 'busy'] as const) {
-    it(`ends at once when it is aborted, while the loop is ${state}`, async () => {
+    it(`rejects immediately when it is aborted, while the loop is ${state}`, async () => {
       const pace = new BackgroundPacing(loopThatIs(state));
       await pace.pause();
       const reason = new Error('closed');

@@ -1,4 +1,4 @@
-/** One process at a time, and holders that are gone. */
+/** File locks: one process at a time, and takeover from dead or stalled holders. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
@@ -34,7 +34,7 @@ describe('withFileLock(path, task)', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it("answers with the task's result, and lets go when the task fails", async () => {
+  it('resolves with the result of the task, and releases the lock if the task fails', async () => {
     expect(await withFileLock(path, async () => 5)).to.equal(5);
     const error = await withFileLock(path, () => Promise.reject(new Error('no'))).catch((reason) => reason);
     expect(error.message).to.equal('no');
@@ -42,9 +42,9 @@ describe('withFileLock(path, task)', () => {
   });
 
   const left: [whose: string, content: string][] = [
-    ['a process of another machine', '1 another-machine 0'],
-    ['a process that did not come to write its name', ''],
-    ['a living process that stands still', `${process.pid} ${hostname()} 0`],
+    ['a process on another machine', '1 another-machine 0'],
+    ['a process that died before it wrote its name', ''],
+    ['a live process that is stalled', `${process.pid} ${hostname()} 0`],
   ];
   for (const [whose, content] of left) {
     it(`takes over the lock of ${whose} once it is stale, one task at a time`, async () => {
@@ -60,14 +60,14 @@ describe('withFileLock(path, task)', () => {
     });
   }
 
-  it('takes over also where one who did the same was killed doing it', async () => {
+  it('takes over even if an earlier takeover was killed', async () => {
     await writeFile(`${path}.lock`, '1 another-machine 0');
     await writeFile(`${path}.lock.break`, '');
     await withFileLock(path, async () => undefined, { staleMs: 100 });
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('tells a holder that stood still too long, and leaves the lock to its new holder', async () => {
+  it('throws for a holder that stalled too long, and leaves the lock to the new holder', async () => {
     const error = await withFileLock(path, async (confirm) => {
       await confirm();
       await unlink(`${path}.lock`);
@@ -86,7 +86,7 @@ describe('withFileLock(path, task)', () => {
     };
     const longAgo = () => new Date(Date.now() - 5000);
 
-    it('rejects at once where a living process holds the lock, naming it and the file', async () => {
+    it('rejects immediately if a live process holds the lock, naming the process and the file', async () => {
       const result = await withFileLock(path, () => takeOver().catch((reason) => reason));
       expect(result).to.be.instanceOf(FileLockError);
       expect((result as Error).message)
@@ -95,13 +95,13 @@ describe('withFileLock(path, task)', () => {
       expect(await takeOver()).to.equal('done');
     });
 
-    it('takes over from a process of this machine that has ended', async () => {
+    it('takes over from a process of this machine that has exited', async () => {
       const ended = spawnSync(process.execPath, ['-e', '0']);
       await holding(`${ended.pid} ${hostname()} 0`);
       expect(await takeOver()).to.equal('done');
     });
 
-    it('takes over from any holder that has given no sign of life for too long, and from none before', async () => {
+    it('takes over from any holder whose heartbeat is too old, and not earlier', async () => {
       for (const content of ['1 another-machine 0', `${process.pid} ${hostname()} 0`, '']) {
         await holding(content);
         expect(await takeOver().catch((reason) => reason)).to.be.instanceOf(FileLockError);
@@ -111,7 +111,7 @@ describe('withFileLock(path, task)', () => {
       expect(await readdir(folder)).to.deep.equal([]);
     });
 
-    it('sees the signs of life of a holder that takes its time', async () => {
+    it('recognises the heartbeat of a slow holder', async () => {
       const finish = new AbortController();
       const holder = withFileLock(path, () => once(finish.signal, 'abort'), { staleMs: 100 });
       while (!(await readdir(folder)).includes('file.lock')) await delay(1);

@@ -62,7 +62,7 @@ describe('readRegular(path)', () => {
     ['circle', /its symbolic links form a circle/],
     ['nothing', /it does not exist/],
   ] as const) {
-    it(`refuses a ${name}`, async () => {
+    it(`rejects a ${name}`, async () => {
       expect(fileErrorReason(await rejection(readRegular(at(name))))).to.match(reason);
     });
   }
@@ -85,7 +85,7 @@ describe('readRegular(path)', () => {
     });
   }
 
-  it('limits files whose stated size is 0, as in /proc', async function () {
+  it('limits files with a reported size of 0, as in /proc', async function () {
     if (process.platform !== 'linux') skip(this, 'needs /proc');
     expect(await readRegular('/proc/self/status')).to.match(/^Name:/);
     expect(fileErrorReason(await rejection(readRegular('/proc/self/status', 100)))).to.equal(
@@ -93,7 +93,7 @@ describe('readRegular(path)', () => {
     );
   });
 
-  it('a file named by a variable must be one, and at most 1 MiB', async () => {
+  it('a file named by a variable must be a regular file of at most 1 MiB', async () => {
     const load = (path: string) => rejection(loadConfig({ env: { METRO__SERVICE__TITLE_FILE: path } }));
     const faultsOf = async (path: string) => ((await load(path)) as OperatorError).faults.join();
     expect(await faultsOf(at('pipe'))).to.match(NO_FILE);
@@ -102,11 +102,11 @@ describe('readRegular(path)', () => {
     expect(await faultsOf(at('large'))).to.match(/large cannot be read: it is larger than 1 MiB$/);
   });
 
-  it('the configuration must be one', async () => {
+  it('the configuration must be a regular file', async () => {
     expect((await rejection(loadConfig({ path: at('pipe'), env: {} }))).message).to.match(NO_FILE);
   });
 
-  it('so are the file of keys, its audit, and what is beside them', async () => {
+  it('the key file, its audit log and their companion files must be regular files', async () => {
     const config = at('config.json');
     const keys = { use: 'file', options: { path: 'keys.json' } };
     await writeFile(config, JSON.stringify({ adapter: { use: 'memory' }, plugins: ['status'], auth: { keys } }));
@@ -122,7 +122,7 @@ describe('readRegular(path)', () => {
     expect((await run('list')).stdout).to.match(/A .+ -/);
   });
 
-  it('a dataset with a pipe in it is refused, the one before it stays, and the next good one is served', async () => {
+  it('rejects a dataset with a pipe, continues to serve the previous one, and serves the next valid one', async () => {
     const service = await startTestApp();
     const health = () => resolve(service.app.container, 'state').read().health.storage;
     const until = async (holds: () => boolean): Promise<void> => {

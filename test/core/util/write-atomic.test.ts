@@ -1,4 +1,4 @@
-/** Files that are replaced keep their content until the new one is complete, and their owner and permissions. */
+/** Replacing a file is atomic, and keeps its owner and permissions. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ describe('writeFileAtomic(path, content)', () => {
     expect(await readdir(folder)).to.deep.equal(['file']);
   });
 
-  it('changes nothing and leaves no file behind when it fails before the end', async () => {
+  it('changes nothing and leaves no file behind if it fails', async () => {
     await writeFile(path, 'old');
     const beforeCommit = () => Promise.reject(new Error('lost'));
     expect((await rejection(writeFileAtomic(path, 'new', { beforeCommit }))).message).to.equal('lost');
@@ -39,14 +39,14 @@ describe('writeFileAtomic(path, content)', () => {
     expect(await readdir(folder)).to.deep.equal(['file']);
   });
 
-  it('keeps permissions that the umask would not allow', async () => {
+  it('keeps permissions that the umask would remove', async () => {
     await writeFile(path, 'old');
     await chmod(path, 0o666);
     await writeFileAtomic(path, 'new');
     expect(await ownerOf(path)).to.match(/ 666$/);
   });
 
-  it('gives a new file the permissions of the file that it belongs to', async () => {
+  it('gives a new file the permissions of a related file', async () => {
     await writeFile(path, 'old');
     await chmod(path, 0o640);
     await writeFileAtomic(`${path}.used`, 'new', { mode: 0o600, like: path });
@@ -65,7 +65,7 @@ describe('writeFileAtomic(path, content)', () => {
     });
   }
 
-  it('rejects a folder, a device and a circle of links in its place', async () => {
+  it('rejects a directory, a device and a cycle of links', async () => {
     await symlink('/dev/null', join(folder, 'device'));
     await symlink('circle', join(folder, 'circle'));
     expect(fileErrorReason(await rejection(writeFileAtomic(folder, 'new')))).to.match(/it is a folder/);
@@ -97,7 +97,7 @@ describe('writeFileAtomic(path, content)', () => {
       expect(await ownerOf(path)).to.equal('65534:65534 640');
     });
 
-    it('gives new files and folders to the owner of the folder that they are made in', async () => {
+    it('gives new files and folders the owner of their parent folder', async () => {
       await giveAway(folder);
       await writeFileAtomic(path, 'new', { mode: 0o600 });
       expect(await ownerOf(path)).to.equal('65534:65534 600');
@@ -106,7 +106,7 @@ describe('writeFileAtomic(path, content)', () => {
       expect(await ownerOf(join(folder, 'a/b'))).to.match(/^65534:65534/);
     });
 
-    it('as another user changes nothing where the owner cannot be kept, and says what to run', async () => {
+    it('as another user, changes nothing if the owner cannot be kept, and says what to run', async () => {
       await giveAway(folder);
       await writeFile(path, 'old');
       await chmod(path, 0o666);

@@ -1,4 +1,4 @@
-/** Messages about a module's options. */
+/** Error messages about the options of a module. */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import { checkOptions } from '../../../core/validation/describe-errors.js';
@@ -98,14 +98,14 @@ describe('checkOptions(path, schema, value)', () => {
     expect(value).to.deep.equal({ pollMs: 1000 });
   });
 
-  it('names the variable that a wrong value came from', () => {
+  it('names the environment variable of a wrong value', () => {
     const overrides = [{ path: 'at.a', variable: 'DEMO__AT__A' }];
     expect(checkOptions('at', object({ a: { type: 'integer' } }), { a: 'x' }, overrides)).to.deep.equal([
       'at.a (from DEMO__AT__A): "x" is not allowed; it must be a whole number',
     ]);
   });
 
-  it('shows neither a secret nor the password of a URL', () => {
+  it('shows no secret and no password of a URL', () => {
     const schema = object({ token: { type: 'string', minLength: 9, 'x-secret': true }, port: { type: 'integer' } });
     const errors = checkOptions('at', schema, { token: 'hunter2', port: 'db://u:hunter2@h' });
     expect(errors).to.deep.equal([

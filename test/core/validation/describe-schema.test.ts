@@ -1,4 +1,4 @@
-/** Descriptions of schemas, as they follow "it must be". */
+/** Descriptions of schemas in words, to follow "it must be". */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import { describeSchema, exampleOf } from '../../../core/validation/describe-schema.js';
@@ -49,7 +49,7 @@ describe('describeSchema(schema)', () => {
 });
 
 describe('exampleOf(schema)', () => {
-  it('shows the first example, also a falsy one', () => {
+  it('returns the first example, even if it is falsy', () => {
     expect(exampleOf({ examples: ['a', 'b'], example: 'c' })).to.equal(', for example "a"');
     expect(exampleOf({ example: 0 })).to.equal(', for example 0');
     expect(exampleOf({ examples: [] })).to.equal('');

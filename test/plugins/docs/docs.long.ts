@@ -17,7 +17,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** The languages by their names in addresses. */
+/** The languages by their names in URLs. */
 const LANGUAGES = { curl: 'curl', python: 'Python', r: 'R', typescript: 'TypeScript' } as const;
 
 interface Described {
@@ -26,7 +26,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
 
-/** Runs in the browser: elements that are clipped, outside of the window, or cover others. */
+/** Runs in the browser: finds elements that are clipped, outside of the window, or overlap others. */
 const LAYOUT_PROBLEMS = `(() => {
   const found = [];
   const name = (element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
@@ -57,7 +57,7 @@ const LAYOUT_PROBLEMS = `(() => {
   return found;
 })()`;
 
-/** Runs in the browser: the layout shift since the page started to load. */
+/** Runs in the browser: returns the layout shift since the page started to load. */
 const LAYOUT_SHIFT = `new Promise((resolve) => {
   let total = 0;
   new PerformanceObserver((list) => {
@@ -81,7 +81,7 @@ describe('the reference page', () => {
   let operations: Described[];
   let loads = 0;
 
-  /** Always loads the page: Chromium only scrolls if just the part after # differs. */
+  /** Always reloads the page. Chromium only scrolls if just the fragment differs. */
   const open = async (hash = '', query = '') => {
     const { page } = browser;
     await page.goto(`${app.origin}/docs?load=${loads++}${query}${hash}`);
@@ -133,7 +133,7 @@ describe('the reference page', () => {
     expect(weight).to.be.within(10_000, 150_000);
   });
 
-  it('has one place for every endpoint, parameter, field, error and header', async () => {
+  it('lists every endpoint, parameter, field, error and header exactly once', async () => {
     await open();
     const places = await browser.page.evaluate<string[]>('[...document.querySelectorAll("[id]")].map(({ id }) => id)');
     expect(places).to.have.length(new Set(places).size);
@@ -147,7 +147,7 @@ describe('the reference page', () => {
     expected.push(...Object.keys(document_.components.headers).map((name) => `/headers/${name}`));
     expected.push('/listMarkets/fields/data/cbsa', '/getStatus/fields/components', '/errors/fields/details/issue');
     expect(places).to.include.members(expected);
-    // Each name links to its place.
+    // Each name links to its anchor.
     const broken = await browser.page.evaluate(
       `[...document.querySelectorAll('a[href^="#"]')]
         .map((link) => decodeURIComponent(link.getAttribute('href').slice(1)))
@@ -168,7 +168,7 @@ describe('the reference page', () => {
   });
 
   for (const hash of ['#/getMarket', '#getMarket', '#/listSignals/fields/data/lower_80', '#/errors/rate_limited']) {
-    it(`/docs${hash} shows that place below the header and marks it in the contents`, async () => {
+    it(`/docs${hash} scrolls to that entry below the header, and marks it in the contents`, async () => {
       await open(hash);
       const { page } = browser;
       const place = page.locator(`[id="${hash.slice(1)}"]`);
@@ -180,7 +180,7 @@ describe('the reference page', () => {
     });
   }
 
-  it('has contents, text and samples in three columns on a wide screen', async () => {
+  it('shows contents, text and samples in three columns on a wide screen', async () => {
     await width(1440);
     await open('#/getMarket');
     const section = sectionOf('getMarket');
@@ -190,8 +190,8 @@ describe('the reference page', () => {
       ),
     );
     const [contents, text, sample] = boxes;
-    expect(contents!.x + contents!.width, 'the contents, left of the text').to.be.at.most(text!.x);
-    expect(text!.x + text!.width, 'the text, left of its samples').to.be.at.most(sample!.x);
+    expect(contents!.x + contents!.width, 'the contents are left of the text').to.be.at.most(text!.x);
+    expect(text!.x + text!.width, 'the text is left of its samples').to.be.at.most(sample!.x);
   });
 
   it('marks the current part in the contents and keeps it in the address for a reload', async () => {
@@ -208,7 +208,7 @@ describe('the reference page', () => {
     expect((await sectionOf('listMovers').boundingBox())!.y).to.be.within(-200, 140);
   });
 
-  it('finds endpoints, parameters, fields, errors, headers and parts, the best first', async () => {
+  it('finds endpoints, parameters, fields, errors, headers and sections, best match first', async () => {
     await open();
     const expected = [
       ['movers', '#/listMovers'],
@@ -223,13 +223,13 @@ describe('the reference page', () => {
     for (const [query, first] of expected) {
       await browser.page.locator('#search').fill(query);
       await browser.page.keyboard.press('Enter');
-      // The first search is loaded when its box gets the focus.
+      // The search index is loaded when the search box gets the focus.
       await browser.page.waitForURL((url) => url.hash !== '');
       expect(new URL(await addressOf(browser.page)).hash, query).to.equal(first);
     }
   });
 
-  it('has a search with /, arrow keys and Escape, which reports that it found nothing', async () => {
+  it('has a search with /, arrow keys and Escape, and says when nothing matches', async () => {
     await open();
     const { page } = browser;
     const guides = page.waitForResponse(/csv\/guide\.md$/);
@@ -250,7 +250,7 @@ describe('the reference page', () => {
     await page.keyboard.press('Enter');
     await page.locator('main #formulas').waitFor();
     expect(new URL(await addressOf(page)).pathname).to.equal('/docs/csv');
-    // The search also finds the views of other pages, by the texts of their links.
+    // The search also finds views of other pages by the text of their links.
     await open();
     await page.locator('#search').fill('parquet');
     await page.locator('#found', { hasText: 'Explorer: Data' }).waitFor();
@@ -258,7 +258,7 @@ describe('the reference page', () => {
     await page.waitForURL(/\/explore#\/data$/);
   });
 
-  it('keeps one language for all samples, in the address and in the browser', async () => {
+  it('uses one language for all samples, and stores it in the URL and in the browser', async () => {
     await open('#/getMarket');
     const { page } = browser;
     const section = sectionOf('getMarket');
@@ -276,7 +276,7 @@ describe('the reference page', () => {
     expect(await sectionOf('getMarket').locator('pre').first().innerText()).to.match(/^curl /);
   });
 
-  it('asks for a missing key, sends the key that is entered, and shows the response', async () => {
+  it('asks for a missing key, sends the entered key, and shows the response', async () => {
     const { page } = browser;
     await page.evaluate('sessionStorage.clear()');
     await open();
@@ -356,7 +356,7 @@ describe('the reference page', () => {
     });
     after(() => rm(folder, { recursive: true, force: true }));
 
-    /** The output of each sample. */
+    /** The expected output of each sample. */
     const printed = async (
       language: keyof typeof LANGUAGES,
       start: (
@@ -394,7 +394,7 @@ describe('the reference page', () => {
       for (const { stdout, response } of await printed('python', (code, _file, env) =>
         run('python3', ['-c', code], { env: { ...found, ...env } }),
       )) {
-        // The notation of Python.
+        // Python notation.
         if (response.headers['content-type']?.startsWith('text/csv')) {
           expect(stdout).to.equal(`${response.text}\n`);
         } else {
@@ -439,7 +439,7 @@ describe('the reference page', () => {
     expect(await links.allTextContents()).to.deep.equal(['/areas', '/areas/{cbsa}']);
   });
 
-  it('opens its contents as a drawer on a phone, by key and by touch', async () => {
+  it('opens its contents as a drawer on a phone, by keyboard and touch', async () => {
     await width(390);
     await open();
     const { page } = browser;

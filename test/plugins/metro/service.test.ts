@@ -19,7 +19,7 @@ describe('the Metro Forecast API', () => {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'The operator of this service' },
       });
-      // With all plugins, the document has all changes and all their operations.
+      // With all plugins, the document has all changes with all their operations.
       expect(changes).to.deep.equal(metroService.changes);
       expect(description).to.be.a('string').and.not.equal('');
       const { headers } = await request(`${service.url}/markets`);
@@ -59,7 +59,7 @@ describe('the Metro Forecast API', () => {
     }
   });
 
-  it('has the realm API if its title is not allowed in a header', async () => {
+  it('has the realm "API" if its title is not allowed in a header', async () => {
     const service = await startTestApp({ config: { service: { title: 'Häuser' }, plugins, auth: { keys: 'memory' } } });
     try {
       expect((await request(`${service.url}/markets`)).headers['www-authenticate']).to.equal('Bearer realm="API"');
@@ -68,7 +68,7 @@ describe('the Metro Forecast API', () => {
     }
   });
 
-  it('is the service of the embedded configuration, with keys that start with mfk_', async () => {
+  it('equals the service of the embedded configuration, with keys that start with mfk_', async () => {
     const app = await createApp(await loadConfig({ env: {} }));
     try {
       expect(app.local.info).to.include({ name: 'metro-forecast', keyPrefix: 'mfk_' });

@@ -6,7 +6,7 @@ import { pageModules } from '../../support/page-modules.js';
 
 const { csvOf } = await pageModules('pages/data-views/csv');
 
-/** Every character: at the start, after apostrophes, and inside a text. */
+/** Every character at the start of a cell, after apostrophes, and inside a text. */
 const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).flatMap((first) => [
   `${first}1+1`,
   `'${first}`,

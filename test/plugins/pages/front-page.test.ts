@@ -42,7 +42,7 @@ describe('GET /', () => {
     });
   }
 
-  it('is HTML for browsers, with escaped texts and a policy without scripts', async () => {
+  it('is HTML for browsers, with escaped texts and a policy that forbids scripts', async () => {
     const { status, text: page, headers } = await get('text/html,application/xhtml+xml,*/*;q=0.8');
     expect(status).to.equal(200);
     expect(headers['content-type']).to.equal('text/html; charset=utf-8');

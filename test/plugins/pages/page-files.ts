@@ -1,10 +1,10 @@
-/** Tests of the files of any page, over HTTP. */
+/** Tests of the files of a page, over HTTP. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** An expression for the browser: labels of charts that are cut off or cover each other. */
+/** An expression for the browser that lists clipped or overlapping labels of charts. */
 export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
         const frame = plot.getBoundingClientRect();
         const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
@@ -15,13 +15,13 @@ export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].fla
 
 const CSS = '/pages/shared/page.css';
 
-/** @param path of the mount @param plugins that it needs in addition to itself */
+/** @param path of the mount @param plugins that the page needs in addition to its own */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
     let app: TestApp;
     let page: string;
     const get = (target: string, headers = {}) => request(`${app.origin}${target}`, { headers });
-    /** The address of the page's files, with their digest. */
+    /** The URL of the page's files, which contains their digest. */
     const root = () => page.slice(page.indexOf(`${path}/v-`)).slice(0, `${path}/v-012345678901`.length);
 
     before(async () => {
@@ -54,7 +54,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect(page).not.to.match(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
     });
 
-    it('serves every file that the page and its modules name', async () => {
+    it('serves every file that the page and its modules refer to', async () => {
       const named = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, target]) => target!);
       const files = named.filter((target) => target.startsWith(root()));
       expect(files).to.have.length.above(3);
@@ -68,20 +68,20 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
           ]!,
         );
         for (const [, module] of text.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
-          // The page preloads every module, so that none waits for another.
+          // The page preloads every module, so that the browser loads them in parallel.
           expect(named, `${module} in ${target}`).to.include(new URL(module!, `${app.origin}${target}`).pathname);
         }
       }
     });
 
-    it('does not let caches keep the page, or files of another release', async () => {
+    it('does not allow caches to keep the page, or files of another release', async () => {
       for (const target of [path, `${path}${CSS}`, `${path}/v-abcdefghijkl${CSS}`]) {
         const { status, headers } = await get(target);
         expect([status, headers['cache-control']], target).to.deep.equal([200, 'no-cache']);
       }
     });
 
-    it('responds with 304 to the ETag of a file, in any encoding, and with 200 to another ETag', async () => {
+    it('responds with 304 to the ETag of a file in any encoding, and with 200 to another ETag', async () => {
       const target = `${path}${CSS}`;
       const first = await get(target);
       expect(first.headers['cache-control']).to.equal('no-cache');
@@ -98,7 +98,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect(new Set([tag, gzip.headers.etag, br.headers.etag]).size).to.equal(3);
     });
 
-    it('does not compress if the operator turned compression off', async () => {
+    it('does not compress if compression is turned off', async () => {
       const plain = await startTestApp({ config: { plugins: [...plugins, plugin], http: { compression: false } } });
       try {
         const headers = { 'Accept-Encoding': 'br, gzip' };

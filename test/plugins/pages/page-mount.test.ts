@@ -1,4 +1,4 @@
-/** Pages of plugins outside of this package, with their own files and the shared files. */
+/** Pages of third-party plugins, with their own files and the shared files. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export const text = (words) => h('p', { id: 'made' }, words);
 describe('pageMount(page)', () => {
   let folder: string;
   let app: TestApp | undefined;
-  /** The folder next to a compiled module, which is in dist. The browser code is not. */
+  /** The folder next to the compiled module in dist. Browser code is not compiled, so it is not there. */
   const url = () => pathToFileURL(`${join(folder, 'dist', 'mine', 'browser')}/`);
   const mount = () =>
     pageMount({ path: '/mine', summary: 'Mine', folder: url(), at: 'mine/browser', values: { color: '<red>' } });
@@ -96,7 +96,7 @@ describe('pageMount(page)', () => {
     expect(text).to.contain('<a href="/mine">&lt;red&gt;</a>');
   });
 
-  it('changes the address of every file when one file changes', async () => {
+  it('changes the URL of every file when one file changes', async () => {
     const rootOf = async () => /\/mine\/v-[\w-]{12}/.exec((await request(`${await start()}/mine`)).text)?.[0];
     const before = await rootOf();
     await app?.close();

@@ -1,4 +1,7 @@
-/** The pages: their files over HTTP, their code, and each view once in Chromium. Tests of the views are in `*.long.ts`. */
+/**
+ * The pages: their files over HTTP, their type check, and each view once in Chromium. Tests of views are in
+ * `*.long.ts`.
+ */
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -40,7 +40,7 @@ describe('the pages of tables in Chromium', () => {
     expect(await addressOf(page)).not.to.contain(service.key);
   });
 
-  it('searches, sorts and filters, and keeps the choices in the address', async () => {
+  it('searches, sorts and filters, and keeps the choices in the URL', async () => {
     const { page } = browser;
     await view('books');
     await page.getByRole('button', { name: 'Title' }).click();
@@ -68,13 +68,13 @@ describe('the pages of tables in Chromium', () => {
     await page.reload();
     await page.getByText('1 row with “jane eyre”').waitFor();
     expect(await page.getByLabel('Published to').inputValue()).to.equal('1850');
-    // The shown call equals the request.
+    // The displayed API call equals the request.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
     expect(call).to.contain('/books?published_to=1850').and.contain('$LIBRARY_KEY').and.not.contain(service.key);
   });
 
-  it('lets the API sort rows that are not loaded, and shows the API’s message about filters', async () => {
+  it("sorts through the API if not all rows are loaded, and shows the API's message about filters", async () => {
     const { page } = browser;
     await view('weather');
     await page.getByText('5,000 rows of the first 5,000. Filter to see others.').waitFor();
@@ -94,15 +94,15 @@ describe('the pages of tables in Chromium', () => {
     });
     expect(csv).to.equal(text);
     await page.route('**/weather?*', (route) =>
-      route.fulfill({ status: 400, json: { error: 'a sentence of the service', code: 'invalid_parameter' } }),
+      route.fulfill({ status: 400, json: { error: 'a message of the service', code: 'invalid_parameter' } }),
     );
     await page.getByLabel('Day from').fill('2021-01-01');
     await page.locator('h1').click();
-    await page.getByRole('alert').filter({ hasText: 'a sentence of the service' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'a message of the service' }).waitFor();
     await page.unroute('**/weather?*');
   });
 
-  it('shows the rows of the last choice, also if an earlier response arrives later', async () => {
+  it('shows the rows of the last choice, even if an earlier response arrives later', async () => {
     const { page } = browser;
     await view('weather');
     const first = await holdFirst(page, '**/weather?sort=*');
@@ -116,7 +116,7 @@ describe('the pages of tables in Chromium', () => {
     expect(await page.locator('.rows th button').count()).to.equal(3);
   });
 
-  it('draws lines and bars, reads their values by arrow keys, and keeps the choices in the address', async () => {
+  it('draws lines and bars, shows values by arrow keys, and keeps the choices in the URL', async () => {
     const { page } = browser;
     await view('weather?station=Oslo');
     await page.locator('.plot').press('Home');

@@ -1,4 +1,4 @@
-/** The pages of tables: tables of an OpenAPI document, API calls, searches and values over time. */
+/** The pages of tables: tables of an OpenAPI document, API calls, search, and values over time. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { pageModules } from '../../support/page-modules.js';
@@ -80,7 +80,7 @@ describe('plugin table-pages', () => {
     expect(timesOf(books.columns, [{ published: null }])).to.deep.equal([]);
   });
 
-  it('takes means of rows of one date, keeps gaps, and groups bars into longer periods', async () => {
+  it('uses means for rows with the same date, keeps gaps, and groups bars into longer periods', async () => {
     const line = { time: 'day', value: 'degrees', by: 'station', form: 'line' };
     const { dates, lines } = figuresOf(weather, line);
     expect(dates.slice(0, 2)).to.deep.equal(['2020-01-01', '2020-01-02']);
@@ -92,7 +92,7 @@ describe('plugin table-pages', () => {
     const oslo = weather.filter(({ station }) => station === 'Oslo');
     expect(figuresOf(oslo, { ...line, by: null }).lines[0].values.slice(2, 5)).to.deep.equal([-8, null, -6]);
     expect(figuresOf(weather, { ...line, by: null }).lines[0].values[0]).to.equal(-10);
-    // 2,000 days are 66 months, which are six years.
+    // 2,000 days are 66 months, or six years.
     const bars = figuresOf(weather, { ...line, by: null, form: 'bars', value: null });
     expect([bars.period, bars.dates.length, bars.lines[0].values[0]]).to.deep.equal(['year', 6, 3 * 366 - 1]);
     const years = figuresOf(await rowsOf('/books'), { time: 'published', value: 'pages', by: null, form: 'bars' });

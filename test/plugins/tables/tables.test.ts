@@ -1,4 +1,4 @@
-/** Tables: from a CSV by the command line to a list and rows by key, without code. */
+/** Tables: a CSV file becomes a list and rows by key with the command line, without code. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,14 +60,14 @@ describe('plugin tables', () => {
   const rows = async (target: string) => (await get(target)).json().data as ReturnType<typeof row>[];
   const all = Array.from({ length: ROWS }, (_, i) => row(i + 1));
 
-  it('lists all rows, by key, in every format', async () => {
+  it('lists all rows by key, in every format', async () => {
     expect(await rows('')).to.deep.equal(all);
     const csv = parseCsv((await get('?format=csv')).body);
     expect(csv).to.have.length(ROWS + 1);
     expect(csv[1]).to.deep.equal(['1', 'Boise', '00001', '0.25']);
     expect((await get('?format=ndjson&limit=1')).body).to.equal(`${JSON.stringify(all[0])}\n`);
   });
-  it('names no schema of the document after the example of a column "title"', async () => {
+  it('does not name a schema after a column called "title"', async () => {
     const [csv, data] = [join(folder, 'books.csv'), join(folder, 'books')];
     await writeFile(csv, 'id,title\n1,Pride and Prejudice\n');
     const { error } = await runCommand(register, [
@@ -94,7 +94,7 @@ describe('plugin tables', () => {
   it('filters and sorts by the orders of the table', async () => {
     const boise = all.filter(({ city }) => city === 'Boise');
     expect(await rows('?city=Boise')).to.deep.equal(boise);
-    // In the sequence of the order, whichever is given first.
+    // Filters apply in the sequence of the order, not of the query.
     expect(await rows('?id=4&city=Boise')).to.deep.equal([all[3]]);
     expect(await rows('?id=4&city=Chico')).to.deep.equal([]);
     expect(await rows('?id=4&city=Boise&limit=1')).to.deep.equal([all[3]]);
@@ -102,7 +102,7 @@ describe('plugin tables', () => {
     expect(await rows('?zip_from=00499')).to.deep.equal(all.filter(({ zip }) => zip >= '00499'));
     expect((await rows('?sort=-city&limit=2')).map(({ id }) => id)).to.deep.equal([9_998, 9_995]);
   });
-  it('leads through pages that together are the list, and says where the next one is', async () => {
+  it('has pages that together are the whole list, with links to the next page', async () => {
     const found: unknown[] = [];
     for (let target: string | undefined = '?city=Chico&sort=-city&limit=1000'; target; ) {
       const response = await get(target);
@@ -111,12 +111,12 @@ describe('plugin tables', () => {
     }
     expect(found).to.deep.equal(all.filter(({ city }) => city === 'Chico').reverse());
   });
-  it('has each row by its key, and a 404 for others', async () => {
+  it('returns each row by its key, and a 404 for other keys', async () => {
     expect((await get('/7')).json()).to.deep.equal(all[6]);
     expect((await get('/10001')).json()).to.include({ code: 'row_not_found' });
     expect((await get('/x')).statusCode).to.equal(400);
   });
-  it('refuses filters that no order has together, naming one of them', async () => {
+  it('rejects filters that no order supports together, naming one of them', async () => {
     for (const [target, name] of [
       ['?city=Boise&zip=00001', 'city'],
       ['?city_from=B&zip_from=1', 'city_from'],
@@ -127,10 +127,10 @@ describe('plugin tables', () => {
       expect(JSON.parse(body).details[0].name, target).to.equal(name);
     }
   });
-  it('answers as_of, and says that this store has no earlier version', async () => {
+  it('supports as_of, and reports that this store has no earlier version', async () => {
     expect((await get('?as_of=2001-01-01')).json().code).to.equal('snapshot_not_found');
   });
-  it('is in the document, with its filters, and types', async () => {
+  it('is in the OpenAPI document with its filters and types', async () => {
     const { paths } = (await app.inject('/api/v1/openapi.json')).json();
     const list = paths['/building-permits'].get;
     expect(list.operationId).to.equal('listBuildingPermits');
@@ -140,7 +140,7 @@ describe('plugin tables', () => {
     expect(paths['/building-permits/{id}'].get.operationId).to.equal('getBuildingPermits');
   });
 
-  it('changes nothing where rows are bad', async () => {
+  it('changes nothing if rows are invalid', async () => {
     const manifest = await readFile(join(folder, 'data/manifest.json'), 'utf8');
     const { error } = await run('--collection', 'building_permits', '--key', 'city');
     expect((error as OperatorError).faults[0]).to.match(/^line \d+: has the key of line \d+: city "Austin"$/);
@@ -151,7 +151,7 @@ describe('plugin tables', () => {
     ['a collection that no plugin declares', { collections: ['permits'] }, 'no plugin declares a collection "permits"'],
     ['no table at all', {}, 'set the option "path" or "collections"'],
   ] as const) {
-    it(`refuses ${what} at the start`, async () => {
+    it(`rejects ${what} at the start`, async () => {
       const error = await createApp(config(options)).catch((error: OperatorError) => error);
       expect((error as OperatorError).faults.join('\n')).to.include(says);
     });
@@ -159,7 +159,7 @@ describe('plugin tables', () => {
 });
 
 describe('sortNames(orders)', () => {
-  it('are the shortest that differ', () => {
+  it('are the shortest names that differ', () => {
     expect([
       ...sortNames([
         ['a', 'b'],

@@ -1,4 +1,4 @@
-/** The typed client, against a running service, and against one that fails on purpose. */
+/** The typed client, with a running service and with one that fails on purpose. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -30,7 +30,7 @@ describe('createClient()', () => {
   const client = (options: Partial<Parameters<typeof createClient>[0]> = {}) =>
     createClient({ baseUrl: app.url, key: app.key, ...options });
 
-  it('answers as the API does, typed by path', async () => {
+  it('returns the data of the API, typed by path', async () => {
     const { data } = await client().get('/markets');
     const first: Market = data[0]!;
     expect({ data }).to.deep.equal((await app.get('/markets')).json);
@@ -41,30 +41,30 @@ describe('createClient()', () => {
     expect(movers.data[0]!.delta_pp).to.be.a('number');
   });
 
-  it('is refused by the compiler what the API would refuse', () => {
+  it('does not compile with invalid calls', () => {
     const neverCalled = async () => {
-      // @ts-expect-error: there is no such path
+      // @ts-expect-error: unknown path
       await client().get('/market');
       // @ts-expect-error: the code is required
       await client().get('/markets/{cbsa}');
-      // @ts-expect-error: a limit is a number
+      // @ts-expect-error: limit must be a number
       await client().get('/movers', { limit: 'all' });
-      // @ts-expect-error: there is no such parameter
+      // @ts-expect-error: unknown parameter
       await client().get('/movers', { limt: 3 });
-      // @ts-expect-error: signals are three words
+      // @ts-expect-error: invalid signal
       return (await client().get('/markets')).data[0]?.signal === 'buy';
     };
     expect(neverCalled).to.be.a('function');
   });
 
-  it('takes a base address with a slash at its end, and needs no key where the API needs none', async () => {
+  it('accepts a base URL with a trailing slash, and needs no key for public endpoints', async () => {
     const open = createClient({ baseUrl: `${app.url}/` });
     expect(await open.get('/health')).to.deep.equal({ status: 'ok' });
     const error = await rejected(open.get('/markets'));
     expect(error).to.be.instanceOf(ApiError).and.to.include({ status: 401, code: 'missing_api_key', retryAfter: null });
   });
 
-  it('throws the sentence, the code, the details and the id of the request', async () => {
+  it('throws errors with message, code, details and request id', async () => {
     const error = await rejected(client().get('/observations', { series_id: 'UNRATE', since: 'soon' }));
     expect(error).to.be.instanceOf(ApiError);
     expect(error).to.include({ status: 400, code: 'invalid_parameter' });
@@ -75,12 +75,12 @@ describe('createClient()', () => {
     expect(error.requestId).to.match(/\S/);
   });
 
-  it('escapes what it puts into a path', async () => {
+  it('escapes path parameters', async () => {
     const error = await rejected(client().get('/markets/{cbsa}', { cbsa: '26420/history' }));
     expect(error).to.include({ status: 400, code: 'invalid_parameter' });
   });
 
-  it('does not wait longer than it may for a limit that is used up', async () => {
+  it('does not wait for an exhausted limit longer than its maximum', async () => {
     const { key } = await app.newKey({ limit_per_minute: 1 });
     const limited = client({ key, maxWaitSeconds: 0 });
     await limited.get('/movers');
@@ -89,7 +89,7 @@ describe('createClient()', () => {
     expect(error.retryAfter).to.be.within(1, 60);
   });
 
-  it('with a cache, asks whether what it has is current, and is told of every response', async () => {
+  it('with a cache, revalidates responses, and reports every response', async () => {
     const cache = new Map<string, CachedResponse>();
     const statuses: number[] = [];
     const caching = client({ cache, onResponse: ({ status }) => statuses.push(status) });
@@ -131,32 +131,32 @@ describe('createClient() with a service that fails', () => {
   const succeed: RequestListener = (_request, response) => void response.end('{"status":"ok"}');
 
   for (const status of [429, 503]) {
-    it(`asks again after a ${status}, when Retry-After says so`, async () => {
+    it(`retries after a ${status} with Retry-After`, async () => {
       answer = (...args) => (calls < 3 ? refuse(status, '0') : succeed)(...args);
       expect(await client().get('/health')).to.deep.equal({ status: 'ok' });
       expect(calls).to.equal(3);
     });
   }
 
-  it('asks again after a connection that broke', async () => {
+  it('retries after a broken connection', async () => {
     answer = (request, response) => (calls < 2 ? void request.socket.destroy() : succeed(request, response));
     expect(await client().get('/health')).to.deep.equal({ status: 'ok' });
     expect(calls).to.equal(2);
   });
 
-  it('gives up after so many retries, with the last error', async () => {
+  it('gives up after the maximum number of retries, with the last error', async () => {
     answer = refuse(503, '0');
     const error = await rejected(client({ retries: 2 }).get('/health'));
     expect([calls, error.status, error.code, error.message]).to.deep.equal([3, 503, 'service_unavailable', 'Later.']);
   });
 
-  it('does not ask again where that would change nothing', async () => {
+  it('does not retry errors that a retry cannot fix', async () => {
     answer = refuse(500, '0');
     expect((await rejected(client().get('/health'))).status).to.equal(500);
     expect(calls).to.equal(1);
   });
 
-  it('ends a wait when it is aborted', async () => {
+  it('stops waiting when it is aborted', async () => {
     const controller = new AbortController();
     answer = refuse(503, '50');
     const waiting = rejected(
@@ -172,7 +172,7 @@ describe('createClient() with a service that fails', () => {
     expect(calls).to.equal(1);
   });
 
-  it('says what came instead of an answer that is no JSON', async () => {
+  it('reports the status of a response that is not JSON', async () => {
     answer = (_request, response) => void response.writeHead(502).end('<html>');
     const error = await rejected(client().get('/health'));
     expect([error.status, error.code, error.message]).to.deep.equal([
@@ -183,15 +183,15 @@ describe('createClient() with a service that fails', () => {
   });
 });
 
-describe("the client's files", () => {
-  it('have the types that the API has: `metro-forecast types > plugins/metro/client/api-types.ts`', async () => {
+describe('the files of the client', () => {
+  it('contain the types of the API: `metro-forecast types > plugins/metro/client/api-types.ts`', async () => {
     const written = await readFile(join(packageRoot, 'plugins/metro/client/api-types.ts'), 'utf8');
     expect(written === (await runProcess(['types'], {})), 'plugins/metro/client/api-types.ts is current').to.equal(
       true,
     );
   });
 
-  it('import nothing, so that a browser can load them as they are', async () => {
+  it('have no imports, so that browsers can load them unchanged', async () => {
     const built = await readFile(
       fileURLToPath(new URL('../../../../plugins/metro/client/index.js', import.meta.url)),
       'utf8',

@@ -1,4 +1,4 @@
-/** Every list as CSV loads in pandas with the types of its schema and the values of its JSON. */
+/** pandas reads every CSV list with the types of its schema and the values of its JSON. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
@@ -6,7 +6,7 @@ import { HOUSTON } from '../../../support/fixture.js';
 import { needPandas } from '../../../support/pandas.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
-/** Reads lists on standard input. Prints the kind of each column, and its values as in JSON. */
+/** Reads lists from standard input, and prints the kind of each column with its values as JSON. */
 const PROGRAM = `
 import io, json, sys
 import pandas as pd
@@ -34,7 +34,10 @@ json.dump(answers, sys.stdout)
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The kind that pandas infers for a column. It has no integers or booleans with missing values, and no empty text columns. */
+/**
+ * The kind that pandas infers for a column. It has no integers or booleans with missing values, and no empty text
+ * columns.
+ */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);
   const complete = present.length === values.length;
@@ -44,7 +47,7 @@ const expectedKind = (values: readonly unknown[]): string | undefined => {
   return complete && present.every((value) => typeof value === 'boolean') ? 'boolean' : 'string';
 };
 
-/** The value in pandas: nested values are JSON. */
+/** The value as pandas reads it: nested values are JSON. */
 const expectedCell = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 

@@ -40,18 +40,18 @@ describe('equivalent requests', () => {
       ],
     ],
     [
-      'spans of several series outside the data',
+      'dates of several series outside the data',
       [
         '/observations?series_id=UNRATE,metro_hpi&units=yoy',
         '/observations?series_id=UNRATE,metro_hpi&units=yoy&since=1900-01-01',
       ],
     ],
     [
-      'spans of a market outside the data',
+      'dates of a market outside the data',
       [`/markets/${market!.cbsa}/history`, `/markets/${market!.cbsa}/history?since=1900-01-01&until=2900-01-01`],
     ],
     [
-      'spans that start and end between two periods',
+      'dates between two periods',
       [
         `/observations?series_id=metro_hpi&cbsa=${market!.cbsa}&since=2025-04-01&until=2025-07-01`,
         `/observations?series_id=metro_hpi&cbsa=%20${market!.cbsa}%20&since=2025-01-02&until=2025-09-30`,
@@ -75,7 +75,7 @@ describe('equivalent requests', () => {
     });
   }
 
-  it('requests for other rows have other responses', async () => {
+  it('requests for different rows have different responses', async () => {
     const texts = new Set<string>();
     for (const series of ['UNRATE,metro_hpi', 'metro_hpi,UNRATE', 'metro_hpi']) {
       texts.add((await service.get(`/observations?series_id=${series}`)).text);

@@ -62,7 +62,7 @@ describe('plugin forecasts', () => {
   });
 
   for (const path of [`/forecasts/${DETROIT}/history`, `/markets/${TUCSON}/forecast-track`]) {
-    it(`GET ${path} of a market that no run scored is an empty list`, async () => {
+    it(`GET ${path} of a market without scored runs is an empty list`, async () => {
       const { status, text } = await service.get(path);
       expect(status).to.equal(200);
       expect(text).to.equal('{"data":[]}');
@@ -100,7 +100,7 @@ describe('plugin forecasts', () => {
   });
 
   for (const path of [`/forecasts/${HOUSTON}/history`, `/markets/${HOUSTON}/forecast-track`]) {
-    it(`GET ${path}?since=...&until=... has the targets between two dates, both included`, async () => {
+    it(`GET ${path}?since=...&until=... has the targets between two dates, inclusive`, async () => {
       const points = async (query: string) =>
         (await service.get(`${path}?${query}`)).json.data.map(({ point }: { point: number }) => point);
       expect(await points('until=2025-10-01')).to.deep.equal([7.5]);
@@ -115,7 +115,7 @@ describe('plugin forecasts', () => {
     ['/forecast-history', (cbsa: string) => `/forecasts/${cbsa}/history`],
     ['/forecast-track', (cbsa: string) => `/markets/${cbsa}/forecast-track`],
   ] as const) {
-    it(`GET ${all} has the rows of every market with its code, with a span too`, async () => {
+    it(`GET ${all} has the rows of every market with its code, also between two dates`, async () => {
       for (const query of ['', '?since=2026-01-01', '?until=2025-10-01']) {
         const expected: object[] = [];
         for (const cbsa of [ATLANTA, DETROIT, HOUSTON, TUCSON]) {
@@ -142,7 +142,7 @@ describe('plugin forecasts', () => {
         bias_pp: -9.5,
         benchmark_bias_pp: -1,
         coverage_80: 0,
-        // 8 wide, and missed by 5.5.
+        // The interval is 8 wide, and the outcome is 5.5 outside of it.
         interval_score_80: 63,
         direction_hit_rate: 0,
         benchmark_hit_rate: 1,
@@ -178,14 +178,14 @@ describe('plugin forecasts', () => {
 
   const groups = { year: ['2025'], quarter: ['Q4'], signal: ['hold'], state: ['GA', 'TX'], size: ['2 to 4', '6 to 8'] };
   for (const [by, expected] of Object.entries(groups)) {
-    it(`GET /forecast-backtest/breakdown?by=${by} has these groups`, async () => {
+    it(`GET /forecast-backtest/breakdown?by=${by} has the expected groups`, async () => {
       const { data } = (await service.get(`/forecast-backtest/breakdown?by=${by}`)).json;
       expect(data.map(({ group }: { group: string }) => group)).to.deep.equal(expected);
       expect(data.reduce((sum: number, { n }: { n: number }) => sum + n, 0)).to.equal(2);
     });
   }
 
-  it('GET /forecast-backtest/breakdown?since= and until= leave out other targets', async () => {
+  it('GET /forecast-backtest/breakdown?since= and until= exclude other targets', async () => {
     const rows = async (query: string) =>
       (await service.get(`/forecast-backtest/breakdown?by=year&${query}`)).json.data;
     const [{ n }] = await rows('since=2025-01-01&until=2025-12-31');

@@ -32,7 +32,7 @@ describe('parameters of lists', function () {
   after(() => service.close());
 
   for (const list of LISTS) {
-    it(`GET ${list} has the rows with any of the states, signals and grades, in order`, async () => {
+    it(`GET ${list} has the rows with any of the given states, signals and grades, in order`, async () => {
       const all = await rowsOf(list);
       const lies = (row: Row, ...states: string[]) => statesOf(String(row['name'])).some((one) => states.includes(one));
       expect(await rowsOf(with_(list, 'state=TX,KS'))).to.deep.equal(all.filter((row) => lies(row, 'TX', 'KS')));
@@ -49,7 +49,7 @@ describe('parameters of lists', function () {
       expect(grades).to.not.be.empty;
     });
 
-    it(`GET ${list}&sort= is ascending, or descending with a "-", nulls last, ties by code`, async () => {
+    it(`GET ${list}&sort= is ascending, or descending with "-", with nulls last and ties by code`, async () => {
       const all = await rowsOf(list);
       for (const column of Object.keys(all[0] as Row)) {
         for (const [sort, sign] of [
@@ -173,7 +173,7 @@ describe('parameters of lists', function () {
     ]);
   });
 
-  it('continues after a market that was removed', async () => {
+  it("continues after the cursor's market was removed", async () => {
     const all = await rowsOf('/markets');
     for (const code of ['00000', '26421', '99999']) {
       const expected = all.filter(({ cbsa }) => String(cbsa) > code);
@@ -181,7 +181,7 @@ describe('parameters of lists', function () {
     }
   });
 
-  it('GET ?fields= keeps these keys in declared order, in JSON, NDJSON and CSV', async () => {
+  it('GET ?fields= returns only these keys, in declared order, in JSON, NDJSON and CSV', async () => {
     for (const list of LISTS) {
       const all = await rowsOf(list);
       const chosen = all.map(({ cbsa, name }) => ({ cbsa, name }));

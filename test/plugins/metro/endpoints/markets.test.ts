@@ -16,14 +16,14 @@ describe('plugin markets', () => {
     expect(json).to.deep.equal({ data: collections.markets });
   });
 
-  it('GET /markets/26420 is the bare market', async () => {
+  it('GET /markets/26420 is a single object', async () => {
     const { status, json, headers } = await service.get(`/markets/${HOUSTON}`);
     expect(status).to.equal(200);
     expect(headers['content-type']).to.equal('application/json; charset=utf-8');
     expect(json).to.deep.equal(collections.markets[2]);
   });
 
-  it('GET /markets/46060 keeps nullable keys as null', async () => {
+  it('GET /markets/46060 keeps nullable keys with null', async () => {
     const { json } = await service.get(`/markets/${TUCSON}`);
     expect(json).to.include({ signal: null, risk_score: null, yoy_price: null, forecast_12m: null });
   });
@@ -58,7 +58,7 @@ describe('plugin markets', () => {
     });
   });
 
-  it('GET /markets/46060/history of a known market without rows is an empty list', async () => {
+  it('GET /markets/46060/history of a market without an index is an empty list', async () => {
     const { status, text } = await service.get(`/markets/${TUCSON}/history`);
     expect(status).to.equal(200);
     expect(text).to.equal('{"data":[]}');
@@ -77,7 +77,7 @@ describe('plugin markets', () => {
     ]);
   });
 
-  it('GET /markets/35620 of a divided metro is a 404 with its divisions', async () => {
+  it('GET /markets/35620 of a divided metro is a 404 that lists its divisions', async () => {
     for (const path of ['/markets/35620', '/markets/35620/history', '/forecasts/35620/history']) {
       const { status, json } = await service.get(path);
       expect([status, json.code]).to.deep.equal([404, 'market_not_found']);

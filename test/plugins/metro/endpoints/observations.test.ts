@@ -39,7 +39,7 @@ describe('plugin observations', () => {
     expect(json.data).to.deep.equal(collections.hpi);
   });
 
-  it('GET /observations?series_id=metro_hpi&since=2025-10-01 bounds every metro', async () => {
+  it('GET /observations?series_id=metro_hpi&since=2025-10-01 applies the bound to every metro', async () => {
     const { json } = await service.get('/observations?series_id=metro_hpi&since=2025-10-01');
     expect(json.data.map((row: { value: number }) => row.value)).to.deep.equal([209, 98.76, 306.12]);
   });

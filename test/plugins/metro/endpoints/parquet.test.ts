@@ -1,4 +1,4 @@
-/** Lists as Parquet, through real HTTP: the types of their schema, the values of their JSON, on every adapter. */
+/** Lists as Parquet over HTTP: the types of their schema and the values of their JSON, on every adapter. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   '/forecast-track?': ['cbsa STRING REQUIRED', ...TRACK],
 };
 
-/** What the slower readers read: several row groups, none, and every type. */
+/** Lists for the slower readers: several row groups, no rows, and every type. */
 const READ: typeof LISTS = {
   '/observations?series_id=metro_hpi&': OBSERVATION,
   '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
@@ -61,7 +61,7 @@ const READ: typeof LISTS = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Of JSON, as Parquet has them: each column in each row, times to the millisecond. */
+/** Converts JSON rows to what Parquet stores: every column in every row, times in milliseconds. */
 const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
   rows.map((row) =>
     Object.fromEntries(
@@ -73,7 +73,7 @@ const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =
     ),
   );
 
-/** Of a file, as dictionaries. DuckDB hands out times with a zone only where another package is. */
+/** Reads a file as dictionaries. DuckDB needs a further package for times with a zone. */
 const READERS = {
   pyarrow: `
 import pyarrow.parquet
@@ -91,7 +91,7 @@ def rows(path):
 `,
 };
 
-/** Reads paths on standard input, prints the rows of each file as JSON has them. */
+/** Reads paths from standard input, and prints the rows of each file as JSON. */
 const PROGRAM = `
 import datetime, json, sys
 
@@ -124,7 +124,7 @@ describe('format=parquet', function () {
     });
   }
 
-  it('is one representation with its own ETag, by `Accept` too; HEAD and 304 as of any', async () => {
+  it('is one representation with its own ETag, also by `Accept`, with HEAD and 304', async () => {
     const list = '/observations?series_id=metro_hpi&cbsa=26420';
     const named = await service.get(`${list}&format=parquet`);
     const accepted = await service.get(list, { headers: { Accept: TYPE } });
@@ -143,7 +143,7 @@ describe('format=parquet', function () {
     expect([current.status, current.bytes.length, current.headers.etag]).to.deep.equal([304, 0, etag]);
   });
 
-  it('is not compressed twice', async () => {
+  it('is not compressed again', async () => {
     for (const encoding of ['br', 'gzip']) {
       const headers = { 'Accept-Encoding': encoding };
       const packed = await service.get('/forecast-track?format=parquet', { headers });
@@ -154,14 +154,14 @@ describe('format=parquet', function () {
     }
   });
 
-  it('is never what a client gets that did not ask for it', async () => {
+  it('is never sent to a client that does not ask for it', async () => {
     for (const accept of ['*/*', 'application/*', `application/json, ${TYPE};q=0.9`]) {
       const { headers } = await service.get('/forecast-track', { headers: { Accept: accept } });
       expect(headers['content-type'], accept).to.include('application/json');
     }
   });
 
-  it('is a 400 that names the formats, and by `Accept` a 406, where rows have nested values or there are none', async () => {
+  it('is a 400 that lists the formats, or a 406 with `Accept`, for nested values and for other than lists', async () => {
     for (const [list, advice] of [
       ['/forecast-runs', 'must be one of json, csv, ndjson'],
       ['/markets', 'must be one of json, csv, ndjson'],
@@ -176,7 +176,7 @@ describe('format=parquet', function () {
     expect([misspelt.status, misspelt.text.includes('parquet')]).to.deep.equal([400, true]);
   });
 
-  it('has errors as JSON', async () => {
+  it('returns errors as JSON', async () => {
     const { status, json } = await service.get('/forecasts/99999/history?format=parquet');
     expect([status, json.code]).to.deep.equal([404, 'market_not_found']);
   });

@@ -84,7 +84,7 @@ describe('plugin signals', () => {
           ...documents,
           hpi: [],
           markets: codes.map((cbsa, id) => ({ ...template, id, cbsa })),
-          // Even codes rise by one, odd codes fall by one, so all tie. The last market is new.
+          // Even codes rise by one and odd codes fall by one, so all changes tie. The last market is new.
           forecasts: [
             ...codes.slice(0, -1).map((cbsa, i) => ({ ...prior, cbsa, point: i % 2 ? 6.1 : 4.1 })),
             ...codes.map((cbsa) => ({ ...forecast, cbsa, point: 5.1 })),
@@ -94,7 +94,7 @@ describe('plugin signals', () => {
     });
     after(() => wide.close());
 
-    it('GET /movers has 5 rows, ties by CBSA code, without binary noise', async () => {
+    it('GET /movers has 5 rows, with ties by CBSA code and without floating-point noise', async () => {
       const { data } = (await wide.get('/movers')).json;
       expect(data.map(({ cbsa }: { cbsa: string }) => cbsa)).to.deep.equal(codes.slice(0, 5));
       expect(data.map(({ delta_pp }: { delta_pp: number }) => delta_pp)).to.deep.equal([1, -1, 1, -1, 1]);
@@ -104,7 +104,7 @@ describe('plugin signals', () => {
       expect((await wide.get('/movers?limit=50')).json.data).to.have.length(50);
     });
 
-    it('GET /signals has the new market too', async () => {
+    it('GET /signals includes the new market', async () => {
       expect((await wide.get('/signals')).json.data).to.have.length(60);
     });
   });

@@ -1,4 +1,4 @@
-/** The units of observations, compared with values computed by hand, and over HTTP on every adapter. */
+/** The units of observations: values computed by hand, and responses over HTTP on every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';
@@ -28,7 +28,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(months, 'level', 'monthly')).to.deep.equal([4.1, 4.3, 0, 4.51, 4]);
   });
 
-  it('change is the difference to the previous period, and undefined after a gap', () => {
+  it('change is the difference from the previous period, and undefined after a gap', () => {
     expect(computed(months, 'change', 'monthly')).to.deep.equal([undefined, 0.2, undefined, undefined, undefined]);
     const quarters = [
       ['2024-10-01', 1],
@@ -38,7 +38,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(quarters, 'change', 'quarterly')).to.deep.equal([undefined, 2, undefined]);
   });
 
-  it('change of a daily series is the difference to the previous trading day', () => {
+  it('change of a daily series is the difference from the previous trading day', () => {
     const days = [
       ['2025-01-03', 4.6],
       ['2025-01-06', 4.62],
@@ -109,7 +109,7 @@ describe('GET /observations of several series, markets and units', function () {
     return json.data as Record<string, string | number>[];
   };
 
-  it('has the rows of each series in the requested sequence, with its name', async () => {
+  it('has the rows of each series in the requested order, with the name of the series', async () => {
     const alone = async (id: string) =>
       (await dataOf(small, `series_id=${id}&since=2025-10-01`)).map((row) => ({ series_id: id, ...row }));
     const several = await dataOf(small, 'series_id=metro_hpi,UNRATE,%20EMPTY,UNRATE&since=2025-10-01');

@@ -11,7 +11,7 @@ type Collections = Readonly<Record<string, readonly Document[]>>;
 
 const first = collections as unknown as Collections;
 
-/** One value added, one removed, two revised, a new market, and a completed run. */
+/** One value is added, one removed, two revised; a market is new, and a run has completed. */
 const second: Collections = {
   ...first,
   markets: [...first['markets']!, { ...first['markets']![0], id: 9, cbsa: '99990', name: 'New Town, TX' }],

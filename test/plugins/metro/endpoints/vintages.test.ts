@@ -1,4 +1,4 @@
-/** `as_of` over HTTP: the responses of each vintage, on adapters that keep versions, and a 404 on the others. */
+/** `as_of` over HTTP: the response of each vintage on adapters that keep versions, and a 404 on others. */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';
 import { datasetVersion } from '../../../support/dataset-version.js';
@@ -51,7 +51,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
   describe(`as_of on ${name}`, function () {
     this.timeout(60_000);
     let service: TestApp;
-    /** The responses by version and target while the version was current. */
+    /** Responses by version and target, requested while the version was current. */
     const then = new Map<string, { text: string; etag: string | undefined; lastModified: string | undefined }>();
     const versions: string[] = [];
 
@@ -89,7 +89,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
       });
     }
 
-    it('each vintage has other numbers', () => {
+    it('vintages have different numbers', () => {
       for (const target of TARGETS) {
         const texts = versions.map((version) => then.get(`${version} ${target}`)!.text);
         if (!target.startsWith('/forecasts/')) expect(new Set(texts).size, target).to.equal(versions.length);
@@ -109,7 +109,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
       });
     }
 
-    it('/markets/99999/history?as_of= of no market then is a 404 of the market', async () => {
+    it('/markets/99999/history?as_of= of an unknown market is a 404 market_not_found', async () => {
       expect((await service.get(at('/markets/99999/history', '2026-03-15'))).json.code).to.equal('market_not_found');
     });
 

@@ -18,7 +18,7 @@ describe('the explorer’s API calls', () => {
     });
   });
 
-  it('come with a remark about searching, sorting by a change, and filtering an earlier run', () => {
+  it('have a note about searching, sorting by a change, and filtering an earlier run', () => {
     const { targets, remark } = marketCalls({ ...asked, q: 'akron', sort: 'change' });
     expect(targets).to.deep.equal(['/markets?state=OH&signal=expand&risk_score=B']);
     expect(remark).to.contain('“akron”').and.contain('sorting by change');
@@ -63,11 +63,11 @@ describe('overdue(sources, generatedAt, ids)', () => {
   };
   const now = '2026-11-22T00:00:00Z';
 
-  it('names the newest quarter and the month of the missing update', () => {
+  it('names the newest quarter, and the month of the missing update', () => {
     expect(overdue([index], now, ['metro_hpi'])).to.equal('Data up to 2025 Q4; an update was due in June 2026.');
   });
 
-  it('is empty for data in time, data without an age, and series of other views', () => {
+  it('is empty for data on schedule, for data without an age, and for series of other views', () => {
     expect(overdue([{ ...index, state: 'fresh' }], now, ['metro_hpi'])).to.equal('');
     expect(overdue([{ ...index, latest_period: null, age_seconds: null }], now, ['metro_hpi'])).to.equal('');
     expect(overdue([index], now, ['UNRATE'])).to.equal('');

@@ -47,7 +47,7 @@ describe('the weight of the explorer', () => {
       const get = (target: string) => request(`${app.origin}${target}`, { headers: { 'Accept-Encoding': 'gzip' } });
       const sizes = new Map<string, number>([['/explore', (await get('/explore')).bytes.length]]);
       const sum = () => [...sizes.values()].reduce((total, size) => total + size, 0);
-      /** Loads files, and the modules that they import when a view is shown. */
+      /** Loads files, and the modules that they import when a view opens. */
       const load = async (targets: readonly string[]): Promise<void> => {
         for (const target of targets.filter((one) => !sizes.has(one))) {
           sizes.set(target, (await get(target)).bytes.length);
@@ -109,7 +109,7 @@ describe('the explorer in Chromium', () => {
   let app: TestApp;
   let browser: TestBrowser;
   let views = 0;
-  /** Always loads the page, by another query. Another fragment alone would not load it. */
+  /** Always reloads the page with a different query. A different fragment alone would not reload it. */
   const view = async (name: string) => {
     await browser.page.goto(`${app.origin}/explore?view=${views++}#/${name}`);
     await browser.page.waitForSelector('main:not([aria-busy]) h1');
@@ -118,7 +118,7 @@ describe('the explorer in Chromium', () => {
     await browser.page.getByLabel('API key').fill(key);
     await browser.page.getByRole('button', { name: 'Use this key' }).click();
   };
-  /** Waits until an expression is true. The page's policy does not allow `waitForFunction`. */
+  /** Waits until an expression is true. The page's security policy does not allow `waitForFunction`. */
   const until = async (expression: string) => {
     while (!(await browser.page.evaluate(expression))) await setTimeout(20);
   };
@@ -139,7 +139,7 @@ describe('the explorer in Chromium', () => {
     await app?.close();
   });
 
-  it('asks for the key once, reports a wrong key, and keeps keys out of addresses', async () => {
+  it('asks for the key once, reports a wrong key, and keeps keys out of the URL', async () => {
     const { page, complaints } = browser;
     await page.evaluate('sessionStorage.clear()');
     await view('');
@@ -200,7 +200,7 @@ describe('the explorer in Chromium', () => {
     expect(narrowed.map(({ cbsa }: Market) => cbsa)).to.deep.equal([fixture.HOUSTON]);
   });
 
-  it('names series, units, adjustment, quarter, run and vintage of the list', async () => {
+  it('shows series, units, adjustment, quarter, run and vintage of the list', async () => {
     await view('markets');
     expect(await browser.page.locator('.facts').innerText()).to.equal(
       'House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0',
@@ -211,7 +211,7 @@ describe('the explorer in Chromium', () => {
     );
   });
 
-  it('keeps search, filters, sorting, colours, run and scroll in the address and its history', async () => {
+  it('keeps search, filters, sorting, colours, run and scroll position in the URL and its history', async () => {
     const { page } = browser;
     await view('markets');
     await page.getByLabel('Search markets').fill('a');
@@ -244,7 +244,7 @@ describe('the explorer in Chromium', () => {
     await until('scrollY === 300');
   });
 
-  it('shows the last of several choices, also if an earlier one takes longer, and shows errors', async () => {
+  it('shows the last of several choices, even if an earlier response arrives later, and shows errors', async () => {
     const { page } = browser;
     const list = async () => [
       await page.locator('.facts').innerText(),
@@ -270,7 +270,7 @@ describe('the explorer in Chromium', () => {
     await page.getByLabel('Run of the model').press('ArrowLeft');
     const notice = page.getByRole('alert').filter({ hasText: 'cannot answer right now' });
     await notice.waitFor();
-    expect((await list()).slice(1), 'the rows of the run before stay').to.deep.equal(expected.slice(1));
+    expect((await list()).slice(1), 'the rows of the previous run stay').to.deep.equal(expected.slice(1));
     await page.unroute('**/observations?*');
     await notice.getByRole('button', { name: 'Try again' }).click();
     await notice.waitFor({ state: 'detached' });
@@ -305,7 +305,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('a division of the metropolitan area New York-Newark-Jersey City').waitFor();
   });
 
-  it('cuts no label, and covers none', async () => {
+  it('has no clipped or overlapping label', async () => {
     const { page } = browser;
     for (const name of ['series/PAYEMS', 'series/UNRATE', ...VIEWS.slice(1, 4)]) {
       await view(name);
@@ -329,11 +329,11 @@ describe('the explorer in Chromium', () => {
         .nth(figure)
         .locator('.plot .line')
         .evaluateAll((lines) => lines.map((line) => line.getAttribute('d') ?? ''));
-    // 2025 Q3 was not published: there is a line before it and a dot after it.
+    // 2025 Q3 was not published: the line ends before it, and a dot follows.
     await view(`markets/${fixture.ATLANTA}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect((await strokes(0))[0]).to.match(/^M[^ML]+L[^ML]+$/);
-    // There are forecasts for 2025 Q4 and 2026 Q4, and none between.
+    // There are forecasts for 2025 Q4 and 2026 Q4, and none in between.
     await view(`markets/${fixture.HOUSTON}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect(await strokes(1)).to.deep.equal(['', '']);
@@ -366,7 +366,7 @@ describe('the explorer in Chromium', () => {
     );
   });
 
-  it('prints whole charts in light colours without buttons, from a dark page too', async () => {
+  it('prints whole charts in light colours without buttons, even in dark mode', async () => {
     const { page } = browser;
     await page.emulateMedia({ colorScheme: 'dark' });
     await view(`markets/${fixture.HOUSTON}`);
@@ -394,7 +394,7 @@ describe('the explorer in Chromium', () => {
     expect(paper.red).to.equal(255);
     expect(paper.ink).to.be.below(80);
     expect(paper.buttons).to.equal(0);
-    expect(paper.owner, 'where the sheet comes from').to.contain(await addressOf(page));
+    expect(paper.owner, 'the source of the print').to.contain(await addressOf(page));
     for (const excess of paper.wide) expect(excess).to.be.at.most(0);
   });
 
@@ -440,9 +440,9 @@ describe('the explorer in Chromium', () => {
       return (${contrast})(color, backgroundColor);
     })()`);
     await page.emulateMedia({ forcedColors: 'none' });
-    expect(ofForecast, 'the forecast over its band').to.be.above(3);
+    expect(ofForecast, 'the forecast above its band').to.be.above(3);
     expect(ofBand, 'the band on the page').to.be.above(1.5);
-    expect(ofButton, 'the words of a button').to.be.above(4.5);
+    expect(ofButton, 'the text of a button').to.be.above(4.5);
   });
 
   it('shows the front page in the reader’s colour scheme', async () => {
@@ -451,7 +451,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).to.equal('light dark');
   });
 
-  it('fits the map and the list into one screen with fixed headings; a phone shows forecast and last year', async () => {
+  it('fits the map and the list into one screen with sticky headings; a phone shows forecast and last year', async () => {
     const { page } = browser;
     await page.setViewportSize({ width: 1440, height: 900 });
     await view('markets');
@@ -484,7 +484,7 @@ describe('the explorer in Chromium', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  it('shows values of the map by arrow keys and opens a market by Enter', async () => {
+  it('shows values of the map by arrow keys, and opens a market by Enter', async () => {
     const { page } = browser;
     await view('markets');
     const map = page.locator('.mapped');
@@ -497,7 +497,7 @@ describe('the explorer in Chromium', () => {
     await heading(west).waitFor();
   });
 
-  it('compares the markets and series of the address, and saves the picture and the numbers', async () => {
+  it('compares the markets and series in the URL, and saves the picture and the numbers', async () => {
     const { page } = browser;
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
     const plot = page.locator('.plot');
@@ -703,7 +703,7 @@ describe('the explorer in Chromium', () => {
     );
   });
 
-  it('formats periods by their cadence: quarters, months and days', async () => {
+  it('formats periods by cadence: quarters, months and days', async () => {
     const { page } = browser;
     const cells = async (table: number) =>
       page.locator('table').nth(table).locator('tbody td.date:not(.wide)').allInnerTexts();
@@ -715,7 +715,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('.figures').innerText()).to.match(/2025-11$/m);
   });
 
-  it('has space for two words of a name on a narrow screen', async () => {
+  it('leaves room for two words of a name on a narrow screen', async () => {
     const { page } = browser;
     for (const name of ['movers', 'status', 'series']) {
       for (const width of [390, 768]) {
@@ -757,11 +757,11 @@ describe('the explorer in Chromium', () => {
     const cases: readonly [number, Record<string, string>, string, RegExp][] = [
       [429, { 'Retry-After': '7' }, 'Too many requests', /Try again in 7 seconds/],
       [503, { 'Retry-After': '1' }, 'cannot answer right now', /Try again in 1 second./],
-      [500, {}, 'That did not work', /a sentence of the service/],
+      [500, {}, 'That did not work', /a message of the service/],
     ];
     for (const [status, headers, name, advice] of cases) {
       await page.route('**/markets', (route) =>
-        route.fulfill({ status, headers, json: { error: 'a sentence of the service', code: 'a_code' } }),
+        route.fulfill({ status, headers, json: { error: 'a message of the service', code: 'a_code' } }),
       );
       await view('markets');
       const notice = page.getByRole('alert').filter({ hasText: name });
@@ -900,7 +900,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     expect(complaints).to.deep.equal([]);
   });
 
-  it('finds a city with its state, a state’s code and a state’s name', async () => {
+  it('finds a city with its state, a state code and a state name', async () => {
     const { page } = browser;
     await page.goto(`${new URL(url).origin}/explore?search#/markets`);
     await page.getByText('410 markets').waitFor();
@@ -921,7 +921,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     }
   });
 
-  it('offers the markets that a name may mean, and shows the number of movers', async () => {
+  it('suggests markets for an ambiguous name, and shows the number of movers', async () => {
     const { page } = browser;
     await page.goto(`${new URL(url).origin}/explore#/compare?m=26420&from=2008`);
     await page.getByLabel('Add a market or a series').fill('portland');

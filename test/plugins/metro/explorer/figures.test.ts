@@ -14,7 +14,7 @@ const quarterly = new Map([
 ]);
 
 describe('the explorer’s figures', () => {
-  it('take the mean of the published months of a quarter', () => {
+  it('use the mean of the published months of a quarter', () => {
     const months = rows(['2025-07-01', 1], ['2025-08-01', 3], ['2025-10-01', 5], ['2025-12-01', 6]);
     expect([...figures.quarterMeans(months)]).to.deep.equal([
       ['2025-07-01', 2],
@@ -34,7 +34,7 @@ describe('the explorer’s figures', () => {
     expect(changes.get('2025-01-01')).to.be.closeTo(10, 1e-9);
   });
 
-  it('convert values to prices of the newest quarter that has both', () => {
+  it('are deflated to prices of the newest quarter that has both values', () => {
     const prices = new Map([
       ['2024-01-01', 300],
       ['2024-10-01', 330],
@@ -48,14 +48,14 @@ describe('the explorer’s figures', () => {
     expect(figures.inRealTerms(quarterly, new Map())).to.deep.equal({ values: new Map(), last: undefined });
   });
 
-  it('start at 100 in the first quarter with a value since a date', () => {
+  it('start at 100 in the first quarter with a value since the given date', () => {
     const based = figures.rebased(quarterly, '2024-04-01');
     expect(based.get('2024-10-01')).to.equal(100);
     expect(based.get('2025-01-01')).to.be.closeTo(99, 1e-9);
     expect(figures.rebased(quarterly, '2026-01-01').size).to.equal(0);
   });
 
-  it('take the median of the areas with a value', () => {
+  it('use the median of the areas with a value', () => {
     const areas = [1, 7, 3].map((value) => new Map([['2025-01-01', value]]));
     areas[0]!.set('2025-04-01', 10);
     areas[1]!.set('2025-04-01', 20);
@@ -65,7 +65,7 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('join the months of a recession until the first month without it', () => {
+  it('join the months of a recession until the first month outside of one', () => {
     const months = rows(['2020-01-01', 0], ['2020-02-01', 1], ['2020-03-01', 1], ['2020-04-01', 0], ['2021-01-01', 1]);
     expect(figures.spansOf(months)).to.deep.equal([
       ['2020-02-01', '2020-04-01'],
@@ -73,7 +73,7 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('draw the fan from the start of the forecast, and no fan if that quarter is missing', () => {
+  it('start the fan at the base of the forecast, and leave it out if that quarter is missing', () => {
     const forecast = { target_period: '2025-10-01', horizon_months: 12, point: 8, lower_80: null, upper_80: null };
     const { start, target, point, lower } = figures.fanOf(quarterly, forecast);
     expect([start, target, lower.size]).to.deep.equal(['2024-10-01', '2025-10-01', 0]);

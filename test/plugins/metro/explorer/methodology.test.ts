@@ -1,4 +1,4 @@
-/** The methodology, over HTTP and in Chromium: its text, with figures of the service. */
+/** The methodology page, over HTTP and in Chromium: its text, with figures of the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -101,7 +101,7 @@ describe('the methodology in Chromium', () => {
       expect(await page.locator('.guides [aria-current]').getAttribute('href')).to.equal(`/docs/${name}`);
       for (const link of await page.locator('a[href^="/docs"]').all()) {
         const target = await link.getAttribute('href');
-        // The part after # stays in the browser.
+        // The browser does not send the fragment.
         expect((await request(`${app.origin}${target!.replace(/#.*/, '')}`)).status, target!).to.equal(200);
       }
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);
@@ -110,7 +110,7 @@ describe('the methodology in Chromium', () => {
       const broken = await page.evaluate(`[...document.querySelectorAll('td code')]
         .filter((code) => code.getClientRects().length > 1 && /^[\\w=,?&]+$/.test(code.textContent))
         .map((code) => code.textContent)`);
-      expect(broken, 'codes over two lines where there is room').to.deep.equal([]);
+      expect(broken, 'codes that wrap although there is room').to.deep.equal([]);
     });
   }
 

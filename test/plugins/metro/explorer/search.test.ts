@@ -1,4 +1,4 @@
-/** The explorer's search: queries and the markets that they mean. */
+/** The search of the explorer: queries and the markets that they match. */
 import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
@@ -6,7 +6,7 @@ import { pageModules } from '../../../support/page-modules.js';
 const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('metro/explorer/browser/search');
 
 const areas = [...metroAreas.values()];
-/** Markets of FHFA's index, which has divisions instead of the divided metros. */
+/** The markets of FHFA's index, which has divisions instead of the divided metros. */
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));
@@ -47,7 +47,7 @@ describe('the explorer’s search', () => {
     ['new york, ny', 'New York-Jersey City'],
     ['26420', 'Houston'],
   ] as const) {
-    it(`takes ${query} for ${expected ?? 'more than one market'}`, () => {
+    it(`interprets ${query} as ${expected ?? 'more than one market'}`, () => {
       expect(onlyOne(query, find(query))?.name.slice(0, expected?.length)).to.equal(expected);
     });
   }
@@ -60,13 +60,13 @@ describe('the explorer’s search', () => {
     expect(tellingName('Albuquerque, NM', markets)).to.equal('Albuquerque');
   });
 
-  it('takes two letters for a state, not for the middle of a name', () => {
+  it('matches two letters with a state, not with the middle of a name', () => {
     const names = find('NY').map(({ name }) => name);
     expect(names).to.have.length.above(10);
     for (const name of names) expect(name).to.match(/, .*NY/);
   });
 
-  it('takes a state’s name for all of its markets', () => {
+  it('matches the name of a state with all of its markets', () => {
     expect(find('texas').map(({ cbsa }) => cbsa)).to.include.members(
       markets.filter(({ name }) => /, .*\bTX/.test(name)).map(({ cbsa }) => cbsa),
     );
@@ -84,7 +84,7 @@ describe('the explorer’s search', () => {
     expect(find(' , ')).to.have.length(markets.length);
   });
 
-  it('allows one error in words of four letters, two from eight letters on, and none in shorter words', () => {
+  it('allows one typo in words of four letters or more, two from eight letters on, and none in shorter words', () => {
     for (const [typed, word, expected] of [
       ['bose', 'boise', true],
       ['bosie', 'boise', true],

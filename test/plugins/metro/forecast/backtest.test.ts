@@ -46,7 +46,7 @@ const forecasts = [
 const input = { runs, forecasts, benchmark: 'persistence', vintage: '2021-06-30' };
 
 describe('intervalScore(lower, upper, realized)', () => {
-  it('is the width, and 10 x the miss', () => {
+  it('is the width of the interval, plus 10 times the distance of a miss', () => {
     expect(intervalScore(0, 4, 4)).to.equal(4);
     expect(intervalScore(0, 4, 6)).to.equal(24);
     expect(intervalScore(0, 4, -1)).to.equal(14);
@@ -54,7 +54,7 @@ describe('intervalScore(lower, upper, realized)', () => {
 });
 
 describe('backtestOf(input)', () => {
-  it('is the row that one gets by hand', () => {
+  it('equals a row computed by hand', () => {
     expect(backtestOf(input)).to.deep.equal({
       as_of: '2021-03-01T00:00:00Z',
       model_version: 'm-1',
@@ -81,7 +81,7 @@ describe('backtestOf(input)', () => {
     });
   });
 
-  it('is not there while the completed runs span under 12 months', () => {
+  it('is undefined if the completed runs span less than 12 months', () => {
     const shorter = [runs[0] as ForecastRun, runs[1] as ForecastRun, run(3, '2021-02-28T23:59:59Z')];
     expect(backtestOf({ ...input, runs: shorter })).to.equal(undefined);
     const failed = [runs[0] as ForecastRun, runs[1] as ForecastRun, run(3, '2021-03-01T00:00:00Z', 'failed')];
@@ -89,11 +89,11 @@ describe('backtestOf(input)', () => {
     expect(backtestOf({ ...input, runs: [], forecasts: [] })).to.equal(undefined);
   });
 
-  it('is not there while no target has been published', () => {
+  it('is undefined if no target has been published', () => {
     expect(backtestOf({ ...input, forecasts: forecasts.slice(3) })).to.equal(undefined);
   });
 
-  it('scores forecasts of the newest model in completed runs with bounds and a benchmark, and no others', () => {
+  it('scores only forecasts of the newest model in completed runs with bounds and a benchmark', () => {
     const others = [
       forecast(2, '10002', { realized: 50, lower_80: null, upper_80: null }),
       forecast(9, '10003', { realized: 50 }),
@@ -126,7 +126,7 @@ describe('scoresOf(forecasts)', () => {
     expect(scoresOf([])).to.equal(undefined);
   });
 
-  it('keeps rates from 0 to 1, MAE between |bias| and RMSE, and the interval score at the mean width or above', () => {
+  it('has rates from 0 to 1, MAE between |bias| and RMSE, and an interval score of at least the mean width', () => {
     fc.assert(
       fc.property(many, (forecasts) => {
         const scores = scoresOf(forecasts) as NonNullable<ReturnType<typeof scoresOf>>;
@@ -142,7 +142,7 @@ describe('scoresOf(forecasts)', () => {
     );
   });
 
-  it('covers everything at the cost of the width alone when bounds are wide enough', () => {
+  it('has full coverage and the width as interval score if the bounds are wide enough', () => {
     fc.assert(
       fc.property(many, (forecasts) => {
         const wide = forecasts.map((row) => ({ ...row, lower_80: -200, upper_80: 200 }));
@@ -153,7 +153,7 @@ describe('scoresOf(forecasts)', () => {
     );
   });
 
-  it('has no skill over itself', () => {
+  it('has no skill relative to itself', () => {
     fc.assert(
       fc.property(many, (forecasts) => {
         const same = forecasts.map((row) => ({ ...row, benchmark: row.point }));

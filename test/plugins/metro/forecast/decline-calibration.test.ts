@@ -5,20 +5,20 @@ import { createDeclineCalibration } from '../../../../plugins/metro/forecast/dec
 const outcome = (predicted: number, declined: boolean) => ({ predicted, declined });
 
 describe('createDeclineCalibration()', () => {
-  it('hands predictions on while nothing has been learnt', () => {
+  it('returns predictions unchanged before it has learned', () => {
     expect(createDeclineCalibration().calibrated(0.37)).to.equal(0.37);
   });
 
-  it('pools adjacent violators, and goes straight from one pool to the next', () => {
+  it('pools adjacent violators, and interpolates linearly between pools', () => {
     const calibration = createDeclineCalibration();
     calibration.learn([outcome(0.6, true), outcome(0.1, false), outcome(0.5, false), outcome(0.3, true)]);
-    // 0.1 stands alone with 0; 0.3 and 0.5 violate the order and have 1/2 at 0.4; 0.6 has 1.
+    // 0.1 pools with 0; 0.3 and 0.5 violate the order, so they have 1/2 at 0.4; 0.6 has 1.
     expect([0, 0.1, 0.4, 0.6, 1].map((p) => calibration.calibrated(p))).to.deep.equal([0, 0, 0.5, 1, 1]);
     expect(calibration.calibrated(0.25)).to.be.closeTo(0.25, 1e-12);
     expect(calibration.calibrated(0.5)).to.be.closeTo(0.75, 1e-12);
   });
 
-  it('gives equal predictions one share, whatever their order, and learns more later', () => {
+  it('gives equal predictions the same share in any order, and can learn more later', () => {
     const calibration = createDeclineCalibration();
     calibration.learn([outcome(0.5, true), outcome(0.5, false), outcome(0.5, false)]);
     expect(calibration.calibrated(0.5)).to.be.closeTo(1 / 3, 1e-12);
@@ -26,7 +26,7 @@ describe('createDeclineCalibration()', () => {
     expect(calibration.calibrated(0.5)).to.equal(0.5);
   });
 
-  it('never falls with the prediction and stays from 0 to 1', () => {
+  it('never decreases with the prediction, and stays from 0 to 1', () => {
     const outcomes = fc.array(
       fc.record({ predicted: fc.double({ min: 0, max: 1, noNaN: true }), declined: fc.boolean() }),
       {

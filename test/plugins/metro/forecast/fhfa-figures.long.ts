@@ -1,4 +1,4 @@
-/** The models' accuracy on FHFA's index of 2025Q4, where the file is present. */
+/** The accuracy of the models on FHFA's index of 2025Q4, if the file is available. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -35,7 +35,7 @@ const readPanel = async (directory: string): Promise<Panel> => {
   return createPanel(areas.map(toMarket), areas.flatMap(toHpi), macro);
 };
 
-/** The scored pairs of the runs of 77 origins whose market had 40 values and more. */
+/** The scored forecasts of 77 origins, of markets with at least 40 values. */
 const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
   const { runs, forecasts } = makeRuns({
     panel,
@@ -54,7 +54,7 @@ const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
   return scorable(runs, forecasts).filter((row) => values(row.cbsa, originOf(row)) >= MIN_VALUES);
 };
 
-/** The quarter that a forecast was made at. */
+/** The quarter in which a forecast was made. */
 const originOf = ({ target_period }: Scorable): number => quarterOf(target_period) - 4;
 
 const years = (pairs: readonly Scorable[], from: number, to: number) =>
@@ -78,7 +78,7 @@ describe("models on FHFA's index of 2025Q4", function () {
     pooled = pairsOf(panel, pooledMomentum);
   });
 
-  it('pooled-momentum scores 31,531 pairs of 77 origins better than persistence by 11% and more', () => {
+  it('pooled-momentum beats persistence by at least 11% on 31,531 forecasts of 77 origins', () => {
     const scores = scoresOf(pooled) as Scores;
     expect(scores.n).to.equal(31_531);
     expect(scores.mae_pp).to.be.at.most(3.7);
@@ -88,7 +88,7 @@ describe("models on FHFA's index of 2025Q4", function () {
     expect(scores.coverage_80).to.be.within(0.78, 0.84);
   });
 
-  it('metro-momentum scores the same pairs better by 20%, with bounds that hold', () => {
+  it('metro-momentum beats persistence by 20% on the same forecasts, with correct coverage of its bounds', () => {
     const scores = scoresOf(metro) as Scores;
     expect(scores.n).to.equal(31_531);
     expect(scores.mae_pp).to.be.at.most(3.35);
@@ -98,7 +98,7 @@ describe("models on FHFA's index of 2025Q4", function () {
     expect(scores.skill_mae).to.be.at.least(0.2);
   });
 
-  it('both beat persistence in each period, and metro-momentum is nowhere worse than pooled-momentum', () => {
+  it('both models beat persistence in each period, and metro-momentum is never worse than pooled-momentum', () => {
     for (const [from, to] of periods) {
       const [own, other] = [metro, pooled].map((pairs) => scoresOf(years(pairs, from, to)) as Scores) as [
         Scores,
@@ -109,7 +109,7 @@ describe("models on FHFA's index of 2025Q4", function () {
     }
   });
 
-  it('metro-momentum has no seasons: mean points by quarter of the origin, 2015 to 2024, are within 1 of each other', () => {
+  it('metro-momentum has no seasonality: mean points by quarter of the origin, 2015 to 2024, differ by less than 1', () => {
     const spread = (pairs: readonly Scorable[]) => {
       const means = [0, 1, 2, 3].map((quarter) => {
         const rows = years(pairs, 2015, 2024).filter((row) => originOf(row) % 4 === quarter);
@@ -121,7 +121,7 @@ describe("models on FHFA's index of 2025Q4", function () {
     expect(spread(pooled)).to.be.above(2);
   });
 
-  it('realised declines of metro-momentum rise from grade A to F', () => {
+  it('realised declines of metro-momentum increase from grade A to F', () => {
     const shares = RISK_GRADES.map((grade) => {
       const rows = metro.filter(({ risk_score }) => risk_score === grade);
       return rows.filter(({ realized }) => realized < 0).length / rows.length;
@@ -132,7 +132,7 @@ describe("models on FHFA's index of 2025Q4", function () {
   });
 
   for (const model of [metroMomentum, pooledMomentum]) {
-    it(`${model.name} says the same of every quarter when the data is cut there, gaps that close later included`, () => {
+    it(`${model.name} makes the same forecasts for every quarter from data cut at that quarter, even with gaps`, () => {
       const forecasts = [...walk(model, panel, defaultForecastOptions)];
       for (const quarter of [quarterIndex(2005, 4), quarterIndex(2011, 3), quarterIndex(2023, 2)]) {
         const seen = quarter - panel.firstQuarter + 1;

@@ -35,7 +35,7 @@ describe('forecastDataset(dataset, input)', () => {
     expect(counts.at(-1)).to.equal(rows['hpi']?.length);
   });
 
-  it('adds runs where there are none, replaces with recompute, and keeps what an earlier vintage published', async () => {
+  it('adds runs to a dataset without runs, replaces them with recompute, and keeps runs of an earlier vintage', async () => {
     const rows = rowsOfPanel();
     const of = (forecasts: ForecastDataset) => ({ ...rows, ...forecasts.replaced }) as Record<string, Document[]>;
     const ids = ({ made }: ForecastDataset) => made.runs.map(({ id }) => id);
@@ -69,14 +69,14 @@ describe('forecastDataset(dataset, input)', () => {
     expect(again.replaced).to.deep.equal(made.replaced);
   });
 
-  it('has no backtest row while there is none', async () => {
+  it('has no backtest row if there is no backtest', async () => {
     const few = { ...input, span: { last: 2 } };
     expect((await forecastDataset(memoryDataset(manifest, rowsOfPanel()), few)).replaced['backtests']).to.deep.equal(
       [],
     );
   });
 
-  it('says that a dataset without an index has nothing to forecast from', async () => {
+  it('rejects a dataset without an index', async () => {
     const failure = await forecastDataset(memoryDataset(manifest, {}), input).catch((error: Error) => error);
     expect(failure).to.have.property(
       'message',

@@ -51,7 +51,7 @@ describe('forecastDirectory(directory, options)', () => {
 
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
-  it('leaves a valid dataset of another version, with all that it does not compute as it was', async () => {
+  it('writes a valid dataset with a new version, and keeps everything that it does not compute', async () => {
     const before = await openDirectory(directory);
     const { version, made } = await forecastDirectory(directory, input);
     const { manifest: after, dataset } = await openDirectory(directory);
@@ -64,7 +64,7 @@ describe('forecastDirectory(directory, options)', () => {
     expect(await rowsOf(directory, 'forecasts')).to.deep.equal(made.forecasts);
   });
 
-  it('gives the same version again for the same content, and another one for another', async () => {
+  it('gives the same version for the same content, and another version for other content', async () => {
     const first = await forecastDirectory(directory, input);
     expect((await forecastDirectory(directory, input)).version).to.equal(first.version);
     const longer = await forecastDirectory(directory, { ...input, span: { last: 9 } });
@@ -72,7 +72,7 @@ describe('forecastDirectory(directory, options)', () => {
     expect(await rowsOf(directory, 'forecast_runs')).to.have.length(9);
   });
 
-  it('changes nothing when there is nothing to forecast', async () => {
+  it('changes nothing if there is nothing to forecast', async () => {
     const before = await contents(directory);
     const failure = await forecastDirectory(directory, { ...input, span: { to: 0 } }).catch((error: Error) => error);
     expect(failure).to.be.instanceOf(OperatorError);
@@ -89,7 +89,7 @@ describe('forecastDirectory(directory, options)', () => {
       .and.include(file);
   });
 
-  it('says where it found no dataset', async () => {
+  it('names the directory without a dataset', async () => {
     const nowhere = join(directory, 'nowhere');
     const failure = await forecastDirectory(nowhere, input).catch((error: Error) => error);
     expect(failure).to.be.instanceOf(OperatorError);

@@ -19,7 +19,7 @@ describe('normalCdf(x)', () => {
     });
   }
 
-  it('is a probability, rises, and is symmetric', () => {
+  it('stays from 0 to 1, increases, and is symmetric', () => {
     const number = fc.double({ noNaN: true, min: -40, max: 40 });
     fc.assert(
       fc.property(number, number, (a, b) => {
@@ -30,7 +30,7 @@ describe('normalCdf(x)', () => {
     );
   });
 
-  it('is certain at infinity', () => {
+  it('is 0 or 1 at infinity', () => {
     expect(normalCdf(Number.NEGATIVE_INFINITY)).to.equal(0);
     expect(normalCdf(Number.POSITIVE_INFINITY)).to.equal(1);
   });

@@ -9,7 +9,7 @@ const markets = [
 ];
 
 describe('createPanel(markets, rows)', () => {
-  it('puts each value in its quarter and NaN everywhere else', () => {
+  it('puts each value into its quarter, and NaN everywhere else', () => {
     const panel = createPanel(markets, [
       { cbsa: '10001', period_start: '2001-04-01', value: 105 },
       { cbsa: '10000', period_start: '2000-10-01', value: 100 },
@@ -26,7 +26,7 @@ describe('createPanel(markets, rows)', () => {
     expect(createPanel(markets, []).quarters).to.deep.equal([]);
   });
 
-  it('names every row that cannot be forecast from, all at once', () => {
+  it('reports every invalid row together', () => {
     const rows = [
       { cbsa: '99999', period_start: '2000-01-01', value: 100 },
       { cbsa: '10000', period_start: '2000-02-01', value: 100 },

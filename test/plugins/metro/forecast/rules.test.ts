@@ -31,7 +31,7 @@ describe('signalOf(outlook, rules)', () => {
     [outlook(-0.0001, -4, 4), 'contract'],
   ];
   for (const [given, signal] of cases) {
-    it(`is ${signal} for ${given.point} from ${given.lower_80}`, () => {
+    it(`is ${signal} for ${given.point} with lower bound ${given.lower_80}`, () => {
       expect(signalOf(given, defaultRules)).to.equal(signal);
     });
   }
@@ -42,7 +42,7 @@ describe('signalOf(outlook, rules)', () => {
     expect(signalOf(outlook(0.9, -4.9, 5), rules)).to.equal('contract');
   });
 
-  it('never turns from expand to less as the forecast rises as a whole', () => {
+  it('never becomes less optimistic when all bounds of the forecast rise', () => {
     const order = ['contract', 'hold', 'expand'];
     fc.assert(
       fc.property(anyOutlook, fc.double({ min: 0, max: 30, noNaN: true }), (low, by) => {
@@ -58,7 +58,7 @@ describe('declineProbability(outlook)', () => {
     expect(declineProbability(outlook(1, 1 - 2.563 / 2, 1 + 2.563 / 2))).to.be.closeTo(0.15865525393145707, 1e-14);
   });
 
-  it('is certain without spread, even for no change without spread, and unknown without bounds', () => {
+  it('is 0 or 1 without spread, even without a change, and null without bounds', () => {
     expect(declineProbability(outlook(2, 2, 2))).to.equal(0);
     expect(declineProbability(outlook(-2, -2, -2))).to.equal(1);
     expect(declineProbability(outlook(0, 0, 0))).to.equal(0.5);
@@ -89,7 +89,7 @@ describe('riskGradeOf(probability, rules)', () => {
     expect(riskGradeOf(null, defaultRules)).to.equal(null);
   });
 
-  it('never improves as the probability of a decline rises', () => {
+  it('never improves when the probability of a decline rises', () => {
     const probability = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(probability, probability, (a, b) => {
@@ -101,11 +101,11 @@ describe('riskGradeOf(probability, rules)', () => {
 });
 
 describe('checkRules(rules)', () => {
-  it('lets the default rules pass', () => {
+  it('accepts the default rules', () => {
     expect(checkRules(defaultRules)).to.equal(defaultRules);
   });
 
-  it('names every contradiction at once', () => {
+  it('reports every contradiction together', () => {
     expect(() => checkRules({ expandPoint: 1, expandLower: 0, contractPoint: 2, grades: [0, 0.4, 0.3, 1.5] }))
       .to.throw(OperatorError)
       .with.property('faults')

@@ -32,11 +32,11 @@ const input: RunsInput = {
 const made = makeRuns(input);
 const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
 
-/** What a run said, without what came true since. */
+/** The content of a run, without outcomes that were added later. */
 const said = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
 
 describe('makeRuns(input)', () => {
-  it('makes one run per quarter of the span, named after it and known two months later', () => {
+  it('makes one run per quarter, named after the quarter and dated two months after it', () => {
     expect(made.runs).to.have.length(20);
     expect(made.runs[0]).to.deep.include({ id: 20101, run_at: '2010-06-01T00:00:00Z', status: 'completed' });
     expect(made.runs.at(-1)).to.deep.equal({
@@ -54,7 +54,7 @@ describe('makeRuns(input)', () => {
     });
   });
 
-  it('calls the run of the newest quarter published and all before reconstructed, which their notes say too', () => {
+  it('marks runs up to the newest published quarter as reconstructed, and explains this in their notes', () => {
     expect(made.runs.map(({ basis }) => basis)).to.deep.equal([...Array(19).fill('reconstructed'), 'published']);
     expect(made.runs[0]?.notes).to.equal(
       'Reconstructed, pseudo-out-of-sample: uses the index up to 2010Q1 only, but as the vintage of 2015-03-31 has it, ' +
@@ -62,20 +62,20 @@ describe('makeRuns(input)', () => {
     );
   });
 
-  it('dates no run after the publication that carries it', () => {
+  it('dates no run after the publication that contains it', () => {
     const { runs, forecasts: rows } = makeRuns({ ...input, created: new Date('2015-02-24T14:00:00Z') });
     expect(runs.slice(-2).map(({ run_at }) => run_at)).to.deep.equal(['2014-12-01T00:00:00Z', '2015-02-24T14:00:00Z']);
     expect(rows.at(-1)?.run_at).to.equal('2015-02-24T14:00:00Z');
   });
 
-  it('grades the share of past declines at the same prediction, which it stores with the forecast of persistence', () => {
+  it('calibrates the probability of a decline with past declines, and stores it with the persistence forecast', () => {
     for (const row of made.forecasts) {
       expect(row.risk_score).to.equal(riskGradeOf(row.decline_probability as number, defaultRules));
       expect(row.benchmark).to.be.a('number');
     }
   });
 
-  it('keeps runs as they are, and adds what has come true of them since', () => {
+  it('keeps earlier runs unchanged, and adds later outcomes to them', () => {
     const before = makeRuns({ ...input, panel: cut(panel, 96), span: { last: 4 }, vintage: '2014-03-31' });
     const odd = before.forecasts.map((row) => ({ ...row, point: row.point + 1 }));
     const after = makeRuns({ ...input, span: { last: 6 }, kept: { runs: before.runs, forecasts: odd } });
@@ -87,7 +87,7 @@ describe('makeRuns(input)', () => {
     expect(kept.every(({ realized_as_of }) => realized_as_of === '2015-03-31')).to.equal(true);
   });
 
-  it('says in the notes how far macro series were known, and what was used in the place of the default model', () => {
+  it('notes how far macro series were known, and which model replaced the default model', () => {
     const { model: _, ...byDefault } = input;
     const [own] = makeRuns({ ...byDefault, panel: madeUpMetroPanel(), span: { last: 1 } }).runs;
     expect(own?.model_version).to.equal('metro-momentum-1.0.0');
@@ -100,7 +100,7 @@ describe('makeRuns(input)', () => {
     );
   });
 
-  it('dates the target 12 months after the quarter, and reads what was published for it', () => {
+  it('dates the target 12 months after the quarter, and uses the published value for it', () => {
     const [first] = rowsOf('10000') as [Forecast];
     expect(first.target_period).to.equal('2011-01-01');
     expect(first.realized).to.equal(rounded(realizedChange(panel, quarterIndex(2010, 1), 0)));
@@ -109,15 +109,15 @@ describe('makeRuns(input)', () => {
     expect([last.target_period, last.realized, last.realized_as_of]).to.deep.equal(['2015-10-01', null, null]);
   });
 
-  it('neither forecasts from a gap nor calls an interpolated value realized', () => {
-    // The market 10004 has no value for 2012Q3.
+  it('makes no forecast from a gap, and does not use interpolated values as outcomes', () => {
+    // Market 10004 has no value for 2012Q3.
     const byRun = new Map(rowsOf('10004').map((row) => [row.run_id, row]));
     expect(byRun.has(20123)).to.equal(false);
     expect(byRun.get(20113)).to.include({ target_period: '2012-07-01', realized: null, realized_as_of: null });
     expect(byRun.get(20112)?.realized).to.be.a('number');
   });
 
-  it('says the same when the data is cut at the quarter of the run', () => {
+  it('makes the same run from data that is cut at its quarter', () => {
     for (const quarters of [81, 91, 92, 99]) {
       const known = makeRuns({ ...input, panel: cut(panel, quarters), span: { last: 1 } });
       const [run] = known.runs;
@@ -127,7 +127,7 @@ describe('makeRuns(input)', () => {
     }
   });
 
-  it('gives the same runs whatever the span that they are part of', () => {
+  it('makes the same runs for any range that contains them', () => {
     const some = makeRuns({ ...input, span: { from: quarterIndex(2011, 2), to: quarterIndex(2012, 1) } });
     expect(some.runs.map(({ id }) => id)).to.deep.equal([20112, 20113, 20114, 20121]);
     expect(some.forecasts).to.deep.equal(made.forecasts.filter(({ run_id }) => run_id >= 20112 && run_id <= 20121));
@@ -150,7 +150,7 @@ describe('makeRuns(input)', () => {
   });
 
   for (const model of models) {
-    it(`makes rows of ${model.name} that are valid, in key order, with points inside their bounds`, () => {
+    it(`makes valid rows of ${model.name}, in key order, with points inside their bounds`, () => {
       const { runs, forecasts: rows, backtest } = makeRuns({ ...input, panel: madeUpMetroPanel(), model });
       const validRun = compileSchema(forecastRuns.schema);
       const validRow = compileSchema(forecasts.schema);
@@ -166,7 +166,7 @@ describe('makeRuns(input)', () => {
     });
   }
 
-  it('leaves bounds and grade null, and never expands, before errors are known', () => {
+  it('has null bounds and grades, and no expand signal, before errors are known', () => {
     const early = makeRuns({ ...input, span: { from: quarterIndex(2004, 1), to: quarterIndex(2004, 1) } });
     expect(early.forecasts).to.have.length(6);
     for (const row of early.forecasts) {
@@ -176,7 +176,7 @@ describe('makeRuns(input)', () => {
     expect(early.backtest).to.equal(undefined);
   });
 
-  it('says what the index covers when no market can be forecast', () => {
+  it('reports the range of the index if no market can be forecast', () => {
     expect(() => makeRuns({ ...input, span: { from: quarterIndex(2020, 1), to: quarterIndex(2020, 4) } })).to.throw(
       'No market can be forecast at 2020Q1 to 2020Q4: the index runs from 1990Q1 to 2014Q4, and a market needs 20 values',
     );
@@ -195,7 +195,7 @@ describe('withNewestRun(markets, runs)', () => {
     forecast_12m: -9,
   });
 
-  it('gives each market the newest run, and null to one that it left out', () => {
+  it('gives each market its row of the newest run, and null to a market without one', () => {
     const newest = rowsOf('10003').at(-1) as Forecast;
     expect(withNewestRun([market('10003'), market('99999')], made)).to.deep.equal([
       { ...market('10003'), signal: newest.signal, risk_score: newest.risk_score, forecast_12m: newest.point },
@@ -205,14 +205,14 @@ describe('withNewestRun(markets, runs)', () => {
 });
 
 describe('rounded(value)', () => {
-  it('keeps four decimals, and has no negative zero', () => {
+  it('rounds to four decimals, without negative zero', () => {
     expect(rounded(1.234_56)).to.equal(1.2346);
     expect(Object.is(rounded(-0.000_01), 0)).to.equal(true);
   });
 });
 
 describe('parseQuarter(text)', () => {
-  it('reads what quarterName writes, and nothing else', () => {
+  it('parses the output of quarterName, and nothing else', () => {
     expect(parseQuarter(quarterName(quarterIndex(2005, 4)))).to.equal(quarterIndex(2005, 4));
     for (const text of ['2005', '2005Q5', '05Q1', '2005-10-01', '']) expect(parseQuarter(text)).to.equal(undefined);
   });

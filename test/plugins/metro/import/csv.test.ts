@@ -1,4 +1,4 @@
-/** Rows of imported files, with their lines. */
+/** Reading rows of imported files, with their line numbers. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { lineParser, readRows } from '../../../../plugins/metro/import/csv.js';
@@ -16,7 +16,7 @@ const read = async (text: string, size = 7) => {
 };
 
 describe('readRows(bytes, file, errors)', () => {
-  it('reads byte order marks, both line ends, quotes, blank lines and a last line without end', async () => {
+  it('reads byte order marks, LF and CRLF, quotes, blank lines, and a last line without a line end', async () => {
     expect(await read('\ufeff"Abilene, TX",10180,( 2.62)\r\n\r\n"a ""b""", -,\nlast,1,2')).to.deep.equal({
       rows: [
         [1, 'Abilene, TX', '10180', '( 2.62)'],
@@ -46,7 +46,7 @@ describe('readRows(bytes, file, errors)', () => {
     expect(errors[0]).to.match(/^f\.csv:2: /);
   });
 
-  it('reads the same rows however the bytes are cut, also inside a character', async () => {
+  it('reads the same rows for any chunk boundaries, also inside a character', async () => {
     const text = '\ufeff"Mayagüez, PR",32420\r\n"Año 😀",1\r\n';
     const whole = await read(text, 1000);
     expect(whole.rows[0]).to.deep.equal([1, 'Mayagüez, PR', '32420']);
@@ -55,7 +55,7 @@ describe('readRows(bytes, file, errors)', () => {
 });
 
 describe('lineParser()', () => {
-  it('reads quotes by RFC 4180', async () => {
+  it('reads quotes as in RFC 4180', async () => {
     const parse = await lineParser();
     const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, '').trim());
     fc.assert(

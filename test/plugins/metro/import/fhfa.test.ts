@@ -15,7 +15,7 @@ const read = async (lines: readonly string[]) => {
 };
 
 describe('plugins/metro/import/fhfa', () => {
-  it('reads quoted names, missing values and standard errors, and leaves gaps out', async () => {
+  it('reads quoted names, missing values and standard errors, and leaves out gaps', async () => {
     const { areas, faults } = await read([
       '"Abilene, TX",10180,1975,1,-,-',
       '"Abilene, TX",10180,1975,2,23.58,( 0.19)',
@@ -39,7 +39,7 @@ describe('plugins/metro/import/fhfa', () => {
     expect(areas[0]?.name).to.equal('Anaheim-Santa Ana-Irvine, CA (MSAD)');
   });
 
-  it('keeps codes with leading zeros, and areas without any value', async () => {
+  it('keeps leading zeros of codes, and areas without any value', async () => {
     const { areas } = await read(['"Nowhere, XX",00042,2024,1,-,-']);
     expect(areas).to.deep.equal([{ cbsa: '00042', name: 'Nowhere, XX', quarters: [], values: [], errors: [] }]);
   });
@@ -71,15 +71,11 @@ describe('plugins/metro/import/fhfa', () => {
     ['an infinite index', '"A, TX",10000,2024,2,Infinity,-', /index must be .* and is "Infinity"/],
     ['an index beyond doubles', `"A, TX",10000,2024,2,${'9'.repeat(400)},-`, /index must be/],
     ['an empty index', '"A, TX",10000,2024,2,,-', /index must be .* and is ""/],
-    ['a row that is cut short', '"A, TX",10000,2024,2,100.0', /must have 6 cells .* and has 5/],
-    [
-      'a standard error that is cut short',
-      '"A, TX",10000,2024,2,100.00,( 1.',
-      /standard error must be .* and is "\( 1\."/,
-    ],
+    ['a truncated row', '"A, TX",10000,2024,2,100.0', /must have 6 cells .* and has 5/],
+    ['a truncated standard error', '"A, TX",10000,2024,2,100.00,( 1.', /standard error must be .* and is "\( 1\."/],
     ['no name', ',10000,2024,2,100.00,-', /name must be text in UTF-8/],
-    ['another name for the code', '"B, TX",10000,2024,2,100.00,-', /10000 is "B, TX" here and "A, TX" in line 1/],
-    ['a quarter that was there before', '"A, TX",10000,2024,1,101.00,-', /10000 has more than one row for 2024 Q1/],
+    ['a second name for the code', '"B, TX",10000,2024,2,100.00,-', /10000 is "B, TX" here and "A, TX" in line 1/],
+    ['a duplicate quarter', '"A, TX",10000,2024,1,101.00,-', /10000 has more than one row for 2024 Q1/],
     ['two faults at once', '"A, TX",1,2024,9,100.00,-', /code must .*; the quarter must/],
   ];
   for (const [what, row, rule] of bad) {

@@ -42,7 +42,7 @@ describe('plugins/metro/import/fred', () => {
     expect(series).to.deep.equal(unrate);
   });
 
-  it('infers the cadence of a series that the catalog does not have', async () => {
+  it('infers the cadence of a series that is not in the catalog', async () => {
     const { series } = await read('DATE,EXOTIC1\n2025-01-01,-1.5\n2025-04-01,.\n2025-07-01,2e3\n');
     expect(series).to.deep.equal({
       id: 'EXOTIC1',
@@ -58,7 +58,7 @@ describe('plugins/metro/import/fred', () => {
   });
 
   for (const [what, row, rule] of [
-    ['a day that the calendar lacks', '2025-02-30,1', /date must be a day of the calendar .* and is "2025-02-30"/],
+    ['a day that is not in the calendar', '2025-02-30,1', /date must be a day of the calendar .* and is "2025-02-30"/],
     ['a month without day', '2025-02,1', /date must be a day of the calendar/],
     ['a monthly value in mid-month', '2025-02-15,1', /must be the first day of its period, and is "2025-02-15"/],
     ['text for a value', '2025-02-01,n/a', /value must be a number, "\." or empty, and is "n\/a"/],
@@ -66,7 +66,7 @@ describe('plugins/metro/import/fred', () => {
     ['an infinite value', '2025-02-01,1e999', /value must be a number/],
     ['hexadecimal', '2025-02-01,0x10', /value must be a number/],
     ['a third cell', '2025-02-01,1,2', /must have 2 cells \(date, value\), and has 3/],
-    ['a date that was there before', '2025-01-01,2', /more than one row for 2025-01-01/],
+    ['a duplicate date', '2025-01-01,2', /more than one row for 2025-01-01/],
   ] as const) {
     it(`reports ${what} by its line and rule, and leaves the row out`, async () => {
       const { series, message } = await read(`DATE,UNRATE\n2025-01-01,1\n${row}\n`);

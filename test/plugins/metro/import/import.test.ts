@@ -15,7 +15,7 @@ import { needSharedData } from '../../../support/shared-data.js';
 const TIME = new Date('2026-03-01T12:00:00Z');
 const byName = new Map(collections.map((collection) => [collection.name, collection]));
 
-/** Two areas and five quarters in FHFA's format: a gap, a division, a missing value. */
+/** Two areas and five quarters in FHFA's format, with a gap, a division and a missing value. */
 const METRO = [
   '"Abilene, TX",10180,2024,1,100.00,( 2.62)',
   '"Abilene, TX",10180,2024,2,101.00,( 2.62)',
@@ -120,7 +120,7 @@ describe('plugins/metro/import', () => {
     });
   });
 
-  it('gives the same input the same version, and another input another one', async () => {
+  it('gives the same version for the same input, and another version for other input', async () => {
     const hpi = await put('hpi.csv', METRO);
     const first = await run([hpi]);
     expect((await run([hpi], { to: join(folder, 'again') })).version).to.equal(first.version);
@@ -135,7 +135,7 @@ describe('plugins/metro/import', () => {
     expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a day of the calendar/);
   });
 
-  it('uses the newest period of any series as the vintage without an index', async () => {
+  it('without an index, uses the newest period of any series as the vintage', async () => {
     const gdp = await put('gdp.csv', 'DATE,GDP\n2025-04-01,1\n');
     expect((await run([gdp, await put('unrate.csv', UNRATE)])).vintage).to.equal('2025-11-30');
   });
@@ -158,7 +158,7 @@ describe('plugins/metro/import', () => {
     expect(await readdir(folder)).to.deep.equal(['bad.csv']);
   });
 
-  it('leaves bad rows out and counts them with skipBadRows', async () => {
+  it('with skipBadRows, leaves out bad rows and counts them', async () => {
     const rows = Array.from({ length: 70 }, (_, i) => `"Nowhere, TX",1,2025,1,${i + 1}.00,-\r\n`).join('');
     const report = await run([await put('bad.csv', rows + METRO)], { skipBadRows: true });
     expect(report.badRows).to.equal(70);
@@ -210,7 +210,7 @@ describe('plugins/metro/import', () => {
     expect((await run([older], before)).dropped.rows).to.deep.equal({ forecast_runs: 1, forecasts: 2 });
   });
 
-  it('rejects periods that end after --created, with the first of each series, and changes nothing', async () => {
+  it('rejects periods that end after --created, with the first period of each series, and changes nothing', async () => {
     const hpi = await put('hpi.csv', METRO);
     const unrate = await put('unrate.csv', UNRATE);
     const daily = await put('DGS10.csv', 'date,value\n2024-11-26,4\n2024-11-27,4\n');
@@ -248,7 +248,7 @@ describe('plugins/metro/import', () => {
       expect(rows[name], name).to.deep.equal(before.rows[name]);
   });
 
-  it('does not mix real numbers with made-up ones', async () => {
+  it('does not mix real and synthetic data', async () => {
     await run([await put('hpi.csv', METRO)]);
     const path = join(to, 'manifest.json');
     await writeFile(path, (await readFile(path, 'utf8')).replace(/"synthetic":\s*false/, '"synthetic":true'));
@@ -267,7 +267,7 @@ describe('plugins/metro/import', () => {
   });
 });
 
-/** One run over both markets, as `forecast` would add it. */
+/** A run for both markets, as `forecast` would add it. */
 const addRun = async (directory: string, origin: Partial<ForecastRun> = {}): Promise<void> => {
   const { manifest, rows } = await load(directory);
   const { collections: _files, ...description } = manifest;

@@ -90,7 +90,7 @@ describe('plugins/metro/import inputs', () => {
     expect((await read([folder])).ids).to.deep.equal(['UNRATE']);
   });
 
-  it('rejects a pipe or a device that is named, at once', async () => {
+  it('immediately rejects a pipe or a device as a named input', async () => {
     const pipe = join(directory, 'named');
     execFileSync('mkfifo', [pipe]);
     for (const path of [pipe, '/dev/zero']) {
@@ -119,7 +119,7 @@ describe('plugins/metro/import inputs', () => {
     );
   });
 
-  it('recognises a file whose first row is bad', async () => {
+  it('recognises a file whose first row is invalid', async () => {
     const message = await operatorFailure(read([await put('bad-first.csv', `"A, TX",1,2024,1,-,-\r\n${METRO}`)]));
     expect(message).to.include('bad-first.csv:1: the code must be 5 digits');
   });
@@ -167,7 +167,7 @@ describe('plugins/metro/import inputs', () => {
     expect(await operatorFailure(read([`${base}/cut`]))).to.match(/^Cannot fetch .*\/cut: /);
   });
 
-  it('explains that there is no server', async () => {
+  it('reports that the server refuses connections', async () => {
     const gone = createServer().listen(0, '127.0.0.1');
     await once(gone, 'listening');
     const { port } = gone.address() as AddressInfo;

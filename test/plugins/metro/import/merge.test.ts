@@ -56,7 +56,7 @@ const old = {
       synthetic: false,
       sources: ['B', 'D', 'F', 'metro_hpi', 'permits'].map(source),
     },
-    // One row per batch, so that every boundary of batches occurs.
+    // One row per batch, so that every batch boundary occurs.
     async *read(name: string) {
       for (const row of rows[name] ?? []) yield [row];
     },
@@ -107,7 +107,7 @@ describe('plugins/metro/import/merge', () => {
     expect(sources).to.deep.equal(['B', 'D', 'F', 'metro_hpi', 'permits']);
   });
 
-  it('replaces macro series one by one, and nothing else', async () => {
+  it('replaces individual macro series, and nothing else', async () => {
     const imported = { index: undefined, macro: ['A', 'C', 'D', 'E', 'G'].map((id) => macro(id, 8, 9)), ignored: [] };
     const { read, sources } = await merged(old, imported, NOW);
     const values = (read['observations'] as { series_id: string; value: number }[]).map((o) => o.series_id + o.value);
@@ -118,7 +118,7 @@ describe('plugins/metro/import/merge', () => {
     expect(Object.keys(read).sort()).to.deep.equal(['observations', 'series']);
   });
 
-  it('removes the observations of a series that has no values any more', async () => {
+  it('removes the observations of a series without values', async () => {
     const { read } = await merged(old, { index: undefined, macro: [macro('D')], ignored: [] }, NOW);
     expect(read['observations']).to.deep.equal([observation('B', 1), observation('F', 3)]);
     expect(read['series']?.[1]).to.include({ series_id: 'D', observation_start: null, observation_end: null });
@@ -135,7 +135,7 @@ describe('plugins/metro/import/merge', () => {
     expect(sources).to.deep.equal(['A']);
   });
 
-  it('names publisher, newest period and lateness in the series and its source', async () => {
+  it('stores publisher, newest period and expected delay in the series and its source', async () => {
     const { collections, sources } = await merge(
       undefined,
       { index: [area('10000', 1, 2)], macro: [], ignored: [] },

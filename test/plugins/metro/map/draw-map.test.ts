@@ -1,4 +1,4 @@
-/** The outlines that the explorer serves, and what they were made from. */
+/** The outlines that the explorer serves, and their source files. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -17,17 +17,17 @@ describe('the explorer’s map', () => {
     map = JSON.parse(served);
   });
 
-  it('is what `npm run map` makes, of less than 150 kB', async () => {
+  it('equals the output of `npm run map`, in less than 150 kB', async () => {
     expect(served === `${JSON.stringify(await drawMap())}\n`, 'run `npm run map`').to.equal(true);
     expect(served.length).to.be.below(150_000);
   });
 
-  it('has every metro and division but those of Puerto Rico, which the projection lacks', () => {
+  it('has every metro and division except in Puerto Rico, which is outside of the projection', () => {
     const missing = [...metroAreas.keys()].filter((cbsa) => !map.areas[cbsa]);
     expect(missing.map((cbsa) => metroAreas.get(cbsa)?.states.join())).to.deep.equal(missing.map(() => 'PR'));
   });
 
-  it('has outlines of all but the metros of Connecticut, whose planning regions are younger than the atlas', () => {
+  it('has outlines of all metros except in Connecticut, whose planning regions are newer than the atlas', () => {
     const points = Object.keys(map.areas).filter((cbsa) => map.areas[cbsa]![0] === '');
     expect(points).to.deep.equal(CONNECTICUT);
   });

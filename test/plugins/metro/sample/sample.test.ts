@@ -34,7 +34,7 @@ describe('the embedded sample', () => {
   const runs = rows<ForecastRun>('forecast_runs');
   const forecasts = rows<Forecast>('forecasts');
 
-  it('is what the generator writes, byte for byte', async () => {
+  it('equals the output of the generator, byte for byte', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'metro-sample-'));
     try {
       await writeSample(directory);
@@ -55,14 +55,14 @@ describe('the embedded sample', () => {
     expect(bytes).to.be.lessThan(2_000_000);
   });
 
-  it('says everywhere that its numbers are made up', () => {
+  it('is marked as synthetic in every place', () => {
     expect(manifest.synthetic).to.equal(true);
     for (const { title, source, notes } of rows<Series>('series')) {
       expect([title, source, notes].join(' ')).to.match(/synthetic sample.*Synthetic sample.*Synthetic/);
     }
   });
 
-  it('has 40 markets, thirty years of quarters, eleven macro series and every cadence', () => {
+  it('has 40 markets, 30 years of quarters, 11 macro series and every cadence', () => {
     expect(markets.size).to.equal(40);
     expect(rows<Hpi>('hpi').filter(({ cbsa }) => cbsa === '26420')).to.have.length(120);
     const series = rows<Series>('series');
@@ -79,7 +79,7 @@ describe('the embedded sample', () => {
     expect(runs.some(({ status }) => status === 'running')).to.equal(true);
   });
 
-  it('shows every signal and every grade, and markets without', () => {
+  it('has every signal and every grade, and markets without one', () => {
     const shown = (of: (market: Market) => string | null) => [...new Set([...markets.values()].map(of))];
     expect(shown(({ signal }) => signal)).to.have.members([...SIGNALS, null]);
     expect(shown(({ risk_score }) => risk_score)).to.have.members([...RISK_GRADES, null]);
@@ -96,7 +96,7 @@ describe('the embedded sample', () => {
     expect(markets.get('41620')?.forecast_12m).to.be.a('number');
   });
 
-  it('has a market with past forecasts alone, and one with an outcome that was never published', () => {
+  it('has a market with only past forecasts, and one whose outcome was never published', () => {
     const of = (cbsa: string) => forecasts.filter((row) => row.cbsa === cbsa);
     expect(markets.get('38300')?.forecast_12m).to.equal(null);
     expect(of('38300')).to.have.length(10);

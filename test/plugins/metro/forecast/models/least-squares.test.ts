@@ -11,7 +11,7 @@ const coefficients = (rows: readonly (readonly number[])[], outcomes: readonly n
 };
 
 describe('createLeastSquares(width)', () => {
-  it('fits a line through the means of points that do not lie on one', () => {
+  it('fits the least-squares line through points that are not on a line', () => {
     // By hand: slope = 1.5, intercept = 2/3.
     const b = coefficients(
       [
@@ -29,7 +29,7 @@ describe('createLeastSquares(width)', () => {
     expect(createLeastSquares(2).solve()).to.equal(undefined);
   });
 
-  it('gives 0 to a regressor that an earlier one determines, and fits as well with the rest', () => {
+  it('gives 0 to a regressor that is collinear with earlier ones, and fits equally well with the rest', () => {
     const b = coefficients(
       [
         [1, 1, 2],
@@ -43,7 +43,7 @@ describe('createLeastSquares(width)', () => {
     expect(b[2]).to.equal(0);
   });
 
-  it('recovers any coefficients from outcomes without noise', () => {
+  it('recovers any coefficients from noiseless outcomes', () => {
     const number = fc.double({ min: -10, max: 10, noNaN: true });
     const design = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [1, i, (i * 5) % 7, (i * 3) % 8]);
     fc.assert(

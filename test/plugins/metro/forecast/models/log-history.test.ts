@@ -5,7 +5,7 @@ const push = (history: ReturnType<typeof createLogHistory>, ...levels: number[])
   history.push(Float64Array.from(levels));
 
 describe('createLogHistory(markets)', () => {
-  it('closes a gap linearly in logs once the value after it is there, and not before', () => {
+  it('fills a gap linearly in logs once the next value is known, and not before', () => {
     const history = createLogHistory(1);
     push(history, 100);
     push(history, Number.NaN);
@@ -17,7 +17,7 @@ describe('createLogHistory(markets)', () => {
     expect(history.at(2)[0]).to.be.closeTo(log(400), 1e-10);
   });
 
-  it('extends no series beyond its ends', () => {
+  it('extrapolates no series', () => {
     const history = createLogHistory(2);
     push(history, Number.NaN, 100);
     push(history, 100, Number.NaN);
@@ -25,7 +25,7 @@ describe('createLogHistory(markets)', () => {
     expect(history.at(1)[1]).to.be.NaN;
   });
 
-  it('counts published values alone', () => {
+  it('counts published values only', () => {
     const history = createLogHistory(1);
     for (const level of [100, Number.NaN, 120]) push(history, level);
     expect([...history.counts]).to.deep.equal([2]);

@@ -26,11 +26,11 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** The point forecasts in logs at every quarter, each from the formula with plain arrays. */
+/** The point forecasts in logs at every quarter, computed from the formula with plain arrays. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
-  /** Gaps closed; reads nothing after the quarter that it is asked for. */
+  /** Gaps are filled. Reads nothing after the requested quarter. */
   const F = (i: number, t: number): number => {
     const known = (s: number) => there(L[s]?.[i]);
     if (t < 0 || known(t)) return L[t]?.[i] ?? Number.NaN;
@@ -121,7 +121,7 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** Half the widths of the intervals, from all point forecasts in logs, by the formula. */
+/** Half the widths of the intervals by the formula, from all point forecasts in logs. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
@@ -182,9 +182,9 @@ describe('metro-momentum', () => {
   const expected = byDefinition(panel);
   const toPercent = (growth: number) => 100 * Math.expm1(growth / 100);
 
-  // Before, fewer rows than coefficients leave some of them undetermined.
+  // Earlier, there are fewer rows than coefficients, so some are not determined.
   for (const origin of [30, 40, 41, 43, 44, 60, 90, 99]) {
-    it(`is the formula of its docstring at quarter ${origin}`, () => {
+    it(`matches the formula of its docstring at quarter ${origin}`, () => {
       const { forecasts, b } = expected(origin) as NonNullable<ReturnType<typeof expected>>;
       const { point, coefficients } = at(origins, origin);
       for (const [k, value] of Object.values(coefficients ?? {}).entries()) expect(value).to.be.closeTo(at(b, k), 1e-6);
@@ -196,7 +196,7 @@ describe('metro-momentum', () => {
   }
 
   for (const origin of [44, 62, 99]) {
-    it(`has the bounds of its formula at quarter ${origin}`, () => {
+    it(`matches the formula of its bounds at quarter ${origin}`, () => {
       const forecasts = origins.map(({ point }) =>
         [...point].map((value) => (there(value) ? 100 * Math.log1p(value / 100) : undefined)),
       );
@@ -212,25 +212,25 @@ describe('metro-momentum', () => {
     });
   }
 
-  it('forecasts from the quarter on in which a season of twenty quarters has an outcome, with bounds 20 quarters later', () => {
+  it('forecasts once a 20-quarter season has an outcome, with bounds 20 quarters later', () => {
     const first = (of: 'point' | 'lower') => origins.findIndex((origin) => origin[of].some((value) => there(value)));
-    // Growth is known from quarter 1 on, a season from 20 on, and what came of it four quarters later.
+    // Growth is known from quarter 1, the season from quarter 20, and its outcome four quarters later.
     expect([first('point'), first('lower')]).to.deep.equal([24, 44]);
   });
 
-  it('never forecasts a market at a quarter without a value', () => {
+  it('makes no forecast for a market at a quarter without a value', () => {
     const forecast = (origin: number) => there(at(origins, origin).point[3]);
     expect([39, 40, 41, 42, 43].map(forecast)).to.deep.equal([true, false, false, false, true]);
   });
 
-  it('gives exactly the same numbers when the data is cut at the origin, the series of the nation included', () => {
+  it('makes exactly the same forecasts from data that is cut at the origin, including national series', () => {
     for (const quarters of [50, 75, 76, 91, 99]) {
       const known = [...walk(metroMomentum, cut(panel, quarters), options)];
       expect(known).to.deep.equal(origins.slice(0, quarters));
     }
   });
 
-  it('counts sales as unchanged where they are not known, and knows them a quarter late', () => {
+  it('treats unknown sales as unchanged, and uses sales one quarter late', () => {
     const without = [...walk(metroMomentum, { ...panel, macro: new Map() }, options)];
     expect(at(without, 99).coefficients).to.include({ new_home_sales_2q: 0, new_home_sales_4q_x_growth_20q: 0 });
     const sales = panel.macro.get('HSN1F') ?? [];
@@ -241,7 +241,7 @@ describe('metro-momentum', () => {
 });
 
 describe('distanceKm(a, b)', () => {
-  it('is the great circle: a quarter of the meridian, and from New York to Los Angeles', () => {
+  it('is the great-circle distance: a quarter of the meridian, and from New York to Los Angeles', () => {
     expect(distanceKm({ latitude: 0, longitude: 0 }, { latitude: 90, longitude: 50 })).to.be.closeTo(10_007.6, 0.1);
     const km = distanceKm({ latitude: 40.7128, longitude: -74.006 }, { latitude: 34.0522, longitude: -118.2437 });
     expect(km).to.be.closeTo(3936, 2);

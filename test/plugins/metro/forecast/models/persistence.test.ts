@@ -15,15 +15,15 @@ const points = (values: readonly (number | null)[], minValues: number) =>
   [...walk(persistence, panelOf(values), { minValues })].map(({ point }) => point[0] as number);
 
 describe('persistence', () => {
-  it('is the last 12-month change', () => {
+  it('forecasts the last 12-month change', () => {
     expect(points([100, 101, 102, 103, 110], 5)[4]).to.be.closeTo(10, 1e-10);
   });
 
-  it('reads a gap 12 months ago as interpolated in logs', () => {
+  it('interpolates a gap 12 months ago in logs', () => {
     expect(points([50, 100, null, 400, 410, 420, 300], 6)[6]).to.be.closeTo(100 * (300 / 200 - 1), 1e-10);
   });
 
-  it('says nothing of a market with too few values, or without a newest one', () => {
+  it('makes no forecast for a market with too few values, or without the newest value', () => {
     expect(points([100, 101, 102, 103, 110], 6)[4]).to.be.NaN;
     expect(points([100, 101, 102, 103, 110, null, 120], 3).map(Number.isNaN)).to.deep.equal([
       true,

@@ -7,7 +7,7 @@ import { cut, madeUpPanel } from '../panels.js';
 const options = { minValues: 20 };
 const at = <T>(list: readonly T[] | Float64Array, index: number) => list[index] as T;
 
-/** The formula, written out for one origin with plain arrays and Gaussian elimination. */
+/** The formula for one origin, computed with plain arrays and Gaussian elimination. */
 const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   const known = panel.quarters.slice(0, origin + 1).map((quarter) => [...quarter]);
   const logs = known.map((quarter) => quarter.map((level) => 100 * Math.log(level)));
@@ -33,7 +33,7 @@ const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   };
   const enough = (market: number) => known.filter((quarter) => !Number.isNaN(at(quarter, market))).length >= 20;
 
-  // Normal equations, augmented.
+  // The augmented normal equations.
   const system = [0, 1, 2, 3].map(() => [0, 0, 0, 0, 0]);
   for (const [market] of panel.markets.entries()) {
     for (let t = 4; t + 4 <= origin && enough(market); t++) {
@@ -64,7 +64,7 @@ describe('pooled-momentum', () => {
   const origins = [...walk(pooledMomentum, panel, options)];
 
   for (const origin of [40, 41, 43, 44, 55, 90, 99]) {
-    it(`is the formula of its docstring at quarter ${origin}`, () => {
+    it(`matches the formula of its docstring at quarter ${origin}`, () => {
       const expected = byDefinition(panel, origin);
       const { point } = at(origins, origin);
       for (const [market, value] of expected.entries()) {
@@ -74,23 +74,23 @@ describe('pooled-momentum', () => {
     });
   }
 
-  it('forecasts a market from its 20th value on, and never at a quarter without one', () => {
+  it('forecasts a market from its 20th value on, and not at a quarter without a value', () => {
     const forecast = (market: number, origin: number) => !Number.isNaN(at<number>(at(origins, origin).point, market));
-    // The third market begins at quarter 30.
+    // The third market starts at quarter 30.
     expect(forecast(2, 48)).to.equal(false);
     expect(forecast(2, 49)).to.equal(true);
-    // The fourth has no values from 40 to 42.
+    // The fourth market has no values from quarter 40 to 42.
     expect([39, 40, 41, 42, 43].map((origin) => forecast(3, origin))).to.deep.equal([true, false, false, false, true]);
   });
 
-  it('gives exactly the same numbers when the data is cut at the origin', () => {
+  it('makes exactly the same forecasts from data that is cut at the origin', () => {
     for (const quarters of [50, 75, 76, 91, 99]) {
       const known = [...walk(pooledMomentum, cut(panel, quarters), options)];
       expect(known).to.deep.equal(origins.slice(0, quarters));
     }
   });
 
-  it('forecasts a single market, whose state and nation are itself', () => {
+  it('forecasts a single market, which is then also its state and nation', () => {
     const alone: Panel = {
       ...panel,
       markets: panel.markets.slice(0, 1),

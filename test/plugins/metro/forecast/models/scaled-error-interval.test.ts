@@ -16,7 +16,7 @@ describe('quantile(sorted, probability)', () => {
 });
 
 describe('withScaledErrorInterval(markets, next)', () => {
-  /** Two markets whose index never moves, and forecasts that are wrong by a fixed number of percentage points. */
+  /** Two markets whose index is constant, and forecasts with a constant error in percentage points. */
   const run = (quarters: number, errors: readonly number[], levels = (_quarter: number) => [100, 100]) => {
     const forecaster = withScaledErrorInterval(errors.length, () => Float64Array.from(errors));
     return Array.from({ length: quarters }, (_, quarter) =>
@@ -24,15 +24,15 @@ describe('withScaledErrorInterval(markets, next)', () => {
     );
   };
 
-  it('knows no bounds before 8 quarters after its warm-up of 60, and bounds from there on', () => {
+  it('has bounds from 8 quarters after the warm-up of 60 quarters, and none before', () => {
     const bounded = run(80, [1, 3]).map(({ lower }) => !Number.isNaN(lower[0]));
     expect(bounded.indexOf(true)).to.equal(68);
     expect(bounded.slice(68)).to.not.include(false);
   });
 
-  it('is the formula, on errors of 1 and 3 points', () => {
-    // At quarter 68, origins 60 to 64 are realised: each market has 5 errors, their pooled mean is 2, and the
-    // only ratios are those of origin 64, whose scale came from origin 60 alone.
+  it('matches the formula for errors of 1 and 3 points', () => {
+    // At quarter 68, origins 60 to 64 are realised: each market has 5 errors, and their pooled mean is 2. The only
+    // ratios are those of origin 64, whose scale came from origin 60.
     const { point, lower, upper } = run(69, [1, 3])[68] as ReturnType<typeof run>[number];
     const sigma = (own: number, n: number) => ((n * own + 20 * 2) / (n + 20)) * Math.sqrt(2);
     const [small, large] = [1 / sigma(1, 1), 3 / sigma(3, 1)];
@@ -44,11 +44,11 @@ describe('withScaledErrorInterval(markets, next)', () => {
     }
   });
 
-  it('ignores a forecast whose outcome, or whose own quarter, was not published', () => {
-    // Without quarters 63 and 67 of the second market, its origins 63 and 59 never count, nor does 67.
+  it('ignores a forecast whose outcome or own quarter was not published', () => {
+    // Without quarters 63 and 67 of the second market, its origins 59, 63 and 67 never count.
     const gaps = (quarter: number) => [100, quarter === 63 || quarter === 67 ? Number.NaN : 100];
     const { upper, point } = run(69, [1, 3], gaps)[68] as ReturnType<typeof run>[number];
-    // Origins 60, 61, 62 and 64 of the second market: 4 errors of 3; 5 errors of 1 of the first.
+    // Origins 60, 61, 62 and 64 of the second market: 4 errors of 3; the first market has 5 errors of 1.
     const pooled = (5 * 1 + 4 * 3) / 9;
     const sigma = ((4 * 3 + 20 * pooled) / 24) * Math.sqrt(pooled);
     const then = (own: number) => ((own + 20 * 2) / 21) * Math.sqrt(2);

@@ -10,7 +10,7 @@ const quantile = (pairs: readonly (readonly [number, number])[], share: number) 
   );
 
 describe('weightedQuantile(values, weights, share)', () => {
-  it('is the smallest value with the share of the weight at or below it', () => {
+  it('is the smallest value with at least this share of the weight at or below it', () => {
     const pairs = [
       [5, 1],
       [1, 2],
@@ -20,8 +20,8 @@ describe('weightedQuantile(values, weights, share)', () => {
     expect(quantile([], 0.8)).to.be.NaN;
   });
 
-  it('is what sorting finds, with many equal values too', () => {
-    // Whole weights: sums are exact in any order.
+  it('equals the result of sorting, also with many equal values', () => {
+    // Integer weights: sums are exact in any order.
     const pair = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 1, max: 9 }));
     fc.assert(
       fc.property(fc.array(pair, { minLength: 1, maxLength: 80 }), fc.integer({ min: 1, max: 16 }), (pairs, part) => {
