@@ -113,7 +113,7 @@ export const eventuallyServed = async (instance: JsonInstance, n: number): Promi
 };
 
 /** Resolves with the reason once a change has been rejected. */
-export const eventuallyRefused = async (instance: JsonInstance): Promise<string> => {
+export const eventuallyRejected = async (instance: JsonInstance): Promise<string> => {
   const errors = () => instance.log.filter(({ level }) => level === 50);
   const before = errors().length;
   await eventually('a refusal', () => errors().length > before);

@@ -10,7 +10,7 @@ import { eachInstance, eventually, expectServed, writeVersion } from './json-ins
 describe('json.open()', () => {
   const instance = eachInstance();
 
-  const refusal = async (code = 'invalid_dataset'): Promise<string> => {
+  const rejection = async (code = 'invalid_dataset'): Promise<string> => {
     const error = await instance.adapter.open().then(
       () => expect.fail('it opened'),
       (reason) => reason,
@@ -31,7 +31,7 @@ describe('json.open()', () => {
         { ...rows.readings[1], day: 'today' },
       ]),
     });
-    expect((await refusal()).split('\n').slice(1)).to.deep.equal([
+    expect((await rejection()).split('\n').slice(1)).to.deep.equal([
       '  - stations.ndjson:1: name: is missing',
       '  - readings.ndjson:1: station: refers to north, which is not in "stations"',
       '  - readings.ndjson:1: low: must not be above high',
@@ -42,19 +42,21 @@ describe('json.open()', () => {
   it('lists 100 errors and the number of further errors', async () => {
     const stations = Array.from({ length: 1000 }, (_, i) => ({ id: String(i + 1000), name: 5 }));
     await writeByHand(instance.path, { 'stations.ndjson': lines(stations), 'readings.ndjson': '' });
-    const found = (await refusal()).split('\n');
+    const found = (await rejection()).split('\n');
     expect(found).to.have.length(102);
     expect(found.at(-1)).to.equal('  - and 900 more');
   });
 
   it('rejects with invalid_dataset for a missing directory', async () => {
-    expect(await refusal()).to.match(/data\/manifest\.json cannot be read: it does not exist, or its folder does not/);
+    expect(await rejection()).to.match(
+      /data\/manifest\.json cannot be read: it does not exist, or its folder does not/,
+    );
   });
 
   it('rejects with invalid_dataset for a directory of other files', async () => {
     await mkdir(instance.path);
     await writeFile(join(instance.path, 'readme.txt'), 'nothing of that kind');
-    expect(await refusal()).to.match(/manifest\.json cannot be read: it does not exist/);
+    expect(await rejection()).to.match(/manifest\.json cannot be read: it does not exist/);
   });
 
   it('rejects a dataset that does not fit into memory before reading it, and names the required memory', async () => {
@@ -63,7 +65,7 @@ describe('json.open()', () => {
     const file = await open(join(instance.path, 'readings.ndjson'), 'r+');
     await file.truncate(2 ** 40);
     await file.close();
-    expect(await refusal())
+    expect(await rejection())
       .to.match(/files have 1,048,577 MiB and need about 1,258,292 MiB of memory/)
       .and.match(/this machine or container has [\d,]+ MiB\. Give it 1,258,420 MiB, or serve the dataset from MongoDB/);
   });
@@ -88,7 +90,7 @@ describe('json.open()', () => {
     const collections = Object.fromEntries(
       ['stations', 'readings', 'others'].map((name) => [name, { file: `${name}.ndjson` }]),
     );
-    await writeByHand(instance.path, { 'others.ndjson': 'nobody reads this\n' }, { collections });
+    await writeByHand(instance.path, { 'others.ndjson': 'not part of the dataset\n' }, { collections });
     await instance.adapter.open();
     const { manifest } = instance.adapter.snapshot();
     expect(manifest).to.deep.equal(manifestOf());

@@ -26,7 +26,7 @@ describe('json.publish()', () => {
     await instance.adapter.open();
   });
 
-  const refusal = async (dataset: Dataset): Promise<StorageError> => {
+  const rejection = async (dataset: Dataset): Promise<StorageError> => {
     const error = await instance.adapter.publish!(dataset).then(
       () => expect.fail('it was published'),
       (reason: unknown) => reason,
@@ -41,7 +41,7 @@ describe('json.publish()', () => {
       { ...rows.readings[0], low: 1e6 },
       { ...rows.readings[1], station: 'nowhere' },
     ];
-    const { code, message } = await refusal(datasetOf('v2', { stations: rows.stations, readings }));
+    const { code, message } = await rejection(datasetOf('v2', { stations: rows.stations, readings }));
     expect(code).to.equal('invalid_dataset');
     expect(message.split('\n')).to.deep.equal([
       'The dataset is not valid:',
@@ -55,7 +55,7 @@ describe('json.publish()', () => {
   it('rejects with unavailable and the path if the directory is not writable, and continues to serve', async () => {
     await rm(instance.path, { recursive: true });
     await writeFile(instance.path, 'a file in its place');
-    const { code, message, cause } = await refusal(datasetOf('v2', rows));
+    const { code, message, cause } = await rejection(datasetOf('v2', rows));
     expect(code).to.equal('unavailable');
     expect(message).to.include(instance.path);
     expect(cause).to.have.property('name', 'OperatorError');
@@ -95,14 +95,14 @@ describe('json.publish()', () => {
     const { dataset } = await openDirectory(source);
     expect((await checkDataset(dataset, collections)).total).to.equal(0);
     await writeFile(join(source, 'readings.ndjson'), lines([{ ...rows.readings[0], low: 1e6 }]));
-    const { code, message } = await refusal(dataset);
+    const { code, message } = await rejection(dataset);
     expect([code, message]).to.deep.equal(['invalid_dataset', 'readings.ndjson: was changed while it was in use']);
     await expectServed(instance, 1);
   });
 
   it('rejects with conflict while another publication is running', async () => {
     const first = instance.adapter.publish!(datasetOf('v2', rows));
-    const { code, message } = await refusal(datasetOf('v3', rows));
+    const { code, message } = await rejection(datasetOf('v3', rows));
     expect([code, message]).to.deep.equal(['conflict', 'Another publication is under way.']);
     await first;
     expect(instance.adapter.snapshot().version).to.equal('v2');

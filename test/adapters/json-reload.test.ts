@@ -10,7 +10,7 @@ import { skip } from '../support/skip.js';
 import {
   eachInstance,
   eventually,
-  eventuallyRefused,
+  eventuallyRejected,
   eventuallyServed,
   expectServed,
   readAll,
@@ -191,15 +191,15 @@ describe('the json adapter rejects, and continues to serve the old version after
     await instance.adapter.open();
   });
 
-  const refusedWith = async (pattern: RegExp): Promise<void> => {
-    expect(await eventuallyRefused(instance)).to.match(pattern);
+  const rejectedWith = async (pattern: RegExp): Promise<void> => {
+    expect(await eventuallyRejected(instance)).to.match(pattern);
     await expectServed(instance, 1);
     await instance.adapter.ping();
     expect(instance.changes).to.deep.equal(['v1']);
-    const sentence = instance.problems.at(-1);
-    expect(sentence).to.match(/version v1 is still served/);
+    const message = instance.problems.at(-1);
+    expect(message).to.match(/version v1 is still served/);
     // /status publishes the message: it must not contain paths or the text of other errors.
-    expect(sentence).to.not.include(instance.folder);
+    expect(message).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {
     await writeVersion(instance.path, n);
@@ -210,7 +210,7 @@ describe('the json adapter rejects, and continues to serve the old version after
   it('an invalid version, with all errors in the log', async () => {
     await byHand(instance.path, 2);
     await writeFile(join(instance.path, 'readings.ndjson'), lines([{ station: 'west' }, 5]));
-    await refusedWith(/readings\.ndjson:2: must be a JSON object\n(.*\n)*.*readings\.ndjson:1: day: is missing/);
+    await rejectedWith(/readings\.ndjson:2: must be a JSON object\n(.*\n)*.*readings\.ndjson:1: day: is missing/);
     await recovers(3);
   });
 
@@ -223,7 +223,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     await copyFile(join(other, collections.stations.file), join(instance.path, collections.stations.file));
     await writeFile(join(instance.path, file), whole.slice(0, whole.indexOf('\n') + 1));
     await copyFile(join(other, 'manifest.json'), manifestPath());
-    await refusedWith(/has 1 rows where the manifest says 3/);
+    await rejectedWith(/has 1 rows where the manifest says 3/);
     await writeFile(join(instance.path, file), whole);
     await eventuallyServed(instance, 2);
     expect(instance.problems.at(-1)).to.equal(undefined);
@@ -232,7 +232,7 @@ describe('the json adapter rejects, and continues to serve the old version after
   it('a missing manifest, and recovers when the manifest is restored', async () => {
     const text = await readFile(manifestPath());
     await unlink(manifestPath());
-    await refusedWith(/manifest\.json cannot be read: it does not exist/);
+    await rejectedWith(/manifest\.json cannot be read: it does not exist/);
     await writeFile(manifestPath(), text);
     await eventually('no problem', () => instance.problems.at(-1) === undefined);
     await expectServed(instance, 1);
@@ -241,7 +241,7 @@ describe('the json adapter rejects, and continues to serve the old version after
 
   it('a manifest that is not JSON', async () => {
     await writeFile(manifestPath(), '{"format": 1,');
-    await refusedWith(/manifest\.json:1: is not JSON, column 14/);
+    await rejectedWith(/manifest\.json:1: is not JSON, column 14/);
     await unlink(manifestPath());
     await recovers(2);
   });
@@ -250,7 +250,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     const { collections } = await readManifestFile(instance.path);
     await byHand(instance.path, 2);
     await writeFile(manifestPath(), JSON.stringify({ ...(await readManifestFile(instance.path)), version: 'v1' }));
-    await refusedWith(/has version "v1" with other rows than the version "v1" that is served. Change "version"/);
+    await rejectedWith(/has version "v1" with other rows than the version "v1" that is served. Change "version"/);
     expect(collections).to.have.all.keys('stations', 'readings');
     await recovers(2);
   });
@@ -258,14 +258,14 @@ describe('the json adapter rejects, and continues to serve the old version after
   it('a file that was removed', async () => {
     const { collections } = await readManifestFile(instance.path);
     await unlink(join(instance.path, collections.readings.file));
-    await refusedWith(/readings\.[0-9a-f]{12}\.ndjson: cannot be read: it does not exist/);
+    await rejectedWith(/readings\.[0-9a-f]{12}\.ndjson: cannot be read: it does not exist/);
     await recovers(2);
   });
 
   it('a directory that became a file', async () => {
     await rename(instance.path, join(instance.folder, 'moved'));
     await writeFile(instance.path, 'no directory');
-    await refusedWith(/cannot be read: a part of its path is not a folder/);
+    await rejectedWith(/cannot be read: a part of its path is not a folder/);
     const publication = instance.adapter.publish!({ manifest: {} as never, read: () => [] as never });
     expect(await publication.catch((reason) => reason)).to.be.instanceOf(StorageError);
     await unlink(instance.path);

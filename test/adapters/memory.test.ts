@@ -118,7 +118,7 @@ describe('the memory adapter with { path }', () => {
     await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest));
     await writeFile(join(folder, 'rows.ndjson'), lines);
   };
-  const refusal = async (): Promise<StorageError> => {
+  const rejection = async (): Promise<StorageError> => {
     const error = await open().then(
       () => expect.fail('should have been refused'),
       (reason: unknown) => reason,
@@ -137,13 +137,13 @@ describe('the memory adapter with { path }', () => {
 
   it('rejects an invalid directory and lists every error', async () => {
     await write('{"id":2}\n{"id":1}\n{"id":"x"}\n');
-    const { message } = await refusal();
+    const { message } = await rejection();
     expect(message).to.include(`${folder} breaks rules:`);
     expect(message).to.match(/rows\.ndjson:2: id: .*\n.*rows\.ndjson:3: id: /);
   });
 
   it('rejects a missing directory', async () => {
-    const { message } = await refusal();
+    const { message } = await rejection();
     expect(message).to.include(join(folder, MANIFEST_FILE));
   });
 });

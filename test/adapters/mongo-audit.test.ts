@@ -28,8 +28,8 @@ describe('the audit log in MongoDB', () => {
 
   const documents = () => database.connection.db.collection<{ _id: number | string | ObjectId }>(name);
   const add = (what: string, made = true) => audit.around(entry(what), async () => made);
-  const told = async () => madeOnly(await audit.list()).map(({ what }) => what);
-  const faults = async () => (await audit.verify()).faults;
+  const recorded = async () => madeOnly(await audit.list()).map(({ what }) => what);
+  const chainErrors = async () => (await audit.verify()).faults;
 
   it('chains all entries of concurrent writers, and verifies without errors meanwhile', async () => {
     const writers = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -43,23 +43,23 @@ describe('the audit log in MongoDB', () => {
     ).finally(() => {
       isOver = true;
     });
-    while (!isOver) expect(await faults()).to.deep.equal([]);
+    while (!isOver) expect(await chainErrors()).to.deep.equal([]);
     await writing;
-    expect([...(await told())].sort()).to.deep.equal(names.sort());
+    expect([...(await recorded())].sort()).to.deep.equal(names.sort());
     expect(await audit.verify()).to.deep.include({ chained: 24, faults: [] });
   });
 
   it('marks a change that was not made, and keeps a change with an unknown outcome', async () => {
     await add('one');
     expect(await add('two', false)).to.equal(false);
-    const away = new Error('away');
+    const outage = new Error('outage');
     await audit
-      .around(entry('three'), () => Promise.reject(away))
+      .around(entry('three'), () => Promise.reject(outage))
       .then(
-        () => expect.fail('It was not refused.'),
-        (error) => expect(error).to.equal(away),
+        () => expect.fail('The promise did not reject.'),
+        (error) => expect(error).to.equal(outage),
       );
-    expect(await told()).to.deep.equal(['one', 'three']);
+    expect(await recorded()).to.deep.equal(['one', 'three']);
     expect(await audit.verify()).to.deep.include({ chained: 4, faults: [] });
   });
 
@@ -67,11 +67,11 @@ describe('the audit log in MongoDB', () => {
     await add('one');
     await add('two');
     await documents().deleteOne({ _id: 2 });
-    expect(await told()).to.deep.equal(['one', 'two']);
-    expect(await faults()).to.deep.equal([]);
+    expect(await recorded()).to.deep.equal(['one', 'two']);
+    expect(await chainErrors()).to.deep.equal([]);
     await add('three');
     expect(await documents().countDocuments()).to.equal(4);
-    expect(await faults()).to.deep.equal([]);
+    expect(await chainErrors()).to.deep.equal([]);
   });
 
   it('finds each removed or changed entry, and a changed head', async () => {
@@ -80,29 +80,29 @@ describe('the audit log in MongoDB', () => {
     const restore = async () => {
       await documents().deleteMany({});
       await documents().insertMany(all);
-      expect(await faults()).to.deep.equal([]);
+      expect(await chainErrors()).to.deep.equal([]);
     };
     for (const _id of [1, 2]) {
       await documents().deleteOne({ _id });
-      expect(await faults(), `without ${_id}`).to.not.deep.equal([]);
+      expect(await chainErrors(), `without ${_id}`).to.not.deep.equal([]);
       await restore();
     }
     for (const _id of [1, 2, 3]) {
-      await documents().updateOne({ _id }, { $set: { by: 'nobody' } });
-      expect(await faults()).to.deep.equal([`entry ${_id} was changed after it was written`]);
+      await documents().updateOne({ _id }, { $set: { by: 'changed' } });
+      expect(await chainErrors()).to.deep.equal([`entry ${_id} was changed after it was written`]);
       await restore();
     }
     await documents().deleteOne({ _id: 'head' });
-    expect((await faults())[0]).to.match(/^the hash of the newest entry is missing/);
+    expect((await chainErrors())[0]).to.match(/^the hash of the newest entry is missing/);
     await add('four');
-    expect(await faults()).to.deep.equal([]);
+    expect(await chainErrors()).to.deep.equal([]);
     await documents().deleteMany({ _id: { $gte: 3 } });
-    expect(await faults()).to.not.deep.equal([]);
+    expect(await chainErrors()).to.not.deep.equal([]);
   });
 
   it('finds an entry that was inserted by hand', async () => {
     await add('a');
     await documents().insertOne({ _id: new ObjectId(), ...entry('b') });
-    expect((await faults())[0]).to.match(/^entry [0-9a-f]{24} has no hash: it was inserted by hand$/);
+    expect((await chainErrors())[0]).to.match(/^entry [0-9a-f]{24} has no hash: it was inserted by hand$/);
   });
 });

@@ -79,7 +79,7 @@ describe('bounded() of the MongoDB adapter', () => {
       await failsWith('unavailable', () => bounded('count', 60_000, signal, () => Promise.reject(new Error('no'))));
     }
     expect(listeners.size).to.equal(0);
-    // The process has timers of its own, such as those of mocha.
+    // Mocha has timers, too.
     expect(timers() - before).to.be.below(times);
   });
 });

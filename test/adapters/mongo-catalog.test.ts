@@ -97,7 +97,7 @@ describe('the catalog in MongoDB', () => {
     const { sequence: id, current } = (await catalog.lock('publisher', LONG))!;
     const before = await catalog.read();
     const next = { id, version: '2', publishedAt: new Date(99_000) };
-    expect(await catalog.commit('somebody', next, current)).to.equal(false);
+    expect(await catalog.commit('another', next, current)).to.equal(false);
     expect(await catalog.commit('publisher', next, null)).to.equal(false);
     expect(await catalog.commit('publisher', { ...next, version: '1' }, current)).to.equal(false);
     expect(await catalog.read()).to.deep.equal(before);

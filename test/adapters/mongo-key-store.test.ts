@@ -167,8 +167,8 @@ describe('the key store in MongoDB', () => {
     await store.insert(record);
     await eventually('the key is known', () => reader.lookup(record.hash) !== undefined, IN_FORCE_MS);
     const known = reader.lookup(record.hash);
-    let told = 0;
-    for (const each of [store, reader]) each.onChange(() => told++);
+    let changes = 0;
+    for (const each of [store, reader]) each.onChange(() => changes++);
     const now = Date.now();
     await Promise.all([
       store.noteUse?.(new Map([[record.id, now]])),
@@ -184,7 +184,7 @@ describe('the key store in MongoDB', () => {
     const other = newRecord();
     await store.insert(other);
     await eventually('the other key is known', () => reader.lookup(other.hash) !== undefined, IN_FORCE_MS);
-    assert.equal(told, 2);
+    assert.equal(changes, 2);
     assert.equal(reader.lookup(record.hash), known);
   });
 
@@ -210,18 +210,18 @@ describe('the key store in MongoDB', () => {
     it(`another replica notices new, changed and revoked keys ${how}, and notifies its listeners`, async () => {
       if (!replicaSet) await useOwn({ replicaSet });
       const [writer, reader] = [await newStore(), await newStore({ pollMs })];
-      let told = 0;
+      let changes = 0;
       reader.onChange(() => {
-        told++;
+        changes++;
       });
       const record = newRecord();
       await writer.insert(record);
       await eventually('the key is known', () => reader.lookup(record.hash) !== undefined, IN_FORCE_MS);
-      const before = told;
+      const before = changes;
       assert(before > 0);
       await writer.update(record.id, { limit_per_minute: 7 });
       await eventually('the limit is', () => reader.lookup(record.hash)?.limit_per_minute === 7, IN_FORCE_MS);
-      assert(told > before);
+      assert(changes > before);
       await writer.update(record.id, { revoked_at: '2026-02-01T00:00:00Z' });
       await eventually('the revocation is', () => reader.lookup(record.hash)?.revoked_at !== null, IN_FORCE_MS);
     });
@@ -232,14 +232,14 @@ describe('the key store in MongoDB', () => {
     const store = await newStore({ pollMs: NEVER });
     const record = newRecord();
     await store.insert(record);
-    let told = 0;
+    let changes = 0;
     store.onChange(() => {
-      told++;
+      changes++;
     });
     for (let looks = 0; looks < 5; looks++) await store.list();
-    assert.equal(told, 0);
+    assert.equal(changes, 0);
     await store.update(record.id, { name: 'other' });
-    assert.equal(told, 1);
+    assert.equal(changes, 1);
   });
 
   it('keys that were edited or deleted by hand take effect, even with invalid times', async () => {
@@ -262,7 +262,7 @@ describe('the key store in MongoDB', () => {
     await edit(record.id, { $set: { hash: record.hash } });
     await eventually('the key is the first again', () => reader.lookup(record.hash)?.id === record.id, IN_FORCE_MS);
     await raw((db) => db.collection<{ _id: string }>('api_keys').deleteOne({ _id: record.id }));
-    await eventually('it is gone', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
+    await eventually('the key is deleted', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
     await raw((db) =>
       db
         .collection<object>('api_keys')
@@ -270,7 +270,7 @@ describe('the key store in MongoDB', () => {
     );
     await eventually('it is back', () => reader.lookup(record.hash)?.id === 'by-hand', IN_FORCE_MS);
     await raw((db) => db.dropCollection('api_keys'));
-    await eventually('all are gone', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
+    await eventually('all keys are deleted', () => reader.lookup(record.hash) === undefined, IN_FORCE_MS);
   });
 
   it('lookup() throws unavailable until the keys have been read once MongoDB is reachable', async () => {
@@ -290,7 +290,7 @@ describe('the key store in MongoDB', () => {
     await rejectsWith('unavailable', store.list());
     await rejectsWith('unavailable', store.insert(newRecord()));
     await mongod.restart();
-    await eventually('it is well', () => store.health().ok, 10_000);
+    await eventually('the store is healthy', () => store.health().ok, 10_000);
     assert.deepEqual(store.lookup(record.hash), record);
     assert.deepEqual(
       logger.lines.filter((line) => line.includes('the key store')),
@@ -298,7 +298,7 @@ describe('the key store in MongoDB', () => {
     );
   });
 
-  for (const [what, away, back] of [
+  for (const [what, stop, restart] of [
     ['killed', (mongod: Server) => mongod.kill(), (mongod: Server) => mongod.restart()],
     ['frozen', async (mongod: Server) => mongod.freeze(), async (mongod: Server) => mongod.resume()],
   ] as const) {
@@ -308,13 +308,13 @@ describe('the key store in MongoDB', () => {
       const record = newRecord();
       await store.insert(record);
       await eventually('the key is known', () => other.lookup(record.hash) !== undefined, IN_FORCE_MS);
-      await away(mongod);
+      await stop(mongod);
       await eventually('it says so', () => !other.health().ok, 10_000);
       assert.equal(other.health().message, 'The key store cannot be reached; the keys that were read last stay valid.');
       assert.deepEqual(other.lookup(record.hash), record);
       await rejectsWith('unavailable', store.update(record.id, { name: 'lost' }));
-      await back(mongod);
-      await eventually('it is well', () => store.health().ok && other.health().ok, 10_000);
+      await restart(mongod);
+      await eventually('the store is healthy', () => store.health().ok && other.health().ok, 10_000);
       await store.update(record.id, { revoked_at: '2026-02-01T00:00:00Z' });
       await eventually(
         'the revocation is in effect',

@@ -75,9 +75,9 @@ describe('the layout in MongoDB', () => {
 });
 
 describe('values that MongoDB cannot return unchanged', () => {
-  const faultOf = (row: object): string | undefined => unstorable(row as never, JSON.stringify(row));
+  const errorOf = (row: object): string | undefined => unstorable(row as never, JSON.stringify(row));
 
-  for (const [row, fault] of [
+  for (const [row, error] of [
     [{ a: '\ud800' }, 'the row.a contains half a surrogate pair, which UTF-8 cannot encode'],
     [{ a: [1, { b: ['x', '\udc00'] }] }, 'the row.a[1].b[1] contains half a surrogate pair, which UTF-8 cannot encode'],
     [{ '\udfff': 1 }, 'the name of "the row.\\udfff" contains half a surrogate pair'],
@@ -86,7 +86,7 @@ describe('values that MongoDB cannot return unchanged', () => {
     [{ a: { $ref: 'x', $id: 1 } }, 'the row.a would be read back as a database reference'],
     [{ a: null, b: { $ref: 'x', $id: null } }, 'the row.b would be read back as a database reference'],
   ] as const) {
-    it(`${fault.slice(0, 60)}…`, () => expect(faultOf(row)).to.equal(fault));
+    it(`${error.slice(0, 60)}…`, () => expect(errorOf(row)).to.equal(error));
   }
 
   it('all other values can be stored', () => {
@@ -97,7 +97,7 @@ describe('values that MongoDB cannot return unchanged', () => {
       { $id: 'x', a: { $ref: { $id: 1 } } },
       { _id: 1, 'a.b': 1, $set: {}, '': null },
     ]) {
-      expect(faultOf(row), JSON.stringify(row)).to.equal(undefined);
+      expect(errorOf(row), JSON.stringify(row)).to.equal(undefined);
     }
   });
 });

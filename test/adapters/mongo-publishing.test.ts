@@ -162,7 +162,7 @@ describe('publishing to MongoDB', () => {
     );
   });
 
-  for (const [what, row, fault] of [
+  for (const [what, row, message] of [
     ['a lone surrogate in a value', { id: 'x', list: ['\ud800'] }, /row\.list\[0\] contains half a surrogate pair/],
     ['a lone surrogate in a name', { id: 'x', '\udc00': 1 }, /half a surrogate pair/],
     ['U+0000 in a name', { id: 'x', inner: { 'a\0b': 1 } }, /contains the character U\+0000/],
@@ -175,7 +175,7 @@ describe('publishing to MongoDB', () => {
   ] as const) {
     it(`rejects with invalid_dataset, naming the row, for ${what}`, async () => {
       const { adapter } = await replicas.open();
-      assert.match((await failsWith('invalid_dataset', () => adapter.publish(withShape(row)))).message, fault);
+      assert.match((await failsWith('invalid_dataset', () => adapter.publish(withShape(row)))).message, message);
       assert.deepEqual(await replicas.storedIds(), []);
     });
   }

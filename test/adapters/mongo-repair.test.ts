@@ -59,7 +59,7 @@ describe('publishing to a damaged MongoDB', () => {
       /the document \d+ of "versions" is missing/,
     ],
   ];
-  for (const [what, damage, fault] of damages) {
+  for (const [what, damage, message] of damages) {
     it(`writes the same version again where ${what}, logs it, and serves it with its history`, async () => {
       const since = replica.adapter.snapshot().publishedAt;
       const id = await newestId();
@@ -67,13 +67,13 @@ describe('publishing to a damaged MongoDB', () => {
       const { notes, faults } = await verified();
       assert.deepEqual(faults, []);
       assert.equal(notes.length, 1);
-      assert.match(notes[0]!, new RegExp(`^version "${FIRST}": ${fault.source}`));
+      assert.match(notes[0]!, new RegExp(`^version "${FIRST}": ${message.source}`));
 
       const other = datasetOf(FIRST, FIRST_CREATED, { ...rows, items: itemsOf(SECOND) });
       await failsWith('conflict', () => publishing(other));
       const repaired = await publishing();
       assert.equal(repaired.length, 1);
-      assert.match(repaired[0]!, fault);
+      assert.match(repaired[0]!, message);
       assert.deepEqual(await replica.items(), rows['items']);
       assert.equal((await replica.adapter.versions.list()).length, 1);
       assert.deepEqual(await verified().then((found) => [found.notes, found.faults]), [[], []]);

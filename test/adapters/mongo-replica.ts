@@ -124,8 +124,8 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
 
 /** Resolves once the server of the adapter has stopped answering. SIGSTOP takes effect with a delay. */
 export const untilAway = async (adapter: StorageAdapter): Promise<void> => {
-  for (let away = false; !away; ) {
-    away = await adapter.ping().then(
+  for (let unreachable = false; !unreachable; ) {
+    unreachable = await adapter.ping().then(
       () => false,
       () => true,
     );

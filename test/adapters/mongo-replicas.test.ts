@@ -65,8 +65,8 @@ describe('replicas on MongoDB', () => {
       await eventually('the replica follows', () => replica.version() === FIRST, 5000);
       await publisher.adapter.publish(anotherDataset());
       await eventually('the replica follows', () => replica.version() === SECOND, 5000);
-      const said = replica.logger.lines.filter((line) => line.includes('no change streams'));
-      assert.equal(said.length, 1);
+      const lines = replica.logger.lines.filter((line) => line.includes('no change streams'));
+      assert.equal(lines.length, 1);
     });
 
     it('activates an existing version; activating the current one changes nothing', async () => {
@@ -235,7 +235,7 @@ describe('replicas on MongoDB', () => {
       );
     });
 
-    for (const [what, away, back] of [
+    for (const [what, stop, restart] of [
       ['killed', (mongod: Server) => mongod.kill(), (mongod: Server) => mongod.restart()],
       ['frozen', async (mongod: Server) => mongod.freeze(), async (mongod: Server) => mongod.resume()],
     ] as const) {
@@ -244,7 +244,7 @@ describe('replicas on MongoDB', () => {
         const replica = await replicas.open();
         await replica.adapter.publish(datasetOf());
         const held = replica.adapter.snapshot();
-        await away(mongod);
+        await stop(mongod);
         await untilAway(replica.adapter);
         const reads = [
           ...Array.from({ length: 200 }, () => held.get('items', ['i01'])),
@@ -257,7 +257,7 @@ describe('replicas on MongoDB', () => {
         }
         assert.equal(replica.version(), FIRST);
         await eventually('it says so', () => replica.problems.at(-1) === UNREACHABLE, 5000);
-        await back(mongod);
+        await restart(mongod);
         await eventually('it is over', () => replica.problems.at(-1) === undefined, 10_000);
         assert.deepEqual(await find(held, items), rows['items']);
         held.release();

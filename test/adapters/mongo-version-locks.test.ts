@@ -112,10 +112,10 @@ describe('holds in MongoDB', () => {
   });
 
   it('end() resolves while MongoDB is unreachable', async () => {
-    const away = await openDatabase();
-    const holds = new VersionLocks(away.connection, clock, HOLD_MS);
+    const stopped = await openDatabase();
+    const holds = new VersionLocks(stopped.connection, clock, HOLD_MS);
     await holds.keep([1], lapsed);
-    await away.end();
+    await stopped.end();
     await holds.end();
     expect(holds.areValid).to.equal(false);
   });

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
 import { PATHS } from '../support/known-bodies.js';
-import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
+import { type Answer, LoadClient, longest, sendSteadily } from '../support/load-client.js';
 import { NETWORK_FAULTS } from '../support/network-faults.js';
-import { metricsPorts, untilKnown, untilWell } from '../support/replica-state.js';
+import { metricsPorts, untilHealthy, untilKnown } from '../support/replica-state.js';
 import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
-import { isRefused, mostInWindow } from '../support/windows.js';
+import { isRejected, mostInWindow } from '../support/windows.js';
 
 type Store = 'redis' | 'mongo';
 
@@ -98,7 +98,7 @@ describe('network faults between three replicas and', () => {
       service.replicas.map(({ url }) => {
         const client = new LoadClient(url, load.key(), 256);
         clients.push(client);
-        return { load, asking: keepAsking(client, load.perSecond, load.path) };
+        return { load, asking: sendSteadily(client, load.perSecond, load.path) };
       }),
     );
     return async (): Promise<ReadonlyMap<Load, readonly Answer[]>> => {
@@ -122,7 +122,7 @@ describe('network faults between three replicas and', () => {
           proxy.inject(faultOf(SEVERITY));
           await delay(FAULT_MS[store]);
           proxy.heal();
-          recoveredMs = await untilWell(service, store, { key, metrics, unread });
+          recoveredMs = await untilHealthy(service, store, { key, metrics, unread });
         } finally {
           proxy.heal();
           answers = await stop();
@@ -162,6 +162,6 @@ describe('network faults between three replicas and', () => {
     const most = mostInWindow(limitedAnswers);
     console.log(`      limit ${LIMIT}: ${most} allowed within a minute`);
     assert.isAtMost(most, LIMIT + (REPLICAS - 1) * (LIMIT / REPLICAS));
-    assert.isAbove(limitedAnswers.filter(isRefused).length, 0);
+    assert.isAbove(limitedAnswers.filter(isRejected).length, 0);
   });
 });

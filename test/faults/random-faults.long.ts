@@ -11,11 +11,11 @@ import { writeVersions } from '../support/dataset-version.js';
 import { request } from '../support/http-client.js';
 import { type KnownBodies, knownBodies, PATHS } from '../support/known-bodies.js';
 import { leftBehind } from '../support/left-behind.js';
-import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
-import { everyReplica, metricsPorts, untilKnown, untilWell } from '../support/replica-state.js';
+import { type Answer, LoadClient, longest, sendSteadily } from '../support/load-client.js';
+import { everyReplica, metricsPorts, untilHealthy, untilKnown } from '../support/replica-state.js';
 import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
 import { findSecrets } from '../support/secret-forms.js';
-import { isRefused, mostInWindow, refusedTooSoon } from '../support/windows.js';
+import { isRejected, mostInWindow, rejectedTooSoon } from '../support/windows.js';
 import { type Injected, injectFaults } from './chaos.js';
 
 const SECONDS = 240;
@@ -115,7 +115,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   });
 
   const recovery = (store: 'redis' | 'mongo'): Promise<number> =>
-    untilWell(service, store, { key: keys.ample, metrics, unread });
+    untilHealthy(service, store, { key: keys.ample, metrics, unread });
 
   /** Sends requests to each replica directly, at a constant rate. */
   const startLoad = () => {
@@ -124,7 +124,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     const ask = (url: string, key: string, perSecond: number, path: () => string, into: Answer[], headers = {}) => {
       const client = new LoadClient(url, key, 256, headers);
       clients.push(client);
-      const asking = keepAsking(client, perSecond, path);
+      const asking = sendSteadily(client, perSecond, path);
       return async () => into.push(...(await asking.stop()));
     };
     const stops = service.replicas.flatMap(({ url }, i) => [
@@ -183,7 +183,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
       const wrong = answers[name as keyof typeof answers].filter(({ status }) => !statuses.includes(status));
       assert.deepEqual(wrong.map(show), [], name);
     }
-    assert.isAbove(answers.limited.filter(isRefused).length, 0);
+    assert.isAbove(answers.limited.filter(isRejected).length, 0);
   });
 
   /**
@@ -199,13 +199,13 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     const processOf = ({ headers }: Answer) => String(headers['x-request-id']).split('-')[0];
     const beforeShare = new Set(
       [...new Set(limited.map(processOf))].flatMap((one) =>
-        refusedTooSoon(
+        rejectedTooSoon(
           limited.filter((answer) => processOf(answer) === one),
           LIMIT / REPLICAS,
         ),
       ),
     );
-    const early = (limit: number) => refusedTooSoon(limited, limit).filter((answer) => beforeShare.has(answer));
+    const early = (limit: number) => rejectedTooSoon(limited, limit).filter((answer) => beforeShare.has(answer));
     console.log(`      ${early(LIMIT).length} rejected after fewer than ${LIMIT} requests`);
     const unexplained = early(LIMIT / 2).filter((answer) => !isExplained(answer));
     assert.deepEqual(unexplained.map(show), []);

@@ -1,9 +1,9 @@
-"""For Schemathesis: what CSV is, and what OpenAPI cannot say, that `cbsa` goes with `series_id=metro_hpi` alone."""
+"""Schemathesis hooks: a CSV reader, and a rule that OpenAPI cannot express: `cbsa` requires `series_id=metro_hpi`."""
 
 import schemathesis
 
 
-def can_be_said(case):
+def is_allowed(case):
     query = case.query or {}
     if case.path != "/observations" or "cbsa" not in query:
         return True
@@ -12,12 +12,12 @@ def can_be_said(case):
 
 @schemathesis.hook
 def filter_case(context, case):
-    return can_be_said(case)
+    return is_allowed(case)
 
 
 @schemathesis.hook
 def before_add_examples(context, examples):
-    examples[:] = [case for case in examples if can_be_said(case)]
+    examples[:] = [case for case in examples if is_allowed(case)]
 
 
 @schemathesis.deserializer("text/csv")

@@ -21,7 +21,7 @@ const install = (): void => {
 };
 
 /**
- * @param options of StrykerJS, which override those of the scope. @returns whether the mutation score is high enough
+ * @param options of StrykerJS, which override the options of the scope. @returns whether the mutation score is high enough
  */
 const runScope = ({ name, sources, tests }: Scope, options: readonly string[]): boolean => {
   process.stdout.write(`Scope ${name}\n`);

@@ -50,7 +50,7 @@ const caller =
   };
 
 /** Values that are no CBSA code. */
-const NO_CODES = [
+const INVALID_CODES = [
   '.',
   '..',
   '%2e%2e',
@@ -77,8 +77,8 @@ const NO_CODES = [
   { a: '..' },
 ] as const;
 
-const refusesNoCodes = async (call: Call): Promise<void> => {
-  for (const value of NO_CODES) {
+const rejectsInvalidCodes = async (call: Call): Promise<void> => {
+  for (const value of INVALID_CODES) {
     for (const tool of ['get_market', 'get_forecast_track', 'get_forecast_history']) {
       const { text, isError } = await call(tool, { cbsa: value });
       const what = `${tool} ${JSON.stringify(value).slice(0, 40)}`;
@@ -111,7 +111,7 @@ describe('arguments of tools', () => {
     await app?.close();
   });
 
-  it('a path argument that does not fit its schema is an error about the argument', () => refusesNoCodes(call));
+  it('a path argument that does not fit its schema is an error about the argument', () => rejectsInvalidCodes(call));
 
   it('a path argument is one path segment of its own route, whatever characters it has', async () => {
     for (const title of [
@@ -210,7 +210,7 @@ describe('arguments of tools', () => {
           env: { PATH: process.env['PATH'] ?? '', METRO__LOG__LEVEL: 'error' },
         }),
       );
-      await refusesNoCodes(caller(local));
+      await rejectsInvalidCodes(caller(local));
       expect(JSON.parse((await caller(local)('get_market', { cbsa: fixture.HOUSTON })).text)).to.include({
         cbsa: fixture.HOUSTON,
       });

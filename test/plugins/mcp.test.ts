@@ -83,11 +83,11 @@ describe('the plugin mcp', () => {
         const given: Record<string, unknown> = {};
         const values: Record<string, string> = { cbsa: fixture.HOUSTON, series_id: 'UNRATE', by: 'year' };
         for (const required of inputSchema.required ?? []) given[required] = values[required];
-        const answered = await call(client, name, given);
+        const result = await call(client, name, given);
         const { cbsa, ...query } = given as Record<string, string>;
         const target = `${path.replace('{cbsa}', cbsa ?? '')}?${new URLSearchParams(query)}`;
         const { text } = await app.get(target.replace(/\?$/, ''));
-        expect(withoutTimes(answered), name).to.deep.equal(withoutTimes({ text, isError: false }));
+        expect(withoutTimes(result), name).to.deep.equal(withoutTimes({ text, isError: false }));
       }
     });
   }
@@ -169,9 +169,9 @@ describe('the plugin mcp', () => {
     }
     expect((await app.get('/markets', authorized)).status).to.equal(200);
     expect((await post(app, key, LIST_MARKETS)).status).to.equal(200);
-    const refused = await post(app, key, LIST_MARKETS);
-    expect([refused.status, refused.json.code]).to.deep.equal([429, 'rate_limited']);
-    expect(Number(refused.headers['retry-after'])).to.be.within(1, 60);
+    const rejected = await post(app, key, LIST_MARKETS);
+    expect([rejected.status, rejected.json.code]).to.deep.equal([429, 'rate_limited']);
+    expect(Number(rejected.headers['retry-after'])).to.be.within(1, 60);
     const error = await connect(app, key, { mode: 'legacy' }).then(
       () => undefined,
       (thrown: Error) => thrown,
@@ -281,9 +281,9 @@ describe('the plugin mcp', () => {
         const body = JSON.stringify(sent);
         expect(body.length).to.be.within(40_000, 65_536);
         const since = performance.now();
-        const refused = Array.from({ length: 20 }, () => post(app, app.key, body));
+        const responses = Array.from({ length: 20 }, () => post(app, app.key, body));
         expect((await app.get('/markets')).status).to.equal(200);
-        for (const { status, json, text } of await Promise.all(refused)) {
+        for (const { status, json, text } of await Promise.all(responses)) {
           expect([status, json.error.code]).to.deep.equal([400, -32600]);
           expect(json.error.message).to.match(/more than 250 values/);
           expect(text.length).to.be.below(200);

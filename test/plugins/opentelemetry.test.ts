@@ -17,18 +17,18 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
 /** A route whose handler fails. */
-const faulty = definePlugin({
-  name: 'faulty',
+const failing = definePlugin({
+  name: 'failing',
   version: '1.0.0',
   description: 'Fails.',
   routes: () => [
     serviceRoute({
-      path: '/fault',
+      path: '/failure',
       operationId: 'getFault',
       summary: 'Fails',
       response: { description: 'Never.', schema: { type: 'object' }, example: {} },
       handler: async () => {
-        throw new Error('a fault');
+        throw new Error('a failure');
       },
     }),
   ],
@@ -51,7 +51,7 @@ describe('the plugin opentelemetry', () => {
     const opentelemetry = { use: 'opentelemetry', options: { url: receiver.url, ...options } };
     app = await startTestApp({
       config: { plugins: ['markets', 'forecasts', 'docs', opentelemetry] },
-      overrides: { logger, plugins: [{ plugin: faulty }] },
+      overrides: { logger, plugins: [{ plugin: failing }] },
     });
     return app;
   };
@@ -135,7 +135,7 @@ describe('the plugin opentelemetry', () => {
     ['/api/v1/markets', 'PROPFIND', 405, 'HTTP /api/v1/markets', false],
     ['/nowhere/at/all', 'GET', 404, 'GET', false],
     ['/docs', 'GET', 200, 'GET /docs', false],
-    ['/api/v1/fault', 'GET', 500, 'GET /api/v1/fault', true],
+    ['/api/v1/failure', 'GET', 500, 'GET /api/v1/failure', true],
   ] as const) {
     it(`${method} ${target}: "${name}", ${status}${failed ? ', an error' : ''}`, async () => {
       const served = await serve();
@@ -230,18 +230,21 @@ describe('the plugin opentelemetry', () => {
   it('logs once that the receiver rejects spans, and once that it accepts them again', async () => {
     const logger = keptLogger();
     const served = await serve({ maxQueuedSpans: 1 }, logger);
-    const ask = async () => {
+    const send = async () => {
       const arrived = receiver.next();
       expect((await served.get('/markets')).status).to.equal(200);
       await arrived;
     };
     receiver.answerWith(400);
-    await ask();
+    await send();
     receiver.answerWith(200);
     await served.get('/markets');
     expect(await spansOf(served)).to.have.length(1);
-    const told = logger.lines.filter((line) => line.includes('span'));
-    expect(told).to.deep.equal(['warn: spans could not be delivered, and are lost', 'info: spans are delivered again']);
+    const lines = logger.lines.filter((line) => line.includes('span'));
+    expect(lines).to.deep.equal([
+      'warn: spans could not be delivered, and are lost',
+      'info: spans are delivered again',
+    ]);
   });
 });
 

@@ -102,7 +102,7 @@ describe('plugin status', () => {
     try {
       await writeFile(join(spoiled.directory, 'manifest.json'), '{"format": 1, "version": ');
       const storage = resolve(spoiled.app.container, 'storageEvents');
-      await new Promise((told) => storage.once('problem', told));
+      await new Promise((resolved) => storage.once('problem', resolved));
       const { json } = await spoiled.get('/status');
       expect(json.components[1].status).to.equal('degraded');
       expect(json.components[1].message).to.be.a('string').and.not.contain(spoiled.directory);
@@ -202,27 +202,29 @@ describe('plugin status', () => {
   });
 
   it('GET /ready is a 200 while storage is unavailable, and a 503 during a drain', async () => {
-    const away = await startTestApp();
+    const unavailable = await startTestApp();
     try {
-      resolve(away.app.container, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));
-      const ready = await request(`${away.url}/ready`);
+      resolve(unavailable.app.container, 'adapter').ping = () =>
+        Promise.reject(new StorageError('unavailable', 'gone'));
+      const ready = await request(`${unavailable.url}/ready`);
       expect([ready.status, ready.json]).to.deep.equal([200, { status: 'ok' }]);
-      away.app.drain();
-      expect((await request(`${away.url}/ready`)).status).to.equal(503);
+      unavailable.app.drain();
+      expect((await request(`${unavailable.url}/ready`)).status).to.equal(503);
     } finally {
-      await away.close();
+      await unavailable.close();
     }
   });
 
   it('GET /health is a 503 while storage is unavailable', async () => {
-    const away = await startTestApp();
+    const unavailable = await startTestApp();
     try {
-      resolve(away.app.container, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));
-      const { status, json } = await request(`${away.url}/health`);
+      resolve(unavailable.app.container, 'adapter').ping = () =>
+        Promise.reject(new StorageError('unavailable', 'gone'));
+      const { status, json } = await request(`${unavailable.url}/health`);
       expect([status, json.code]).to.deep.equal([503, 'service_unavailable']);
       expect(json.error).to.not.contain('gone');
     } finally {
-      await away.close();
+      await unavailable.close();
     }
   });
 

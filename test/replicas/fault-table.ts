@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
 import { writeVersions } from '../support/dataset-version.js';
-import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
+import { type Answer, LoadClient, longest, sendSteadily } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 
@@ -137,8 +137,8 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         await warmUp();
         const clients = [new LoadClient(service.url, key, 64), new LoadClient(service.url, key, 256)] as const;
         let next = 0;
-        const cached = keepAsking(clients[0], CACHED_PER_SECOND, () => CACHED[next++ % CACHED.length] as string);
-        const read = keepAsking(clients[1], READ_PER_SECOND, unread);
+        const cached = sendSteadily(clients[0], CACHED_PER_SECOND, () => CACHED[next++ % CACHED.length] as string);
+        const read = sendSteadily(clients[1], READ_PER_SECOND, unread);
         let [cachedAnswers, readAnswers]: (readonly Answer[])[] = [];
         let during: readonly Answer[] | undefined;
         let recovery: Awaited<ReturnType<typeof recovered>>;

@@ -5,7 +5,7 @@ import { writeVersions } from '../support/dataset-version.js';
 import { type Answer, LoadClient } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
-import { isPassed, isRefused } from '../support/windows.js';
+import { isAllowed, isRejected } from '../support/windows.js';
 
 export const CLOCK_SHIFT_MS = 30_000;
 export const PATHS = [
@@ -57,7 +57,7 @@ export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
 };
 
 export const assertAllowedOrRejected = (answers: readonly Answer[]): void => {
-  const others = answers.filter((answer) => !isPassed(answer) && !isRefused(answer));
+  const others = answers.filter((answer) => !isAllowed(answer) && !isRejected(answer));
   assert.deepEqual(
     others.map(({ status, path }) => `${status} ${path}`),
     [],

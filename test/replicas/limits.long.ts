@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import { type Bucket, readWindow } from '../support/limiter-window.js';
 import type { Answer, LoadClient } from '../support/load-client.js';
-import { isPassed, mostInWindow, refusedTooSoon } from '../support/windows.js';
+import { isAllowed, mostInWindow, rejectedTooSoon } from '../support/windows.js';
 import { assertAllowedOrRejected, type LimitedReplicas, PATHS, startLimitedReplicas } from './limited-replicas.js';
 
 const SECONDS = 190;
@@ -101,7 +101,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
     const lateMs = 1000;
     it(`${limit} a minute: never allows more in 60 seconds, and rejects at most one second too long`, () => {
       const { answers, window } = measured.get(limit) as Measured;
-      const allowed = answers.filter(isPassed).length;
+      const allowed = answers.filter(isAllowed).length;
       assertAllowedOrRejected(answers);
       console.log(
         `      ${answers.length} requests, ${allowed} allowed; most in 60 s: ${window.mostInWindow} in Redis, at least ${mostInWindow(answers)} seen by clients`,
@@ -109,7 +109,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       assert.equal(window.total, allowed, 'Redis has counted each allowed request');
       assert.isAtMost(window.mostInWindow, limit);
       assert.isAtMost(mostInWindow(answers), limit);
-      assert.deepEqual(refusedTooSoon(answers, limit, lateMs), []);
+      assert.deepEqual(rejectedTooSoon(answers, limit, lateMs), []);
       // The limit was used, and permits became free again.
       assert.equal(mostInWindow(answers), limit);
       assert.isAbove(allowed, limit);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
 import { type KnownBodies, knownBodies, PATHS } from '../support/known-bodies.js';
-import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
+import { type Answer, LoadClient, longest, sendSteadily } from '../support/load-client.js';
 import { follow, untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 
@@ -51,7 +51,7 @@ describe('publishing to three replicas under load', () => {
     const client = new LoadClient(service.url, key, 32);
     let next = 0;
     await untilKnown(service, key);
-    const load = keepAsking(client, PER_SECOND, () => PATHS[next++ % PATHS.length] as string);
+    const load = sendSteadily(client, PER_SECOND, () => PATHS[next++ % PATHS.length] as string);
     const followed: number[] = [];
     try {
       for (const [i, directory] of versions.directories.entries()) {

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
 import { request } from '../support/http-client.js';
-import { type Answer, keepAsking, LoadClient } from '../support/load-client.js';
+import { type Answer, LoadClient, sendSteadily } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { REPLICAS, type Replicas, startReplicas } from '../support/replicas.js';
 import type { Server } from '../support/services.js';
-import { isPassed } from '../support/windows.js';
+import { isAllowed } from '../support/windows.js';
 import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 
 const QUOTA = 4000;
@@ -48,7 +48,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
   const underLoad = async (key: string, work: () => Promise<void>): Promise<readonly Answer[]> => {
     const client = new LoadClient(service.url, key, 32);
     let next = 0;
-    const asking = keepAsking(client, PER_SECOND, () => PATHS[next++ % PATHS.length] as string);
+    const asking = sendSteadily(client, PER_SECOND, () => PATHS[next++ % PATHS.length] as string);
     try {
       await work();
     } finally {
@@ -74,7 +74,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
 
   const counts = (answers: readonly Answer[]) => {
     assertAllowedOrRejected(answers);
-    const requests = answers.filter(isPassed).length;
+    const requests = answers.filter(isAllowed).length;
     return { requests, refused: answers.length - requests };
   };
 
@@ -89,7 +89,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     console.log(`      ${requests} allowed, ${refused} rejected`);
     assert.equal(requests, QUOTA);
     assert.isAbove(refused, 0);
-    const { body } = answers.findLast((answer) => !isPassed(answer))!;
+    const { body } = answers.findLast((answer) => !isAllowed(answer))!;
     assert.equal(JSON.parse(body).code, 'quota_exceeded');
     assert.deepInclude(await usageOf(id), { requests: QUOTA, refused });
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { assert } from 'chai';
 import { eventually } from '../../adapters/conformance/expect.js';
 import { writeVersions } from '../support/dataset-version.js';
-import { type Answer, keepAsking, LoadClient, longest } from '../support/load-client.js';
+import { type Answer, LoadClient, longest, sendSteadily } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 import type { Server } from '../support/services.js';
@@ -50,7 +50,7 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
 
   const underLoad = async (work: () => Promise<void>): Promise<readonly Answer[]> => {
     const client = new LoadClient(service.url, key, 64);
-    const asking = keepAsking(client, PER_SECOND, nextPath);
+    const asking = sendSteadily(client, PER_SECOND, nextPath);
     await work().finally(() => asking.stop());
     const answers = await asking.stop();
     client.close();

@@ -1,8 +1,8 @@
 /** The limits of keys over three replicas behind nginx, as clients see them. */
 import { assert } from 'chai';
 import { request } from '../support/http-client.js';
-import { type Answer, askAll } from '../support/load-client.js';
-import { isPassed } from '../support/windows.js';
+import { type Answer, sendAll } from '../support/load-client.js';
+import { isAllowed } from '../support/windows.js';
 import {
   assertAllowedOrRejected,
   CLOCK_SHIFT_MS,
@@ -26,7 +26,7 @@ describe('limits over three replicas, one with a clock 30 seconds ahead', () => 
   const flood = async (limit: number | undefined, requests: number): Promise<Answer[]> => {
     const { clients, first } = await replicas.newKey(limit);
     const share = pathsOf(requests / clients.length);
-    return [...first, ...(await Promise.all(clients.map((caller) => askAll(caller, share, 12)))).flat()];
+    return [...first, ...(await Promise.all(clients.map((caller) => sendAll(caller, share, 12)))).flat()];
   };
 
   it('the clocks differ', async () => {
@@ -44,7 +44,7 @@ describe('limits over three replicas, one with a clock 30 seconds ahead', () => 
     this.timeout(60_000);
     const answers = await flood(undefined, 6000);
     assertAllowedOrRejected(answers);
-    assert.equal(answers.filter(isPassed).length, 600);
+    assert.equal(answers.filter(isAllowed).length, 600);
     const processes = new Set(answers.map(({ headers }) => String(headers['x-request-id']).split('-')[0]));
     assert.equal(processes.size, replicas.service.replicas.length);
   });
@@ -53,6 +53,6 @@ describe('limits over three replicas, one with a clock 30 seconds ahead', () => 
     this.timeout(60_000);
     const answers = await flood(6000, 12_000);
     assertAllowedOrRejected(answers);
-    assert.equal(answers.filter(isPassed).length, 6000);
+    assert.equal(answers.filter(isAllowed).length, 6000);
   });
 });

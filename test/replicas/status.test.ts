@@ -2,7 +2,7 @@
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { writeVersions } from '../support/dataset-version.js';
-import { askAll, LoadClient } from '../support/load-client.js';
+import { LoadClient, sendAll } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 
@@ -32,7 +32,7 @@ describe('GET /status of three replicas', () => {
     const db = mongo.db('dataset');
     await db.command({ profile: 2 });
     const client = new LoadClient(service.url, key, 500);
-    const answers = await askAll(client, new Array<string>(500).fill('/status'), 500);
+    const answers = await sendAll(client, new Array<string>(500).fill('/status'), 500);
     client.close();
     await db.command({ profile: 0 });
     const builds = await db.collection('system.profile').countDocuments({ op: 'query', ns: /forecast_runs/ });

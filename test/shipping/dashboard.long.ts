@@ -19,7 +19,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
   this.timeout(60_000);
   let service: TestApp;
   let prometheus: Server;
-  let asking: NodeJS.Timeout;
+  let traffic: NodeJS.Timeout;
 
   const dashboard: Parsed = JSON.parse(read('config/deploy/observability/grafana-dashboard.json'));
   const queries: readonly { title: string; expr: string }[] = dashboard.panels.flatMap(
@@ -50,19 +50,19 @@ describe('the dashboard over a real Prometheus and a live service', function () 
       },
     });
     const headers = { authorization: `Bearer ${service.key}` };
-    asking = setInterval(() => {
+    traffic = setInterval(() => {
       for (const path of ['/markets', '/markets', '/markets/26420', '/markets/99999', '/movers?limit=x']) {
         void request(`${service.url}${path}`, { headers }).catch(() => undefined);
       }
     }, 100);
   });
   after(async () => {
-    clearInterval(asking);
+    clearInterval(traffic);
     await prometheus?.stop();
     await service?.close();
   });
 
-  const ask = async (path: string): Promise<Parsed> => {
+  const get = async (path: string): Promise<Parsed> => {
     const { status, json } = await request(`${prometheus.url}/api/v1/${path}`);
     expect(status, JSON.stringify(json)).to.equal(200);
     return (json as Parsed).data;
@@ -71,7 +71,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
   /** The current numeric values of a query. A quantile without observations is NaN, and is left out. */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
-    const { result } = await ask(`query?query=${encodeURIComponent(written)}`);
+    const { result } = await get(`query?query=${encodeURIComponent(written)}`);
     return result.map(({ value }: Parsed) => Number(value[1])).filter((value: number) => !Number.isNaN(value));
   };
 
@@ -81,7 +81,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
     let jobs: string[] = [];
     while (!jobs.includes(JOB) && performance.now() < deadline) {
       await delay(250);
-      jobs = await ask(`label/job/values?match[]=part_up`);
+      jobs = await get(`label/job/values?match[]=part_up`);
     }
     expect(jobs).to.deep.equal([JOB]);
   });
@@ -101,7 +101,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
   it('shows requests by route and status, and a rate above 0', async () => {
     const rate = `sum(rate(http_request_duration_seconds_count{job="${JOB}"}[${RATE_INTERVAL}]))`;
     expect((await valuesOf(rate))[0]).to.be.within(10, 60);
-    const { result } = await ask(
+    const { result } = await get(
       `query?query=${encodeURIComponent(`count by (route, status) (http_request_duration_seconds_count{job="${JOB}"})`)}`,
     );
     const shown = result.map(({ metric }: Parsed) => `${metric.status} ${metric.route}`);
@@ -114,7 +114,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
   });
 
   it('every alert can be evaluated, and none fires for a healthy service', async () => {
-    const { groups } = await ask('rules');
+    const { groups } = await get('rules');
     const rules: Parsed[] = groups.flatMap((group: Parsed) => group.rules);
     const names = [...read('config/deploy/observability/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(
       ([, name]) => name,

@@ -50,9 +50,9 @@ describe('the package', () => {
     const check = join(packageRoot, 'test/support/check-release.js');
     const text = await readFile(join(packageRoot, 'package.json'), 'utf8');
     await writeFile(at('package.json'), text);
-    const refused = await node(check, at('package.json'));
-    expect(refused.code).to.equal(1);
-    expect(refused.stderr).to.contain('repository, bugs, homepage, author');
+    const result = await node(check, at('package.json'));
+    expect(result.code).to.equal(1);
+    expect(result.stderr).to.contain('repository, bugs, homepage, author');
     await writeFile(at('package.json'), text.replaceAll('OWNER', 'someone'));
     expect((await node(check, at('package.json'))).code).to.equal(0);
   });

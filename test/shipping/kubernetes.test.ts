@@ -78,7 +78,7 @@ describe('config/deploy/kubernetes', () => {
     expect([metrics.host, server.host]).to.deep.equal(['0.0.0.0', '0.0.0.0']);
   });
 
-  it('the large overlay runs at most the replicas that share the limits, and at least those of its disruption budget', () => {
+  it('the large overlay runs at most the replicas that share the limits, and at least the minimum of its disruption budget', () => {
     const { minReplicas, maxReplicas, scaleTargetRef } = built['large']!.one('HorizontalPodAutoscaler').spec;
     expect(maxReplicas).to.equal(JSON.parse(read(`${FOLDER}/large/config.json`)).limits.replicas);
     expect(minReplicas).to.be.above(built['large']!.one('PodDisruptionBudget').spec.maxUnavailable);

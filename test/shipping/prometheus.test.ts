@@ -16,7 +16,7 @@ import { startTestApp } from '../support/test-app.js';
 const JOB = 'metro-forecast-api';
 const OF_ONE = 'job="metro-forecast-api",instance="a"';
 
-/** Input for one alert: one value per minute, normal at first, and a fault from minute 10 to minute 90. */
+/** Input for one alert: one value per minute, normal at first, and a failure from minute 10 to minute 90. */
 interface Scenario {
   /** Values by series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ interface Scenario {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const during = (quiet: string, fault: string, after: string) => `${quiet}x9 ${fault}x80 ${after}x40`;
+const during = (quiet: string, failure: string, after: string) => `${quiet}x9 ${failure}x80 ${after}x40`;
 /** A counter that is constant, rises by `each` a minute for 80 minutes, and is constant again. */
 const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
 const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
@@ -117,7 +117,7 @@ describe('config/deploy/observability with promtool', function () {
     expect(scrape_configs.map(({ job_name }: Parsed) => job_name)).to.deep.equal([JOB]);
   });
 
-  it('every alert is inactive before its fault, fires during it, and resolves after it', async () => {
+  it('every alert is inactive before its failure, fires during it, and resolves after it', async () => {
     expect(Object.keys(scenarios)).to.have.members(rules.map(({ alert }) => alert));
     const tests = rules.map(({ alert, labels, annotations }) => {
       const { series, labels: more } = scenarios[alert]!;
@@ -163,12 +163,12 @@ describe('config/deploy/observability with promtool', function () {
     try {
       const { text } = await request(service.metricsUrl!);
       const lint = spawn(promtool, ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
-      let said = '';
-      lint.stdout.on('data', (part) => (said += part));
-      lint.stderr.on('data', (part) => (said += part));
+      let output = '';
+      lint.stdout.on('data', (part) => (output += part));
+      lint.stderr.on('data', (part) => (output += part));
       lint.stdin.end(text);
       const [code] = await once(lint, 'close');
-      expect([said, code]).to.deep.equal(['', 0]);
+      expect([output, code]).to.deep.equal(['', 0]);
       for (const series of [
         'http_server_errors_total{status="500"} 0',
         'http_server_errors_total{status="503"} 0',

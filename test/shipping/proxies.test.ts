@@ -76,11 +76,11 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
       await replicas[0]!.close();
       for (let i = 0; i < 4; i++) expect(await get(started.port)).to.match(/^HTTP\/1\.1 200 /);
       await replicas[1]!.close();
-      const gone = await get(started.port);
-      expect(gone)
+      const unavailable = await get(started.port);
+      expect(unavailable)
         .to.match(/^HTTP\/1\.1 503 [\s\S]*retry-after: 2/i)
         .and.to.contain('"service_unavailable"');
-      expect(gone).to.match(/strict-transport-security/i);
+      expect(unavailable).to.match(/strict-transport-security/i);
       replicas.push(await startTestApp({ config: { server: { port: Number(new URL(replicas[0]!.url).port) } } }));
       expect(await get(started.port)).to.match(/^HTTP\/1\.1 200 /);
     } finally {

@@ -85,7 +85,7 @@ const listen = (page: Page, origin: string): string[] => {
   });
   page.on('request', (request) => {
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== origin) {
-      complaints.push(`asked elsewhere: ${request.url()}`);
+      complaints.push(`requested elsewhere: ${request.url()}`);
     }
   });
   return complaints;
@@ -108,15 +108,15 @@ export const addressOf = (page: Page): Promise<string> => page.evaluate<string>(
 
 /**
  * Holds back the first request of a page to an address.
- * @returns `asked` resolves when the request is made; `release` continues it and waits for the page to show the response
+ * @returns `requested` resolves when the request is made; `release` continues it and waits for the page to show the response
  */
 export async function holdFirst(
   page: Page,
   address: string,
-): Promise<{ readonly asked: Promise<void>; release(): Promise<void> }> {
+): Promise<{ readonly requested: Promise<void>; release(): Promise<void> }> {
   let route: Route | undefined;
   let made = (): void => undefined;
-  const asked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     made = resolve;
   });
   await page.route(
@@ -128,7 +128,7 @@ export async function holdFirst(
     { times: 1 },
   );
   return {
-    asked,
+    requested,
     async release() {
       // The page may have aborted the request.
       await route?.continue().catch(() => undefined);

@@ -1,9 +1,9 @@
-/** The packages that an installation brings, as the lockfile has them. */
+/** The packages that an installation contains, from the lockfile. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
 
-/** Licences that ask for no more than their notice. */
+/** Licences that require only a copyright notice. */
 export const PERMISSIVE: ReadonlySet<string> = new Set([
   'MIT',
   'ISC',
@@ -21,9 +21,9 @@ export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** Not installed with `npm ci --omit=dev`. */
+  /** Whether `npm ci --omit=dev` leaves the package out. */
   readonly development: boolean;
-  /** Whether it wants to run code when it is installed. */
+  /** Whether the package has an install script. */
   readonly installScript: boolean;
 }
 

@@ -9,13 +9,13 @@ const NUMBERS = 256;
 const LENGTH = 1_000_000;
 
 export interface Bucket {
-  /** Microseconds of Redis's clock. */
+  /** The time of Redis, in microseconds. */
   readonly end: number;
   readonly replica: number;
   readonly count: number;
 }
 
-/** The buckets in a caller's field, oldest first. Includes buckets that have left the window since the last call. */
+/** The buckets in a caller's field, oldest first, including expired buckets that have not been removed. */
 export const bucketsOf = (field: Buffer): Bucket[] => {
   const tail = field.length - TAIL;
   const newest = Number(field.readBigUInt64BE(tail) >> 8n) / LENGTH;
@@ -28,7 +28,7 @@ export const bucketsOf = (field: Buffer): Bucket[] => {
   return buckets;
 };
 
-/** A caller's field with these buckets. @param buckets oldest first */
+/** Encodes buckets as a caller's field. @param buckets oldest first */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   const tail = BUCKET * buckets.length;
   const field = Buffer.alloc(tail + TAIL);

@@ -1,13 +1,13 @@
-/** A caller that sends many requests over kept connections, and keeps what came back and when. */
+/** A client that sends many requests over keep-alive connections, and records responses with their times. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** One request's end. Times are in milliseconds of this process's monotonic clock. */
+/** A response. Times are in milliseconds of the monotonic clock of this process. */
 export interface Answer {
   readonly path: string;
   readonly sent: number;
   readonly received: number;
-  /** 0: the connection ended without an answer. */
+  /** 0 if the connection ended without a response. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -18,14 +18,14 @@ export class LoadClient {
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param url with the base path */
+  /** @param url including the base path */
   constructor(url: string, key: string, connections = 16, headers: Readonly<Record<string, string>> = {}) {
     this.#url = new URL(url);
     this.#headers = { Authorization: `Bearer ${key}`, ...headers };
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** Never rejects. */
+  /** Sends a GET request. Never rejects. */
   get(path: string): Promise<Answer> {
     const { hostname, port, pathname } = this.#url;
     const options = {
@@ -58,15 +58,15 @@ export class LoadClient {
   }
 }
 
-/** Sends at a steady rate, however long the answers take, until `stop`, which resolves with all of them. */
-export const keepAsking = (client: LoadClient, perSecond: number, nextPath: () => string) => {
-  const asked: Promise<Answer>[] = [];
+/** Sends requests at a fixed rate, regardless of response times. `stop` resolves with all responses. */
+export const sendSteadily = (client: LoadClient, perSecond: number, nextPath: () => string) => {
+  const requests: Promise<Answer>[] = [];
   const since = performance.now();
   let going = true;
   const sending = (async () => {
     while (going) {
       const due = Math.ceil(((performance.now() - since) * perSecond) / 1000);
-      while (asked.length < due) asked.push(client.get(nextPath()));
+      while (requests.length < due) requests.push(client.get(nextPath()));
       await delay(5);
     }
   })();
@@ -74,13 +74,13 @@ export const keepAsking = (client: LoadClient, perSecond: number, nextPath: () =
     async stop(): Promise<readonly Answer[]> {
       going = false;
       await sending;
-      return Promise.all(asked);
+      return Promise.all(requests);
     },
   };
 };
 
-/** Sends as many as there are paths, `atOnce` at a time, as fast as they go. */
-export const askAll = async (
+/** Requests each path once, with `atOnce` concurrent requests. */
+export const sendAll = async (
   client: LoadClient,
   paths: readonly string[],
   atOnce: number,
@@ -94,6 +94,6 @@ export const askAll = async (
   return answers;
 };
 
-/** The longest wait, in whole milliseconds. */
+/** The longest response time, in whole milliseconds. */
 export const longest = (answers: readonly Answer[]): number =>
   Math.ceil(Math.max(0, ...answers.map(({ sent, received }) => received - sent)));

@@ -1,4 +1,4 @@
-/** nginx with the shipped configuration, in which ports and folders are replaced by those of the test. */
+/** nginx with the shipped configuration, in which ports and folders are replaced for the test. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';

@@ -13,13 +13,13 @@ const GIVE_UP_MS = 30_000;
  * Repeats a request to one replica until the response matches. Resolves with that response, which counts against the
  * limit.
  */
-const askUntil = async (url: string, key: string, wanted: (answer: Answer) => boolean): Promise<Answer> => {
+const requestUntil = async (url: string, key: string, wanted: (answer: Answer) => boolean): Promise<Answer> => {
   const client = new LoadClient(url, key, 1);
   try {
     for (const deadline = performance.now() + GIVE_UP_MS; ; ) {
       const answer = await client.get('/markets');
       if (wanted(answer)) return answer;
-      if (performance.now() > deadline) throw new Error(`${url} still answers ${answer.status}: ${answer.body}`);
+      if (performance.now() > deadline) throw new Error(`${url} still responds with ${answer.status}: ${answer.body}`);
       await delay(EVERY_MS);
     }
   } finally {
@@ -29,7 +29,7 @@ const askUntil = async (url: string, key: string, wanted: (answer: Answer) => bo
 
 /** Repeats a request to every replica until each response matches. Resolves with one response per replica. */
 export const everyReplica = ({ replicas }: Replicas, key: string, wanted: (answer: Answer) => boolean) =>
-  Promise.all(replicas.map(({ url }) => askUntil(url, key, wanted)));
+  Promise.all(replicas.map(({ url }) => requestUntil(url, key, wanted)));
 
 /** Resolves when every replica knows a new key. The key has then one request on each. */
 export const untilKnown = (service: Replicas, key: string): Promise<Answer[]> =>
@@ -71,7 +71,7 @@ const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as con
  * @param metrics ports of the replicas' metrics
  * @param unread returns another uncached path at each call
  */
-export const untilWell = async (
+export const untilHealthy = async (
   { replicas }: Replicas,
   store: keyof typeof PARTS,
   { key, metrics, unread }: { readonly key: string; readonly metrics: readonly number[]; unread(): string },
@@ -79,16 +79,16 @@ export const untilWell = async (
   const since = performance.now();
   await Promise.all(
     replicas.map(async ({ url }, index) => {
-      for (let said = ''; ; await delay(EVERY_MS)) {
+      for (let down = ''; ; await delay(EVERY_MS)) {
         const { text } = await request(`http://127.0.0.1:${metrics[index]}/metrics`);
-        said = PARTS[store].filter((part) => !text.includes(`part_up{part="${part}"} 1\n`)).join();
-        if (said === '') break;
-        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} still reports as down: ${said}.`);
+        down = PARTS[store].filter((part) => !text.includes(`part_up{part="${part}"} 1\n`)).join();
+        if (down === '') break;
+        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} still reports as down: ${down}.`);
       }
       const client = new LoadClient(url, key, 1);
       for (let status = store === 'mongo' ? 0 : 200; status !== 200; ) {
         ({ status } = await client.get(unread()));
-        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} still answers ${status}.`);
+        if (performance.now() - since > GIVE_UP_MS) throw new Error(`${url} still responds with ${status}.`);
       }
       client.close();
     }),

@@ -9,17 +9,17 @@ describe('a TCP proxy', () => {
   let server: Server;
   let proxy: TcpProxy;
   /** What the server has received, on all connections. */
-  let asked: string;
+  let received: string;
   let ended: number;
 
   beforeEach(async () => {
-    asked = '';
+    received = '';
     ended = 0;
     server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.on('close', () => ended++);
       socket.on('data', (data) => {
-        asked += data;
+        received += data;
         socket.write(`${data}`.toUpperCase());
       });
     }).listen(0, '127.0.0.1');
@@ -102,9 +102,9 @@ describe('a TCP proxy', () => {
     await say('bcd', 2);
     proxy.heal();
     await say('e', 0);
-    while (!asked.endsWith('e')) await delay(1);
+    while (!received.endsWith('e')) await delay(1);
     await delay(20);
-    assert.deepEqual([asked, seen.text], ['abcde', 'ABC']);
+    assert.deepEqual([received, seen.text], ['abcde', 'ABC']);
     await (await open()).say('new');
   });
 
@@ -120,6 +120,6 @@ describe('a TCP proxy', () => {
     proxy.heal();
     await Promise.all([idle.say('d', 0), hopeful.say('e', 0)]);
     await (await open()).say('f');
-    assert.deepEqual([asked, seen.text, ended], ['iaf', 'A', 0]);
+    assert.deepEqual([received, seen.text, ended], ['iaf', 'A', 0]);
   });
 });

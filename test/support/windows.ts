@@ -2,15 +2,15 @@
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import type { Answer } from './load-client.js';
 
-export const isPassed = ({ status }: Answer): boolean => status === 200 || status === 404 || status === 400;
-export const isRefused = ({ status }: Answer): boolean => status === 429;
+export const isAllowed = ({ status }: Answer): boolean => status === 200 || status === 404 || status === 400;
+export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
  * The most requests that were certainly allowed within one window: those sent and answered inside of it. A request
  * counts at some time in between, so a result above the limit proves that too many were allowed.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
-  const passed = answers.filter(isPassed).sort((a, b) => a.sent - b.sent);
+  const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);
   const ends = passed.map(({ received }) => received);
   let most = 0;
   for (const [i, { sent }] of passed.entries()) {
@@ -29,8 +29,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
  * did. Each proves that the limit was not used up.
  * @param lateMs how late a permit may become available again
  */
-export const refusedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
-  const passed = answers.filter(isPassed);
+export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
+  const passed = answers.filter(isAllowed);
   const sent = passed.map((answer) => answer.sent).sort((a, b) => a - b);
   const received = passed.map((answer) => answer.received).sort((a, b) => a - b);
   const below = (times: readonly number[], bound: number): number => {
@@ -44,7 +44,7 @@ export const refusedTooSoon = (answers: readonly Answer[], limit: number, lateMs
   };
   return answers.filter(
     (answer) =>
-      isRefused(answer) &&
+      isRejected(answer) &&
       // Sent before the rejection was received, minus those answered before the window that ended when it was sent.
       below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
   );

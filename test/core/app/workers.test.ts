@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { packageRoot } from '../../../core/util/package.js';
 import { commandArgs } from '../../support/command-process.js';
 import { request } from '../../support/http-client.js';
-import { askAll, LoadClient } from '../../support/load-client.js';
+import { LoadClient, sendAll } from '../../support/load-client.js';
 import { freePort } from '../../support/server-process.js';
 
 interface Service {
@@ -78,7 +78,7 @@ describe('workers', () => {
   it('respond on one port, share one exact limit and one demo key, and exit with 0', async () => {
     const service = await started({ METRO__LIMITS__REQUESTS_PER_MINUTE: '600' });
     const client = new LoadClient(service.url, service.key, 64);
-    const answers = await askAll(client, Array<string>(2000).fill('/markets/26420'), 64);
+    const answers = await sendAll(client, Array<string>(2000).fill('/markets/26420'), 64);
     client.close();
     const count = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([count(200), count(429)]).to.deep.equal([600, 1400]);
@@ -152,7 +152,7 @@ describe('workers', () => {
     };
     const sum = (counts: Map<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
     const client = new LoadClient(service.url, service.key, 16);
-    await askAll(client, Array<string>(100).fill('/markets/26420'), 16);
+    await sendAll(client, Array<string>(100).fill('/markets/26420'), 16);
     client.close();
     const before = await counted();
     expect([[...before.keys()], sum(before)]).to.deep.equal([['1', '2'], 100]);

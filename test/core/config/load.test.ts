@@ -26,7 +26,7 @@ describe('loadConfig', () => {
     return path;
   };
 
-  const refusal = async (path: string | undefined, env: Environment = {}): Promise<OperatorError> => {
+  const rejection = async (path: string | undefined, env: Environment = {}): Promise<OperatorError> => {
     const error = await load({ path, env }).then(
       () => undefined,
       (reason: unknown) => reason,
@@ -35,7 +35,7 @@ describe('loadConfig', () => {
     return error as OperatorError;
   };
 
-  const errorsOf = async (content: unknown, env?: Environment) => (await refusal(await write(content), env)).faults;
+  const errorsOf = async (content: unknown, env?: Environment) => (await rejection(await write(content), env)).faults;
 
   describe('chooses the file', () => {
     it('of --config before that of the environment variable', async () => {
@@ -117,7 +117,7 @@ describe('loadConfig', () => {
       ['a mistyped setting', { server: { prot: 80 } }, 'server.prot: there is no such setting; did you mean "port"?'],
       ['a mistyped section', { limts: {} }, 'limts: there is no such setting; did you mean "limits"?'],
       [
-        'a setting of nobody',
+        'an unknown setting',
         { log: { zzzzzzzz: 1 } },
         'log.zzzzzzzz: there is no such setting; there are "level", "format", "addresses"',
       ],
@@ -233,7 +233,7 @@ describe('loadConfig', () => {
 
     it('all errors together, with their number and the file in the heading', async () => {
       const path = await write({ ...good, server: { prot: 1, port: -1 }, log: { level: 5 }, redis: {} });
-      const { message, faults: errors } = await refusal(path);
+      const { message, faults: errors } = await rejection(path);
       expect(message.split('\n')[0]).to.equal(`The configuration ${path} has 4 errors:`);
       expect(errors.map((error) => error.split(':')[0])).to.have.members([
         'server.prot',
@@ -314,22 +314,22 @@ describe('loadConfig', () => {
     }
 
     it('a list instead of an object', async () => {
-      expect((await refusal(await write([]))).message).to.include('must be an object');
+      expect((await rejection(await write([]))).message).to.include('must be an object');
     });
   });
 
   describe('explains why a file cannot be read', () => {
     it('that does not exist, and which option named it', async () => {
       const path = join(folder, 'missing.json');
-      expect((await refusal(path)).message).to.equal(
+      expect((await rejection(path)).message).to.equal(
         `The configuration ${path} (named by --config) cannot be read: it does not exist, or its folder does not.`,
       );
-      expect((await refusal(undefined, { DEMO_CONFIG: path })).message).to.include('(named by DEMO_CONFIG)');
+      expect((await rejection(undefined, { DEMO_CONFIG: path })).message).to.include('(named by DEMO_CONFIG)');
     });
 
     it('that is a directory', async () => {
       await mkdir(join(folder, 'sub'));
-      expect((await refusal(join(folder, 'sub'))).message).to.include('it is a folder; name a file in it');
+      expect((await rejection(join(folder, 'sub'))).message).to.include('it is a folder; name a file in it');
     });
   });
 
@@ -343,13 +343,13 @@ describe('loadConfig', () => {
     ];
     for (const [name, content] of cases) {
       it(name, async () => {
-        const { message } = await refusal(await write(content));
+        const { message } = await rejection(await write(content));
         expect(message).to.not.include(secret);
       });
     }
 
     it('from the environment', async () => {
-      const { message } = await refusal(await write(good), { DEMO__REDIS__URL: `http://:${secret}@host` });
+      const { message } = await rejection(await write(good), { DEMO__REDIS__URL: `http://:${secret}@host` });
       expect(message).to.include('redis.url (from DEMO__REDIS__URL)').and.not.include(secret);
     });
   });

@@ -134,8 +134,8 @@ describe('checkedSnapshot(snapshot, collections, signal)', () => {
     });
 
     it(`${name}: does not call the adapter after the signal is aborted`, async () => {
-      const asked = failing(new Error('asked'));
-      const error = await failure(call(read(asked, AbortSignal.abort())));
+      const adapter = failing(new Error('called'));
+      const error = await failure(call(read(adapter, AbortSignal.abort())));
       expect(error).to.have.property('code', 'aborted');
       expect(error.cause).to.equal(undefined);
     });

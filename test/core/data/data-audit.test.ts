@@ -25,21 +25,21 @@ const verify = (text: string, published: PublishedNow) => {
   return { notes, faults };
 };
 
-describe('core/audit/data-audit', () => {
-  const whole: readonly (readonly [string, string, PublishedNow])[] = [
+describe('withPublished()', () => {
+  const consistent: readonly (readonly [string, string, PublishedNow])[] = [
     ['nothing has been recorded', '', { current: 'a', versions: ['a'] }],
     ['nothing was ever published', '', { current: null, versions: [] }],
     ['one version was published', '+a<', { current: 'a', versions: ['a'] }],
     ['the store keeps only the current version', '+a< +b<a', { current: 'b' }],
-    ['somebody went back', '+a< +b<a >a<b', { current: 'a', versions: ['a', 'b'] }],
+    ['an earlier version was activated again', '+a< +b<a >a<b', { current: 'a', versions: ['a', 'b'] }],
     ['an old version was deleted', '+a< +b<a -a', { current: 'b', versions: ['b'] }],
     ['a deleted version was published again', '+a< +b<a -a +a<b', { current: 'a', versions: ['b', 'a'] }],
     ['versions were published before the audit log existed', '+c<b', { current: 'c', versions: ['a', 'b', 'c'] }],
     ['a publication failed, and the next one succeeded', '+a< +x<a +b<a', { current: 'b', versions: ['a', 'b'] }],
-    ['two were not made', '+a< +x<a +y<a +b<a', { current: 'b', versions: ['a', 'b'] }],
+    ['two publications failed', '+a< +x<a +y<a +b<a', { current: 'b', versions: ['a', 'b'] }],
     ['a version was published again under its own name', '+a< +a<a', { current: 'a' }],
   ];
-  for (const [when, text, published] of whole) {
+  for (const [when, text, published] of consistent) {
     it(`accepts the log if ${when}`, () => {
       expect(verify(text, published)).to.deep.equal({ notes: [], faults: [] });
     });
@@ -52,7 +52,7 @@ describe('core/audit/data-audit', () => {
     });
   });
 
-  const faulty: readonly (readonly [string, string, PublishedNow, readonly RegExp[]])[] = [
+  const inconsistent: readonly (readonly [string, string, PublishedNow, readonly RegExp[]])[] = [
     ['another version is current', '+a<', { current: 'b' }, [/how "b" became the current version/]],
     ['no version is current', '+a< +b<a', { current: null, versions: ['a', 'b'] }, [/how none became/]],
     [
@@ -61,7 +61,12 @@ describe('core/audit/data-audit', () => {
       { current: 'c' },
       [/how "b" became .* before 2026-05-01T00:00:01/],
     ],
-    ['a version has gone', '+a< +b<a', { current: 'b', versions: ['b'] }, [/how "a", published at .*, was deleted/]],
+    [
+      'a version was deleted without an entry',
+      '+a< +b<a',
+      { current: 'b', versions: ['b'] },
+      [/how "a", published at .*, was deleted/],
+    ],
     ['a version came in', '+a< +b<a', { current: 'b', versions: ['a', 'x', 'b'] }, [/how "x" was published/]],
     [
       'a deleted version exists',
@@ -70,7 +75,7 @@ describe('core/audit/data-audit', () => {
       [/"a" is there, though .* deletes it/],
     ],
   ];
-  for (const [when, text, published, expected] of faulty) {
+  for (const [when, text, published, expected] of inconsistent) {
     it(`reports that ${when}`, () => {
       const { faults } = verify(text, published);
       expect(faults).to.have.length(expected.length);

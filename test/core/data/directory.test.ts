@@ -80,8 +80,8 @@ describe('openDirectory(path)', () => {
     text[15_000] = 'nonsense';
     await writeByHand(folder.path, { 'stations.ndjson': text.join('\n') });
     const { dataset } = await openDirectory(folder.path);
-    const faults = (await checkDataset(dataset, new Map([['stations', collections.get('stations')!]]))).kept;
-    expect(faults).to.deep.equal([
+    const errors = (await checkDataset(dataset, new Map([['stations', collections.get('stations')!]]))).kept;
+    expect(errors).to.deep.equal([
       { file: 'stations.ndjson', row: 15_001, field: null, rule: 'is not JSON, column 1: expected a value' },
     ]);
   });

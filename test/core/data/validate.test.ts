@@ -89,11 +89,11 @@ describe('checkDataset(dataset, collections)', () => {
   });
 
   it('rejects days that are not in the calendar', async () => {
-    const faulty = async (day: string) =>
+    const isRejected = async (day: string) =>
       (await errorsOf({ ...rows, readings: [{ ...rows.readings[0], day }] })).length > 0;
-    for (const day of ['2024-02-29', '2000-02-29', '2025-12-31']) expect(await faulty(day), day).to.equal(false);
+    for (const day of ['2024-02-29', '2000-02-29', '2025-12-31']) expect(await isRejected(day), day).to.equal(false);
     const wrong = ['2025-02-29', '1900-02-29', '2025-04-31', '2025-13-01', '2025-00-10', '2025-1-1', '20250101', ''];
-    for (const day of wrong) expect(await faulty(day), day).to.equal(true);
+    for (const day of wrong) expect(await isRejected(day), day).to.equal(true);
   });
 });
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import * as fixture from '../../support/fixture.js';
-import { keepAsking, LoadClient } from '../../support/load-client.js';
+import { LoadClient, sendSteadily } from '../../support/load-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 /** Slow connections close within 15 seconds; this leaves time for a busy machine. */
@@ -45,7 +45,7 @@ describe('1,000 slow connections', function () {
   };
 
   const latencies = async (during: Promise<unknown>): Promise<number[]> => {
-    const asking = keepAsking(client, 200, () => '/markets');
+    const asking = sendSteadily(client, 200, () => '/markets');
     await during;
     const answers = await asking.stop();
     // On a busy machine admission rejects some requests.

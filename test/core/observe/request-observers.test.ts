@@ -90,14 +90,14 @@ describe("a plugin's observer", () => {
   });
 
   it('that throws is named in the log, and affects neither the request nor other observers', async () => {
-    const faulty: RequestObserver = {
+    const failing: RequestObserver = {
       onRequest() {
         throw new Error('a bug');
       },
     };
     const observer = collect();
     const logger = keptLogger();
-    const app = await serve([faulty, observer], logger);
+    const app = await serve([failing, observer], logger);
     expect((await app.get('/markets')).status).to.equal(200);
     expect(observer.seen).to.have.length(1);
     expect(logger.lines).to.include('error: observing a request failed');
@@ -118,8 +118,8 @@ describe("a plugin's observer", () => {
       ],
       logger,
     );
-    const answers = [app.get('/markets'), app.get('/movers')];
-    await Promise.all(answers);
+    const responses = [app.get('/markets'), app.get('/movers')];
+    await Promise.all(responses);
     await app.close();
     await app.close();
     expect(calls).to.deep.equal(['request', 'request', 'close']);

@@ -150,10 +150,10 @@ describe('GET /openapi.json', () => {
   it('describes the responses of every operation', async () => {
     for (const { path, operation } of operations()) {
       const url = target(path, operation);
-      const answer = await service.get(url);
-      expect(answer.status, url).to.equal(200);
-      expectDocumented(path, operation, answer);
-      const again = await service.get(url, { headers: { 'If-None-Match': answer.headers.etag! } });
+      const response = await service.get(url);
+      expect(response.status, url).to.equal(200);
+      expectDocumented(path, operation, response);
+      const again = await service.get(url, { headers: { 'If-None-Match': response.headers.etag! } });
       expect(again.status, url).to.equal(304);
       expectDocumented(path, operation, again);
       const csv = await service.get(url, { headers: { Accept: 'text/csv' } });
@@ -286,16 +286,16 @@ describe('GET /openapi.json', () => {
         await request(`${service.url}${url}`),
         await service.get(url, { headers: { Authorization: 'Bearer x' } }),
       ];
-      for (const answer of provoked) {
-        if (answer.status === 414 && !operation.responses[414]) throw new Error(`${path} lacks 414`);
-        expectDocumented(path, operation, answer);
+      for (const response of provoked) {
+        if (response.status === 414 && !operation.responses[414]) throw new Error(`${path} lacks 414`);
+        expectDocumented(path, operation, response);
       }
       const { key } = await service.newKey({ limit_per_minute: 1 });
       const headers = { Authorization: `Bearer ${key}` };
       // Requests with a key error count at every endpoint.
-      const faulty = `${url}${url.includes('?') ? '&' : '?'}nope=1`;
-      await service.get(faulty, { headers });
-      const limited = await service.get(faulty, { headers });
+      const invalid = `${url}${url.includes('?') ? '&' : '?'}nope=1`;
+      await service.get(invalid, { headers });
+      const limited = await service.get(invalid, { headers });
       expect(limited.status, url).to.equal(429);
       expectDocumented(path, operation, limited);
     }

@@ -23,7 +23,7 @@ const plugin = (more: object): Plugin =>
 const withRoute = (more: object): Plugin => plugin({ routes: () => [{ ...things, ...more }] as Route[] });
 const withMount = (more: object): Plugin => plugin({ mounts: () => [{ ...mount, ...more }] as Mount[] });
 
-const faultsOf = (declared: Plugin): readonly string[] => {
+const errorsOf = (declared: Plugin): readonly string[] => {
   try {
     registerPlugins([{ plugin: declared, options: {}, at: 'plugins[0]' }]);
   } catch (error) {
@@ -144,16 +144,16 @@ describe('declarations of plugins', () => {
   ];
   for (const [what, declared, ...says] of wrong) {
     it(`rejects ${what}`, () => {
-      const faults = faultsOf(declared);
+      const errors = errorsOf(declared);
       expect(
-        faults.some((fault) => fault.includes('plugin "mine"') && says.every((text) => fault.includes(text))),
-        faults.join('\n'),
+        errors.some((error) => error.includes('plugin "mine"') && says.every((text) => error.includes(text))),
+        errors.join('\n'),
       ).to.equal(true);
     });
   }
 
   it('reports all errors together', () => {
-    const faults = faultsOf(
+    const errors = errorsOf(
       plugin({
         routes: () => [
           {
@@ -168,7 +168,7 @@ describe('declarations of plugins', () => {
       }),
     );
     for (const text of ['"summary"', '"limit"', 'response.example', 'middleware', 'FETCH']) {
-      expect(faults.join('\n')).to.contain(text);
+      expect(errors.join('\n')).to.contain(text);
     }
   });
 

@@ -17,7 +17,7 @@ const route = (path: string, operationId: string, more: object = {}): Route =>
 const plugin = (name: string, more: Partial<Plugin> = {}): Plugin =>
   definePlugin({ name, version: '1.0.0', description: name, routes: () => [], ...more });
 
-const faultsOf = (...plugins: Plugin[]): readonly string[] => {
+const errorsOf = (...plugins: Plugin[]): readonly string[] => {
   try {
     registerPlugins(plugins.map((each, index) => ({ plugin: each, options: {}, at: `plugins[${index}]` })));
   } catch (error) {
@@ -52,7 +52,7 @@ describe('registerPlugins', () => {
   });
 
   it('rejects a duplicate route, naming both plugins, also under another parameter name', () => {
-    const faults = faultsOf(
+    const errors = errorsOf(
       plugin('a', {
         routes: () => [
           route('/x/{id}', 'one', { parameters: { path: { id: { description: 'd', schema: { type: 'string' } } } } }),
@@ -64,15 +64,15 @@ describe('registerPlugins', () => {
         ],
       }),
     );
-    expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare route /x/{key}']);
+    expect(errors).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare route /x/{key}']);
   });
 
   it('rejects a duplicate operationId, naming both plugins', () => {
-    const faults = faultsOf(
+    const errors = errorsOf(
       plugin('a', { routes: () => [route('/x', 'same')] }),
       plugin('b', { routes: () => [route('/y', 'same')] }),
     );
-    expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare operationId "same"']);
+    expect(errors).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare operationId "same"']);
   });
 
   it('takes the service info from the configuration, then from a plugin, then from the framework', () => {
@@ -82,20 +82,20 @@ describe('registerPlugins', () => {
   });
 
   it('rejects two plugins that declare service info, naming both', () => {
-    const faults = faultsOf(plugin('a', { info: { title: 'A' } }), plugin('b', { info: { title: 'B' } }));
-    expect(faults).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare who the service is']);
+    const errors = errorsOf(plugin('a', { info: { title: 'A' } }), plugin('b', { info: { title: 'B' } }));
+    expect(errors).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare who the service is']);
   });
 
   it('validates the service info of a plugin with the configuration schema', () => {
-    const faults = faultsOf(plugin('a', { info: { keyPrefix: 'no underscore' } }));
-    expect(faults).to.have.length(1);
-    expect(faults[0]).to.match(/^plugin "a" 1\.0\.0: info\.keyPrefix: "no underscore" is not allowed; /);
+    const errors = errorsOf(plugin('a', { info: { keyPrefix: 'no underscore' } }));
+    expect(errors).to.have.length(1);
+    expect(errors[0]).to.match(/^plugin "a" 1\.0\.0: info\.keyPrefix: "no underscore" is not allowed; /);
   });
 
   it('rejects duplicate component ids, and replacements of unknown components, naming the plugins', () => {
     const check = () => ({ status: 'operational', message: null, updated_at: null }) as const;
     expect(
-      faultsOf(
+      errorsOf(
         plugin('a', {
           components: [
             { id: 'api', check },
@@ -121,7 +121,7 @@ describe('registerPlugins', () => {
 
   it('rejects a parameter whose link value is not in the example, naming route, parameter and pointer', () => {
     const linked = (foundIn: Record<string, string>) =>
-      faultsOf(
+      errorsOf(
         plugin('a', {
           routes: () => [
             route('/things', 'listThings', {
@@ -137,27 +137,27 @@ describe('registerPlugins', () => {
           ],
         }),
       );
-    const fault = (text: string) => `plugin "b" 1.0.0: route /things/{id}: parameter "id": foundIn.listThings: ${text}`;
+    const error = (text: string) => `plugin "b" 1.0.0: route /things/{id}: parameter "id": foundIn.listThings: ${text}`;
     expect(linked({ listThings: '/data/0/id', listOthers: '/data/0/id' })).to.deep.equal([]);
     expect(linked({ listThings: '/data/0/name' })).to.deep.equal([
-      fault('the example of its response has nothing at /data/0/name'),
+      error('the example of its response has nothing at /data/0/name'),
     ]);
     expect(linked({ listThings: '/data/0/size' })).to.deep.equal([
-      fault("3 at /data/0/size does not fit the parameter's schema"),
+      error("3 at /data/0/size does not fit the parameter's schema"),
     ]);
     expect(linked({ listThings: 'data/0/id' })).to.deep.equal([
-      fault('"data/0/id" must be a JSON Pointer, as in /data/0/id'),
+      error('"data/0/id" must be a JSON Pointer, as in /data/0/id'),
     ]);
   });
 
   it('rejects a missing dependency, naming both sides and the nearest loaded name', () => {
-    const [fault] = faultsOf(plugin('markets'), plugin('b', { needs: ['market'] }));
-    expect(fault).to.contain('plugins[1]: plugin "b"').and.contain('"market"').and.contain('"markets"');
+    const [error] = errorsOf(plugin('markets'), plugin('b', { needs: ['market'] }));
+    expect(error).to.contain('plugins[1]: plugin "b"').and.contain('"market"').and.contain('"markets"');
   });
 
   it('rejects a plugin that is loaded twice, naming both places', () => {
-    const [fault] = faultsOf(plugin('a'), plugin('a'));
-    expect(fault).to.contain('plugins[1]').and.contain('plugins[0]');
+    const [error] = errorsOf(plugin('a'), plugin('a'));
+    expect(error).to.contain('plugins[1]').and.contain('plugins[0]');
   });
 
   it('rejects different declarations of one collection, naming both plugins', () => {
@@ -167,11 +167,11 @@ describe('registerPlugins', () => {
         key: ['id'],
         schema: { type: 'object', required: ['id'], properties: { id: { type } } },
       });
-    const [fault] = faultsOf(
+    const [error] = errorsOf(
       plugin('a', { collections: [declare('string')] }),
       plugin('b', { collections: [declare('integer')] }),
     );
-    expect(fault).to.contain('plugin "b"').and.contain('plugin "a"').and.contain('"things"');
+    expect(error).to.contain('plugin "b"').and.contain('plugin "a"').and.contain('"things"');
   });
 
   it('rejects a collection that refers to an undeclared collection', () => {
@@ -181,7 +181,7 @@ describe('registerPlugins', () => {
       references: [{ fields: ['id'], to: 'others' }],
       schema: { type: 'object', required: ['id'], properties: { id: { type: 'string' } } },
     });
-    expect(faultsOf(plugin('a', { collections: [things] }))).to.deep.equal([
+    expect(errorsOf(plugin('a', { collections: [things] }))).to.deep.equal([
       'plugin "a" 1.0.0: collection "things" refers to the collection "others", which no plugin declares',
     ]);
   });
@@ -192,15 +192,15 @@ describe('registerPlugins', () => {
       key: ['id'],
       schema: { type: 'object', properties: { id: { type: 'object' } } },
     });
-    expect(faultsOf(plugin('a', { collections: [things] })).join())
+    expect(errorsOf(plugin('a', { collections: [things] })).join())
       .to.contain('plugin "a"')
       .and.contain('things');
   });
 
   it('rejects an error with the code of a framework error and another status', () => {
     const clash = defineError({ code: 'rate_limited', status: 418, sentence: 's', when: 'w' });
-    const [fault] = faultsOf(plugin('a', { routes: () => [route('/x', 'x', { errors: [clash] })] }));
-    expect(fault).to.contain('rate_limited').and.contain('the framework');
+    const [error] = errorsOf(plugin('a', { routes: () => [route('/x', 'x', { errors: [clash] })] }));
+    expect(error).to.contain('rate_limited').and.contain('the framework');
   });
 
   const wrong: readonly (readonly [what: string, route: Route, says: string])[] = [
@@ -242,7 +242,7 @@ describe('registerPlugins', () => {
   ];
   for (const [what, declared, says] of wrong) {
     it(`rejects a route with ${what}`, () => {
-      expect(faultsOf(plugin('a', { routes: () => [declared] })).join('\n'))
+      expect(errorsOf(plugin('a', { routes: () => [declared] })).join('\n'))
         .to.contain('plugin "a"')
         .and.contain(says);
     });
@@ -254,14 +254,14 @@ describe('registerPlugins', () => {
         throw new Error('no luck');
       },
     });
-    expect(faultsOf(broken)[0]).to.contain('plugin "a"').and.contain('no luck');
+    expect(errorsOf(broken)[0]).to.contain('plugin "a"').and.contain('no luck');
   });
 
   it('reports all errors together', () => {
-    const faults = faultsOf(
+    const errors = errorsOf(
       plugin('a', { needs: ['x'], routes: () => [route('nope', 'x')] }),
       plugin('b', { needs: ['y'] }),
     );
-    expect(faults).to.have.length(3);
+    expect(errors).to.have.length(3);
   });
 });

@@ -90,9 +90,9 @@ describe('the work of one request', () => {
   });
 
   it('an error of a path without an endpoint counts against the limit', async () => {
-    const faulty = Array.from({ length: LIMIT + 1 }, (_, i) => `?a${i}`);
+    const invalid = Array.from({ length: LIMIT + 1 }, (_, i) => `?a${i}`);
     const statuses = [];
-    for (const query of faulty) statuses.push((await health(query)).status);
+    for (const query of invalid) statuses.push((await health(query)).status);
     expect(statuses.slice(-1)).to.deep.equal([429]);
     expect((await health()).status).to.equal(200);
   });

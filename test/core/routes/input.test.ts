@@ -27,7 +27,7 @@ const read = (query: Record<string, Parameter>, given: Pairs, unknown: 'reject' 
   compileInput(route(query), unknown)(new Map([['id', id]]), given).input;
 
 /** The thrown error as an object. */
-const refusal = (...args: Parameters<typeof read>) => {
+const rejection = (...args: Parameters<typeof read>) => {
   try {
     read(...args);
   } catch (error) {
@@ -71,7 +71,7 @@ describe('compileInput(route)', () => {
         number: 'must be a number',
         boolean: 'must be true or false',
       }[type as 'integer'];
-      assert.deepEqual(refusal({ x: parameter({ type }) }, [['x', value!]]), {
+      assert.deepEqual(rejection({ x: parameter({ type }) }, [['x', value!]]), {
         code: 'invalid_parameter',
         status: 400,
         message: `The query parameter "x" ${issue}.`,
@@ -94,20 +94,20 @@ describe('compileInput(route)', () => {
     [{ type: 'string', pattern: '^x', minLength: 1 }, '', 'must not be empty and must match pattern "^x"'],
   ] as const) {
     it(`rejects ${JSON.stringify(value)} with "${issue}"`, () => {
-      const { message, details } = refusal({ x: parameter(schema) }, [['x', value]]);
+      const { message, details } = rejection({ x: parameter(schema) }, [['x', value]]);
       assert.equal(message, `The query parameter "x" ${issue}.`);
       assert.deepEqual(details, [{ in: 'query', name: 'x', issue }]);
     });
   }
 
   it('names where a parameter is: path or query', () => {
-    const { message, details } = refusal({}, [], 'reject', 'abc');
+    const { message, details } = rejection({}, [], 'reject', 'abc');
     assert.equal(message, 'The path parameter "id" must match pattern "^\\d+$".');
     assert.deepEqual(details, [{ in: 'path', name: 'id', issue: 'must match pattern "^\\d+$"' }]);
   });
 
   it('rejects a missing required parameter with its description', () => {
-    assert.deepEqual(refusal({ x: parameter({ type: 'string' }, { required: true }) }, []), {
+    assert.deepEqual(rejection({ x: parameter({ type: 'string' }, { required: true }) }, []), {
       code: 'missing_parameter',
       status: 400,
       message: 'The query parameter "x" is required: What it is.',
@@ -120,13 +120,13 @@ describe('compileInput(route)', () => {
       ['x', '1'],
       ['x', '1'],
     ];
-    const { code, message } = refusal({ x: parameter({ type: 'string' }) }, twice);
+    const { code, message } = rejection({ x: parameter({ type: 'string' }) }, twice);
     assert.equal(code, 'invalid_parameter');
     assert.equal(message, 'The query parameter "x" must be given once only.');
   });
 
   it('suggests the nearest name for an unknown parameter', () => {
-    assert.deepEqual(refusal({ since: parameter({ type: 'string' }) }, [['sinse', '']]), {
+    assert.deepEqual(rejection({ since: parameter({ type: 'string' }) }, [['sinse', '']]), {
       code: 'unknown_parameter',
       status: 400,
       message: 'This endpoint has no query parameter "sinse". Did you mean "since"?',
@@ -136,14 +136,14 @@ describe('compileInput(route)', () => {
 
   it('lists the parameters if no name is near', () => {
     const query = { since: parameter({ type: 'string' }), cbsa: parameter({ type: 'string' }) };
-    const { message, details } = refusal(query, [['constructor', '']]);
+    const { message, details } = rejection(query, [['constructor', '']]);
     assert.equal(message, 'This endpoint has no query parameter "constructor". It has: since, cbsa.');
     assert.deepEqual(details, [{ in: 'query', name: 'constructor', issue: 'is not known' }]);
   });
 
   it('says that the endpoint takes no query parameters', () => {
     assert.equal(
-      refusal({}, [['x', '']]).message,
+      rejection({}, [['x', '']]).message,
       'This endpoint has no query parameter "x". It takes no query parameters.',
     );
   });
@@ -161,13 +161,13 @@ describe('compileInput(route)', () => {
       a: parameter({ type: 'integer' }),
       b: parameter({ type: 'string' }, { required: true }),
     };
-    const all = refusal(query, [
+    const all = rejection(query, [
       ['a', 'x'],
       ['c', ''],
     ]);
     assert.equal(all.code, 'unknown_parameter');
     assert.sameMembers(all.details!.map(({ name }) => name) as string[], ['a', 'b', 'c']);
-    assert.equal(refusal(query, [['a', 'x']]).code, 'missing_parameter');
+    assert.equal(rejection(query, [['a', 'x']]).code, 'missing_parameter');
   });
 
   it("runs the route's check only on valid input", () => {

@@ -19,15 +19,15 @@ const schema = {
 };
 const response = { description: 'Forecasts.', schema, example: { data: [] }, headers: pageHeaders };
 
-const said = definePlugin({
-  name: 'said',
+const paged = definePlugin({
+  name: 'paged',
   version: '1.0.0',
   description: 'Every forecast, in three orders.',
   collections: [forecasts],
   routes: () => [
     dataRoute({
-      path: '/said',
-      operationId: 'listSaid',
+      path: '/paged',
+      operationId: 'listPaged',
       summary: 'By run',
       vintages: true,
       parameters: { query: pageParameters },
@@ -35,7 +35,7 @@ const said = definePlugin({
       handler: async (page, context) => ({ data: await findPage(context, forecasts, {}, page) }),
     }),
     dataRoute({
-      path: '/said/newest-first',
+      path: '/paged/newest-first',
       operationId: 'listNewest',
       summary: 'By market, in descending order',
       parameters: { query: pageParameters },
@@ -45,8 +45,8 @@ const said = definePlugin({
       }),
     }),
     dataRoute({
-      path: '/said/of/{cbsa}',
-      operationId: 'listSaidOf',
+      path: '/paged/of/{cbsa}',
+      operationId: 'listPagedOf',
       summary: 'Of one market',
       parameters: {
         path: { cbsa: { description: 'The market.', schema: { type: 'string' }, example: HOUSTON } },
@@ -76,7 +76,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
   this.timeout(60_000);
   const sample = join(packageRoot, 'plugins/metro/dataset');
   let service: TestApp;
-  const start = (adapter: object) => startTestApp({ config: { adapter }, overrides: { plugins: [{ plugin: said }] } });
+  const start = (adapter: object) => startTestApp({ config: { adapter }, overrides: { plugins: [{ plugin: paged }] } });
   before(async () => {
     service = await start({ use: 'json', options: { path: sample } });
   });
@@ -93,7 +93,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
     }
     return texts;
   };
-  const PAGED = ['/said', '/said/newest-first', `/said/of/${HOUSTON}`];
+  const PAGED = ['/paged', '/paged/newest-first', `/paged/of/${HOUSTON}`];
   const limitOf = (list: string): number => (list.includes('/of/') ? 7 : 97);
 
   for (const list of PAGED) {
@@ -108,18 +108,22 @@ describe('findPage(context, collection, query, { limit, after })', function () {
   }
 
   it('the last page has no link, even if it is full', async () => {
-    const { length } = (await service.get(`/said/of/${HOUSTON}`)).json.data;
-    expect((await service.get(`/said/of/${HOUSTON}?limit=${length}`)).headers).to.not.have.property('link');
-    expect((await service.get(`/said/of/${HOUSTON}?limit=${length - 1}`)).headers).to.have.property('link');
+    const { length } = (await service.get(`/paged/of/${HOUSTON}`)).json.data;
+    expect((await service.get(`/paged/of/${HOUSTON}?limit=${length}`)).headers).to.not.have.property('link');
+    expect((await service.get(`/paged/of/${HOUSTON}?limit=${length - 1}`)).headers).to.have.property('link');
   });
 
   for (const [what, target, advice] of [
-    ['of another order', `/said?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'of a list in another order'],
-    ['in the other direction', `/said/newest-first?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'another order'],
-    ['of another type', `/said?after=${place('run_id,cbsa', '1', '2')}`, 'must be copied from the'],
-    ['of too few values', `/said?after=${place('run_id,cbsa', 1)}`, 'must be copied from the'],
-    ['of a null', `/said?after=${place('run_id,cbsa', 1, null)}`, 'must be copied from the'],
-    ['of no JSON', '/said?after=x', 'must be copied from the'],
+    ['of another order', `/paged?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'of a list in another order'],
+    [
+      'in the other direction',
+      `/paged/newest-first?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`,
+      'another order',
+    ],
+    ['of another type', `/paged?after=${place('run_id,cbsa', '1', '2')}`, 'must be copied from the'],
+    ['of too few values', `/paged?after=${place('run_id,cbsa', 1)}`, 'must be copied from the'],
+    ['of a null', `/paged?after=${place('run_id,cbsa', 1, null)}`, 'must be copied from the'],
+    ['of no JSON', '/paged?after=x', 'must be copied from the'],
   ] as const) {
     it(`rejects an "after" ${what}`, async () => {
       const { status, json } = await service.get(target);
@@ -144,7 +148,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
         }
         const day = manifest.created.slice(0, 10);
         for (const date of [day, '9999-12-31']) {
-          const { headers } = await other.get(`/said?limit=5&as_of=${date}`);
+          const { headers } = await other.get(`/paged?limit=5&as_of=${date}`);
           expect(headers['link']).to.include(`as_of=${date}`);
         }
       } finally {
@@ -155,11 +159,11 @@ describe('findPage(context, collection, query, { limit, after })', function () {
 });
 
 describe('headers that a route declares', () => {
-  const faultsOf = (headers: object) => {
-    const [route] = said.routes({}, {} as never);
+  const errorsOf = (headers: object) => {
+    const [route] = paged.routes({}, {} as never);
     const wrong = { ...route!, response: { ...response, headers } };
     try {
-      registerPlugins([{ plugin: { ...said, routes: () => [wrong] } as never, options: {}, at: 'plugins/0' }]);
+      registerPlugins([{ plugin: { ...paged, routes: () => [wrong] } as never, options: {}, at: 'plugins/0' }]);
       return '';
     } catch (error) {
       return String((error as Error).message);
@@ -167,15 +171,15 @@ describe('headers that a route declares', () => {
   };
   const header = { description: 'Something.', example: 'x' };
 
-  for (const [headers, fault] of [
+  for (const [headers, error] of [
     [{ 'Bad Name': header }, 'response header "Bad Name" must be a name like Link'],
     [{ etag: header }, 'response header "etag" is one that the framework sends'],
     [{ 'Set-Cookie': header }, 'response header "Set-Cookie" is one that the framework sends'],
     [{ 'Content-Type': header }, 'response header "Content-Type" is one that the framework sends'],
     [{ Deflator: { description: 'x' } }, 'response header "Deflator": "example" is missing'],
   ] as const) {
-    it(`${JSON.stringify(headers)} is rejected at the start`, () => expect(faultsOf(headers)).to.include(fault));
+    it(`${JSON.stringify(headers)} is rejected at the start`, () => expect(errorsOf(headers)).to.include(error));
   }
 
-  it('other headers are accepted', () => expect(faultsOf({ Deflator: header })).to.not.include('header'));
+  it('other headers are accepted', () => expect(errorsOf({ Deflator: header })).to.not.include('header'));
 });

@@ -7,9 +7,9 @@ import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/served-snaps
 const BODY = 99;
 /** Size of a cached response in bytes, with a key of one letter and the overhead of an entry. */
 const BYTES = BODY + 1 + ENTRY_OVERHEAD;
-const answerOf = (size: number): Representation =>
+const responseOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
-const answer = (): Representation => answerOf(BODY);
+const response = (): Representation => responseOf(BODY);
 
 /** A cache with a budget for `count` responses, and the dropped keys in order. */
 const cacheFor = (answers: number) => {
@@ -20,13 +20,13 @@ const cacheFor = (answers: number) => {
 describe('ResponseCache', () => {
   it('fills its budget to the last byte', () => {
     const { cache, dropped } = cacheFor(3);
-    for (const shape of 'abc') cache.set(shape, answer());
+    for (const shape of 'abc') cache.set(shape, response());
     expect([cache.size, cache.bytes, dropped]).to.deep.equal([3, 3 * BYTES, []]);
   });
 
   it('drops the oldest of equally used responses, and only as many as necessary', () => {
     const { cache, dropped } = cacheFor(3);
-    for (const shape of 'abcd') cache.set(shape, answer());
+    for (const shape of 'abcd') cache.set(shape, response());
     expect(dropped).to.deep.equal(['a']);
     expect([cache.size, cache.bytes]).to.deep.equal([3, 3 * BYTES]);
     expect(cache.get('a')).to.equal(undefined);
@@ -35,18 +35,18 @@ describe('ResponseCache', () => {
 
   it('drops less used responses first, regardless of their age', () => {
     const { cache, dropped } = cacheFor(3);
-    for (const shape of 'abc') cache.set(shape, answer());
+    for (const shape of 'abc') cache.set(shape, response());
     for (let use = 0; use < 8; use++) cache.get('a');
-    for (const shape of 'de') cache.set(shape, answer());
+    for (const shape of 'de') cache.set(shape, response());
     expect(dropped).to.deep.equal(['b', 'c']);
     expect(cache.get('a')).to.be.instanceOf(Representation);
   });
 
   it('drops a response that was used often but is no longer used', () => {
     const { cache, dropped } = cacheFor(2);
-    cache.set('a', answer());
+    cache.set('a', response());
     for (let use = 0; use < 8; use++) cache.get('a');
-    for (const shape of 'bcdefghij') cache.set(shape, answer());
+    for (const shape of 'bcdefghij') cache.set(shape, response());
     expect(dropped).to.include('a');
   });
 
@@ -59,7 +59,7 @@ describe('ResponseCache', () => {
       }
     }
     const { cache, dropped } = cacheFor(1000);
-    for (let i = 0; i < 1000; i++) cache.set(String(i), answer());
+    for (let i = 0; i < 1000; i++) cache.set(String(i), response());
     for (let i = 0; i < 500; i++) cache.get(String(i));
     for (let i = 1000; i < 3000; i++) {
       cache.set(String(i), new Watched(Buffer.alloc(BODY), JSON_TYPE, { lastModified: new Date(0), head: '' }));
@@ -70,16 +70,16 @@ describe('ResponseCache', () => {
 
   it('does not keep a response larger than the budget', () => {
     const { cache, dropped } = cacheFor(0.5);
-    cache.set('a', answer());
+    cache.set('a', response());
     expect([cache.size, cache.bytes, dropped]).to.deep.equal([0, 0, ['a']]);
   });
 
   it('counts encodings that are added later', async () => {
     const { cache, dropped } = cacheFor(100);
-    const large = answerOf(60 * BYTES);
+    const large = responseOf(60 * BYTES);
     cache.set('a', large);
     const { body } = await large.encoding('gzip');
-    cache.set('b', answerOf(40 * BYTES));
+    cache.set('b', responseOf(40 * BYTES));
     expect(dropped).to.deep.equal(['a']);
     expect(cache.bytes).to.equal(40 * BYTES + 1 + ENTRY_OVERHEAD);
     expect(body.length).to.be.greaterThan(0);
@@ -87,7 +87,7 @@ describe('ResponseCache', () => {
 
   it('lists responses by use, most used first', () => {
     const { cache } = cacheFor(3);
-    for (const shape of 'abc') cache.set(shape, answer());
+    for (const shape of 'abc') cache.set(shape, response());
     for (const shape of 'cca') cache.get(shape);
     expect(cache.hottest(2)).to.deep.equal(['c', 'a']);
     expect(cache.hottest(9)).to.deep.equal(['c', 'a', 'b']);
@@ -99,7 +99,7 @@ describe('ResponseCache', () => {
     let computed = 0;
     const compute = async () => {
       if (++computed === 1) throw new Error('not yet');
-      return answer();
+      return response();
     };
     const [first, second] = await Promise.allSettled([
       cache.getOrCompute('a', compute),

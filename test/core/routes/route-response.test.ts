@@ -11,7 +11,7 @@ import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/even
 
 const snapshot = { version: 'v1', publishedAt: new Date(0) } as SnapshotReader;
 
-const answer = (data: unknown, format: Format = jsonFormat, pauses: Pauses = longWork.join()) => {
+const represent = (data: unknown, format: Format = jsonFormat, pauses: Pauses = longWork.join()) => {
   const route = dataRoute({
     path: '/things',
     operationId: 'listThings',
@@ -44,7 +44,10 @@ describe('representData() of a list in batches', () => {
     it(`has the bytes, ETag and type of the whole list in ${name}, for any batches`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(rows, { maxLength: 5 }), async (batches) => {
-          const [cut, whole] = await Promise.all([answer(inBatches(batches), format), answer(batches.flat(), format)]);
+          const [cut, whole] = await Promise.all([
+            represent(inBatches(batches), format),
+            represent(batches.flat(), format),
+          ]);
           expect(cut.identity.body.equals(whole.identity.body)).to.equal(true);
           expect(cut.identity.head).to.deep.equal(whole.identity.head);
         }),
@@ -62,7 +65,7 @@ describe('representData() of a list in batches', () => {
         turns++;
       }
     })();
-    await answer(inBatches(Array.from({ length: 200 }, () => batch)));
+    await represent(inBatches(Array.from({ length: 200 }, () => batch)));
     going = false;
     await others;
     expect(turns).to.be.greaterThan(5);
@@ -71,7 +74,10 @@ describe('representData() of a list in batches', () => {
   it('pauses after each batch of background work', async () => {
     const batches = Array.from({ length: 50 }, (_, i) => [{ i }]);
     const pace = new CountedPace();
-    const [paced, whole] = await Promise.all([answer(inBatches(batches), jsonFormat, pace), answer(batches.flat())]);
+    const [paced, whole] = await Promise.all([
+      represent(inBatches(batches), jsonFormat, pace),
+      represent(batches.flat()),
+    ]);
     expect(pace.pauses).to.be.at.least(batches.length);
     expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
   });
@@ -85,7 +91,7 @@ describe('representData() of a list in batches', () => {
       for (const length of [0, 1, 100, 101, 1234]) {
         const rows = Array.from({ length }, (_, i) => ({ i, text: `=${i}` }));
         const pace = new CountedPace();
-        const [paced, whole] = await Promise.all([answer(rows, format, pace), answer(rows, format)]);
+        const [paced, whole] = await Promise.all([represent(rows, format, pace), represent(rows, format)]);
         if (length > 100) expect(pace.pauses).to.be.at.least(length / 100);
         else expect(pace.pauses).to.equal(0);
         expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
@@ -97,9 +103,9 @@ describe('representData() of a list in batches', () => {
   it('rejects with the error of a batch', async () => {
     async function* broken() {
       yield [{ a: 1 }];
-      throw new Error('the store is gone');
+      throw new Error('the store failed');
     }
-    const outcome = await answer(broken()).catch((error: unknown) => error);
-    expect(outcome).to.have.property('message', 'the store is gone');
+    const outcome = await represent(broken()).catch((error: unknown) => error);
+    expect(outcome).to.have.property('message', 'the store failed');
   });
 });

@@ -180,13 +180,13 @@ describe('Vintages', () => {
           const { request, calls } = countingRequest();
           await publish(adapter, 'old', START, 1);
           await publish(adapter, 'new', START + 10 * DAY, 2);
-          const ask = () => bodyAt(vintages, '2020-01-05', request);
-          const answers = await Promise.all(Array.from({ length: 20 }, ask));
-          answers.push(await ask());
-          expect(answers.map((answer) => (answer as { version: string }).version)).to.deep.equal(Array(21).fill('old'));
+          const send = () => bodyAt(vintages, '2020-01-05', request);
+          const bodies = await Promise.all(Array.from({ length: 20 }, send));
+          bodies.push(await send());
+          expect(bodies.map((answer) => (answer as { version: string }).version)).to.deep.equal(Array(21).fill('old'));
           expect(calls()).to.equal(1);
           expect(await adapter.versions.prune(1)).to.deep.equal(['old']);
-          expect(await ask()).to.equal('snapshot_not_found');
+          expect(await send()).to.equal('snapshot_not_found');
         } finally {
           await adapter.close();
         }

@@ -70,7 +70,7 @@ describe('WorkQueue', () => {
     expect(started.slice(20)).to.deep.equal(['a2']);
   });
 
-  it('rejects requests of a caller that has half of the queue, and accepts those of others', async () => {
+  it('rejects requests of a caller that has half of the queue, and accepts requests of other callers', async () => {
     const { queue, outcomes, add, settled } = controlled(20);
     add('a', ...numbered('a', 13));
     add('b', ...numbered('b', 3));

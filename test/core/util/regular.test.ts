@@ -95,11 +95,11 @@ describe('readRegular(path)', () => {
 
   it('a file named by a variable must be a regular file of at most 1 MiB', async () => {
     const load = (path: string) => rejection(loadConfig({ env: { METRO__SERVICE__TITLE_FILE: path } }));
-    const faultsOf = async (path: string) => ((await load(path)) as OperatorError).faults.join();
-    expect(await faultsOf(at('pipe'))).to.match(NO_FILE);
-    expect(await faultsOf('/dev/zero')).to.match(NO_FILE);
+    const errorsOf = async (path: string) => ((await load(path)) as OperatorError).faults.join();
+    expect(await errorsOf(at('pipe'))).to.match(NO_FILE);
+    expect(await errorsOf('/dev/zero')).to.match(NO_FILE);
     await writeFile(at('large'), 'x'.repeat(2 ** 20 + 1));
-    expect(await faultsOf(at('large'))).to.match(/large cannot be read: it is larger than 1 MiB$/);
+    expect(await errorsOf(at('large'))).to.match(/large cannot be read: it is larger than 1 MiB$/);
   });
 
   it('the configuration must be a regular file', async () => {

@@ -115,7 +115,7 @@ describe('checkOptions(path, schema, value)', () => {
   });
 
   it('reports an invalid schema of the module', () => {
-    const [fault] = checkOptions('adapter.options', { type: 'objekt' }, {});
-    expect(fault).to.match(/^adapter\.options: cannot be checked, the module's own schema of its options is wrong: /);
+    const [error] = checkOptions('adapter.options', { type: 'objekt' }, {});
+    expect(error).to.match(/^adapter\.options: cannot be checked, the module's own schema of its options is wrong: /);
   });
 });

@@ -107,7 +107,7 @@ describe('the pages of tables in Chromium', () => {
     await view('weather');
     const first = await holdFirst(page, '**/weather?sort=*');
     await page.getByRole('button', { name: 'Station' }).click();
-    await first.asked;
+    await first.requested;
     await page.getByLabel('Station', { exact: true }).fill('Oslo');
     await page.keyboard.press('Enter');
     await page.getByText('1,999 rows').first().waitFor();

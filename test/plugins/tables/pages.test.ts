@@ -43,15 +43,15 @@ describe('plugin table-pages', () => {
   });
 
   it('sends the choices as parameters of the API', async () => {
-    const asked = (table: Table, choices: string) => parametersOf(table, new URLSearchParams(choices)).toString();
-    expect(asked(books, 'q=emma&published_from=1840&sort=-published')).to.equal('published_from=1840&sort=-published');
-    expect(asked(books, 'sort=title&published_to=&pages_from=3')).to.equal('');
-    expect(await rowsOf(`/books?${asked(books, 'published_from=1840&sort=-published')}`)).to.have.length(2);
+    const sent = (table: Table, choices: string) => parametersOf(table, new URLSearchParams(choices)).toString();
+    expect(sent(books, 'q=emma&published_from=1840&sort=-published')).to.equal('published_from=1840&sort=-published');
+    expect(sent(books, 'sort=title&published_to=&pages_from=3')).to.equal('');
+    expect(await rowsOf(`/books?${sent(books, 'published_from=1840&sort=-published')}`)).to.have.length(2);
     // The API filters the first field of an order by equality. Later fields need a range.
-    expect(asked(stations, 'station=Oslo&day_from=2025-01-01')).to.equal('station=Oslo&day_from=2025-01-01');
+    expect(sent(stations, 'station=Oslo&day_from=2025-01-01')).to.equal('station=Oslo&day_from=2025-01-01');
     const places = { ...stations, filters: ['station', 'place'] } as Table;
-    expect(asked(places, 'place=B%26B')).to.equal('place_from=B%26B&place_to=B%26B');
-    expect(await rowsOf(`/weather?${asked(stations, 'station=Oslo&day_to=2020-01-05')}`)).to.have.length(4);
+    expect(sent(places, 'place=B%26B')).to.equal('place_from=B%26B&place_to=B%26B');
+    expect(await rowsOf(`/weather?${sent(stations, 'station=Oslo&day_to=2020-01-05')}`)).to.have.length(4);
   });
 
   it('finds rows by words of any cell, ignoring accents', async () => {

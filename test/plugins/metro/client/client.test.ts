@@ -102,11 +102,11 @@ describe('createClient()', () => {
 describe('createClient() with a service that fails', () => {
   let server: Server;
   let calls: number;
-  let answer: RequestListener;
+  let respond: RequestListener;
   before(async () => {
     server = createServer((request, response) => {
       calls++;
-      answer(request, response);
+      respond(request, response);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
@@ -122,7 +122,7 @@ describe('createClient() with a service that fails', () => {
     const { port } = server.address() as { port: number };
     return createClient({ baseUrl: `http://127.0.0.1:${port}`, ...options });
   };
-  const refuse =
+  const fail =
     (status: number, retryAfter: string): RequestListener =>
     (_request, response) => {
       response.writeHead(status, { 'Retry-After': retryAfter });
@@ -132,33 +132,33 @@ describe('createClient() with a service that fails', () => {
 
   for (const status of [429, 503]) {
     it(`retries after a ${status} with Retry-After`, async () => {
-      answer = (...args) => (calls < 3 ? refuse(status, '0') : succeed)(...args);
+      respond = (...args) => (calls < 3 ? fail(status, '0') : succeed)(...args);
       expect(await client().get('/health')).to.deep.equal({ status: 'ok' });
       expect(calls).to.equal(3);
     });
   }
 
   it('retries after a broken connection', async () => {
-    answer = (request, response) => (calls < 2 ? void request.socket.destroy() : succeed(request, response));
+    respond = (request, response) => (calls < 2 ? void request.socket.destroy() : succeed(request, response));
     expect(await client().get('/health')).to.deep.equal({ status: 'ok' });
     expect(calls).to.equal(2);
   });
 
   it('gives up after the maximum number of retries, with the last error', async () => {
-    answer = refuse(503, '0');
+    respond = fail(503, '0');
     const error = await rejected(client({ retries: 2 }).get('/health'));
     expect([calls, error.status, error.code, error.message]).to.deep.equal([3, 503, 'service_unavailable', 'Later.']);
   });
 
   it('does not retry errors that a retry cannot fix', async () => {
-    answer = refuse(500, '0');
+    respond = fail(500, '0');
     expect((await rejected(client().get('/health'))).status).to.equal(500);
     expect(calls).to.equal(1);
   });
 
   it('stops waiting when it is aborted', async () => {
     const controller = new AbortController();
-    answer = refuse(503, '50');
+    respond = fail(503, '50');
     const waiting = rejected(
       client({ onResponse: () => setImmediate(() => controller.abort(new Error('enough'))) }).get(
         '/health',
@@ -173,7 +173,7 @@ describe('createClient() with a service that fails', () => {
   });
 
   it('reports the status of a response that is not JSON', async () => {
-    answer = (_request, response) => void response.writeHead(502).end('<html>');
+    respond = (_request, response) => void response.writeHead(502).end('<html>');
     const error = await rejected(client().get('/health'));
     expect([error.status, error.code, error.message]).to.deep.equal([
       502,

@@ -23,7 +23,7 @@ def value(cell):
 
 answers = []
 for text in json.load(sys.stdin):
-    # The one thing that readers of CSV must be told: codes are no numbers.
+    # CSV has no types, so readers must be configured to read codes as text.
     frame = pd.read_csv(io.StringIO(text), dtype={'cbsa': str, 'parent': str, 'group': str}, float_precision='round_trip')
     answers.append({
         'kinds': {name: kind(frame[name]) for name in frame},

@@ -150,9 +150,9 @@ describe('parameters of lists', function () {
   }
 
   it('links keep the format of the parameter or of Accept', async () => {
-    const asked = await service.get('/markets?limit=4&format=csv');
+    const requested = await service.get('/markets?limit=4&format=csv');
     const accepted = await service.get('/markets?limit=4', { headers: { Accept: 'text/csv' } });
-    expect(accepted.headers['link']).to.equal(asked.headers['link']).and.include('format=csv');
+    expect(accepted.headers['link']).to.equal(requested.headers['link']).and.include('format=csv');
     const { texts } = await pagesOf(service, '/markets?limit=4&format=csv');
     const [header] = parseCsv(texts[0]!);
     expect(texts.flatMap((text) => parseCsv(text).slice(1))).to.deep.equal(

@@ -53,7 +53,7 @@ describe('plugin observations', () => {
     expect((await service.get(`/observations?series_id=metro_hpi&cbsa=${TUCSON}`)).text).to.equal('{"data":[]}');
   });
 
-  const refused: readonly (readonly [target: string, status: number, code: string, name?: string])[] = [
+  const rejected: readonly (readonly [target: string, status: number, code: string, name?: string])[] = [
     ['/observations', 400, 'missing_parameter', 'series_id'],
     ['/observations?since=2025-01-01', 400, 'missing_parameter', 'series_id'],
     ['/observations?series_id=', 400, 'invalid_parameter', 'series_id'],
@@ -75,7 +75,7 @@ describe('plugin observations', () => {
     ['/observations?series_id=%zz', 400, 'invalid_parameter', 'series_id'],
     ['/observations?series_id=%ff', 400, 'invalid_parameter', 'series_id'],
   ];
-  for (const [target, status, code, name] of refused) {
+  for (const [target, status, code, name] of rejected) {
     it(`GET ${target} is a ${status} ${code}`, async () => {
       const { status: actual, json } = await service.get(target);
       expect([actual, json.code]).to.deep.equal([status, code]);

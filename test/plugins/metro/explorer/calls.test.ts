@@ -9,20 +9,20 @@ const { marketCalls, compareCalls, overdue, limitsOf, recordOf } = await pageMod
 );
 
 describe('the explorer’s API calls', () => {
-  const asked = { q: '', state: 'OH', signal: 'expand', grade: 'B', sort: '-forecast' };
+  const choices = { q: '', state: 'OH', signal: 'expand', grade: 'B', sort: '-forecast' };
 
   it('have the filters and the sorting of the list', () => {
-    expect(marketCalls(asked)).to.deep.equal({
+    expect(marketCalls(choices)).to.deep.equal({
       targets: ['/markets?state=OH&signal=expand&risk_score=B&sort=-forecast_12m'],
       remark: '',
     });
   });
 
   it('have a note about searching, sorting by a change, and filtering an earlier run', () => {
-    const { targets, remark } = marketCalls({ ...asked, q: 'akron', sort: 'change' });
+    const { targets, remark } = marketCalls({ ...choices, q: 'akron', sort: 'change' });
     expect(targets).to.deep.equal(['/markets?state=OH&signal=expand&risk_score=B']);
     expect(remark).to.contain('“akron”').and.contain('sorting by change');
-    const past = marketCalls(asked, '2024-10-01');
+    const past = marketCalls(choices, '2024-10-01');
     expect(past.targets).to.deep.equal(['/forecast-track?since=2024-10-01&until=2024-10-01']);
     expect(past.remark).to.contain('filters');
   });

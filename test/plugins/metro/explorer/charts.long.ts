@@ -18,7 +18,7 @@ describe('the explorer’s charts over all series and twenty markets', () => {
   let app: App;
   let browser: TestBrowser;
   let origin: string;
-  let ask: (target: string) => Promise<Record<string, string>[]>;
+  let rowsOf: (target: string) => Promise<Record<string, string>[]>;
   before(async function () {
     this.timeout(120_000);
     const data = needSharedData(this);
@@ -43,7 +43,7 @@ describe('the explorer’s charts over all series and twenty markets', () => {
     app = await createApp(await loadConfig({ path: config, env: {} }), { keyStore });
     const { url } = await app.listen();
     origin = new URL(url).origin;
-    ask = async (target) =>
+    rowsOf = async (target) =>
       (await request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } })).json.data;
     browser = await openBrowser(this, { origin });
     await browser.page.goto(`${origin}/explore#/status`);
@@ -60,8 +60,8 @@ describe('the explorer’s charts over all series and twenty markets', () => {
       this.timeout(240_000);
       const { page, complaints } = browser;
       await page.setViewportSize({ width, height: 900 });
-      const series = (await ask('/series')).filter(({ kind }) => kind === 'macro');
-      const markets = await ask('/markets');
+      const series = (await rowsOf('/series')).filter(({ kind }) => kind === 'macro');
+      const markets = await rowsOf('/markets');
       // The divisions of New York, and every 25th market.
       const divisions = markets.filter(({ name }) => /^(New York|Nassau|Newark|Lakewood)/.test(`${name}`));
       const spread = markets.filter((_, index) => index % 25 === 0);

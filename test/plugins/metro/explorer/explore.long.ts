@@ -258,7 +258,7 @@ describe('the explorer in Chromium', () => {
     await view('markets?run=1');
     const first = await holdFirst(page, '**/observations?*');
     await page.getByLabel('Run of the model').press('ArrowRight');
-    await first.asked;
+    await first.requested;
     await page.getByLabel('Run of the model').press('ArrowRight');
     await until('!location.hash.includes("run=")');
     await lines();
@@ -286,7 +286,7 @@ describe('the explorer in Chromium', () => {
     const before = await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d')));
     const nation = await holdFirst(page, '**/observations?*');
     await page.getByText('Difference to the nation').click();
-    await nation.asked;
+    await nation.requested;
     await page.getByText('Start = 100').click();
     await nation.release();
     expect(
@@ -883,15 +883,15 @@ describe('the explorer over FHFA’s index at full size', () => {
     await page.getByRole('link', { name: /^Houston/ }).click();
     const figure = page.locator('figure').first();
     await figure.locator('.plot svg').waitFor();
-    const ask = async (target: string) =>
+    const getJson = async (target: string) =>
       (await request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } })).json;
-    const { forecast_12m } = await ask('/markets/26420');
-    const { lower_80, upper_80 } = (await ask('/markets/26420/forecast-track')).data.at(-1);
+    const { forecast_12m } = await getJson('/markets/26420');
+    const { lower_80, upper_80 } = (await getJson('/markets/26420/forecast-track')).data.at(-1);
     const shown = await page.locator('.figures').innerText();
     for (const figure of [forecast_12m, lower_80, upper_80]) expect(shown).to.contain(`${figure.toFixed(2)}%`);
     await figure.getByText('Data as a table').click();
     await figure.locator('tbody tr').first().waitFor();
-    const { data } = await ask('/markets/26420/history');
+    const { data } = await getJson('/markets/26420/history');
     const values = await figure.locator('tbody td').allInnerTexts();
     expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
     expect(values).to.have.length(200);

@@ -25,12 +25,12 @@ const TO = quarterIndex(2024, 4);
 const MIN_VALUES = 40;
 
 const readPanel = async (directory: string): Promise<Panel> => {
-  const faults = new ImportErrors();
+  const errors = new ImportErrors();
   const file = join(directory, 'fhfa', 'hpi_at_metro_2025Q4.csv');
-  const areas = await readFhfaMetro(readRows(createReadStream(file), file, faults), file, faults);
+  const areas = await readFhfaMetro(readRows(createReadStream(file), file, errors), file, errors);
   const sales = join(directory, 'macro', 'HSN1F.csv');
-  const series = (await readFred(readRows(createReadStream(sales), sales, faults), sales, faults)) as MacroSeries;
-  faults.throwIfAny(false);
+  const series = (await readFred(readRows(createReadStream(sales), sales, errors), sales, errors)) as MacroSeries;
+  errors.throwIfAny(false);
   const macro = macroSeries([macroEntry(series, '2026-02-24T14:00:00Z').series], toObservations(series));
   return createPanel(areas.map(toMarket), areas.flatMap(toHpi), macro);
 };

@@ -48,13 +48,13 @@ describe('forecastDataset(dataset, input)', () => {
     expect(again.made.added).to.deep.equal([]);
     expect(again.replaced).to.deep.equal(more.replaced);
 
-    const anew = { ...input, recompute: true, span: { last: 2 } };
-    const replaced = await forecastDataset(memoryDataset(manifest, of(more)), anew);
+    const recomputing = { ...input, recompute: true, span: { last: 2 } };
+    const replaced = await forecastDataset(memoryDataset(manifest, of(more)), recomputing);
     expect(replaced.replacedRuns).to.deep.equal(ids(more));
     expect(ids(replaced)).to.deep.equal([20143, 20144]);
 
     const later = { ...manifest, vintage: '2015-06-30' };
-    const kept = await forecastDataset(memoryDataset(later, of(more)), anew);
+    const kept = await forecastDataset(memoryDataset(later, of(more)), recomputing);
     expect(kept.replacedRuns).to.deep.equal(ids(more).slice(0, -1));
     expect(kept.made.runs.at(-1)).to.deep.equal(more.made.runs.at(-1));
     expect(kept.made.added).to.deep.equal([20143]);

@@ -44,7 +44,7 @@ describe('forecastDirectory(directory, options)', () => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
     const empty = Object.fromEntries([...declared.keys()].map((name) => [name, [] as Document[]]));
-    const all = { ...empty, ...rowsOfPanel(), notes: [{ id: 'somebody else’s' }] };
+    const all = { ...empty, ...rowsOfPanel(), notes: [{ id: 'of another plugin' }] };
     const batches = Object.entries(all).map(([name, rows]) => [name, [rows]] as const);
     await writeDirectory(directory, manifest, Object.fromEntries(batches));
   });

@@ -33,7 +33,7 @@ const made = makeRuns(input);
 const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
 
 /** The content of a run, without outcomes that were added later. */
-const said = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
+const withoutOutcomes = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
 
 describe('makeRuns(input)', () => {
   it('makes one run per quarter, named after the quarter and dated two months after it', () => {
@@ -83,7 +83,7 @@ describe('makeRuns(input)', () => {
     expect(after.added).to.deep.equal([20141, 20142, 20143, 20144]);
     expect(after.runs.slice(0, 4)).to.deep.equal(before.runs);
     const kept = after.forecasts.filter(({ run_id }) => run_id <= 20134);
-    expect(kept.map(said)).to.deep.equal(odd.map(said));
+    expect(kept.map(withoutOutcomes)).to.deep.equal(odd.map(withoutOutcomes));
     expect(kept.every(({ realized_as_of }) => realized_as_of === '2015-03-31')).to.equal(true);
   });
 
@@ -121,8 +121,8 @@ describe('makeRuns(input)', () => {
     for (const quarters of [81, 91, 92, 99]) {
       const known = makeRuns({ ...input, panel: cut(panel, quarters), span: { last: 1 } });
       const [run] = known.runs;
-      expect(known.forecasts.map(said)).to.deep.equal(
-        made.forecasts.filter(({ run_id }) => run_id === run?.id).map(said),
+      expect(known.forecasts.map(withoutOutcomes)).to.deep.equal(
+        made.forecasts.filter(({ run_id }) => run_id === run?.id).map(withoutOutcomes),
       );
     }
   });

@@ -6,23 +6,23 @@ import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js'
 import { quarterIndex } from '../../../../plugins/metro/periods.js';
 
 const read = async (lines: readonly string[]) => {
-  const faults = new ImportErrors();
+  const errors = new ImportErrors();
   const bytes = async function* () {
     yield Buffer.from(lines.map((line) => `${line}\r\n`).join(''));
   };
-  const areas = await readFhfaMetro(readRows(bytes(), 'hpi.csv', faults), 'hpi.csv', faults);
-  return { areas, faults: faults.listRows() };
+  const areas = await readFhfaMetro(readRows(bytes(), 'hpi.csv', errors), 'hpi.csv', errors);
+  return { areas, errors: errors.listRows() };
 };
 
 describe('plugins/metro/import/fhfa', () => {
   it('reads quoted names, missing values and standard errors, and leaves out gaps', async () => {
-    const { areas, faults } = await read([
+    const { areas, errors } = await read([
       '"Abilene, TX",10180,1975,1,-,-',
       '"Abilene, TX",10180,1975,2,23.58,( 0.19)',
       '"Abilene, TX",10180,1975,3,-,-',
       '"Abilene, TX",10180,1975,4,24.00,(10.19)',
     ]);
-    expect(faults).to.deep.equal([]);
+    expect(errors).to.deep.equal([]);
     expect(areas).to.deep.equal([
       {
         cbsa: '10180',
@@ -45,14 +45,14 @@ describe('plugins/metro/import/fhfa', () => {
   });
 
   it('sorts rows', async () => {
-    const { areas, faults } = await read([
+    const { areas, errors } = await read([
       '"B, TX",20000,2024,2,2,-',
       '"A, TX",10000,2024,4,4,-',
       '"A, TX",10000,2024,1,1,-',
       '"B, TX",20000,2024,1,1,-',
       '"A, TX",10000,2024,3,3,-',
     ]);
-    expect(faults).to.deep.equal([]);
+    expect(errors).to.deep.equal([]);
     expect(areas.map(({ cbsa, values }) => [cbsa, ...values])).to.deep.equal([
       ['10000', 1, 3, 4],
       ['20000', 1, 2],
@@ -76,13 +76,13 @@ describe('plugins/metro/import/fhfa', () => {
     ['no name', ',10000,2024,2,100.00,-', /name must be text in UTF-8/],
     ['a second name for the code', '"B, TX",10000,2024,2,100.00,-', /10000 is "B, TX" here and "A, TX" in line 1/],
     ['a duplicate quarter', '"A, TX",10000,2024,1,101.00,-', /10000 has more than one row for 2024 Q1/],
-    ['two faults at once', '"A, TX",1,2024,9,100.00,-', /code must .*; the quarter must/],
+    ['two errors at once', '"A, TX",1,2024,9,100.00,-', /code must .*; the quarter must/],
   ];
   for (const [what, row, rule] of bad) {
     it(`reports ${what} by its line and rule, once, and leaves the row out`, async () => {
-      const { areas, faults } = await read([good, row]);
-      expect(faults).to.have.length(1);
-      expect(faults[0])
+      const { areas, errors } = await read([good, row]);
+      expect(errors).to.have.length(1);
+      expect(errors[0])
         .to.match(/^hpi\.csv:2: /)
         .and.match(rule);
       expect(areas).to.deep.equal([
@@ -92,7 +92,7 @@ describe('plugins/metro/import/fhfa', () => {
   }
 
   it('reports a second row for a quarter, also if the first has no value', async () => {
-    const { faults } = await read(['"A, TX",10000,2024,1,-,-', '"A, TX",10000,2024,1,101.00,-']);
-    expect(faults).to.have.length(1);
+    const { errors } = await read(['"A, TX",10000,2024,1,-,-', '"A, TX",10000,2024,1,101.00,-']);
+    expect(errors).to.have.length(1);
   });
 });

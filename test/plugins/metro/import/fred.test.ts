@@ -5,14 +5,14 @@ import { readFred } from '../../../../plugins/metro/import/fred.js';
 import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 
 const read = async (text: string, file = 'downloads/UNRATE.csv') => {
-  const faults = new ImportErrors();
+  const errors = new ImportErrors();
   const bytes = async function* () {
     yield Buffer.from(text);
   };
-  const series = await readFred(readRows(bytes(), file, faults), file, faults);
+  const series = await readFred(readRows(bytes(), file, errors), file, errors);
   let message = '';
   try {
-    faults.throwIfAny(false);
+    errors.throwIfAny(false);
   } catch (error) {
     message = (error as Error).message;
   }

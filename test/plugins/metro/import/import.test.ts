@@ -42,7 +42,7 @@ const contents = async (directory: string): Promise<Record<string, string>> => {
 
 const load = async (directory: string) => {
   const { dataset, manifest } = await openDirectory(directory);
-  expect((await checkDataset(dataset, byName)).kept, 'faults').to.deep.equal([]);
+  expect((await checkDataset(dataset, byName)).kept, 'errors').to.deep.equal([]);
   const rows: Record<string, Record<string, unknown>[]> = {};
   for (const name of byName.keys()) {
     const found: Record<string, unknown>[] = [];
@@ -216,12 +216,12 @@ describe('plugins/metro/import', () => {
     const daily = await put('DGS10.csv', 'date,value\n2024-11-26,4\n2024-11-27,4\n');
     const message = await operatorFailure(run([hpi, unrate, daily], { time: new Date('2024-11-26T14:00:00Z') }));
     expect(message).to.include('Nothing was imported, since the data is newer than --created says.');
-    for (const fault of [
+    for (const text of [
       'metro_hpi: the period from 2024-10-01 ends on 2024-12-31, after the dataset was made (2024-11-26)',
       'UNRATE: the period from 2025-09-01 ends on 2025-09-30, after',
       'DGS10: the period from 2024-11-27 ends on 2024-11-27, after',
     ])
-      expect(message).to.include(fault);
+      expect(message).to.include(text);
     expect(message).to.not.include('2025-11-01');
     expect(await readdir(folder)).to.not.include('data');
 

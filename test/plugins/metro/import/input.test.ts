@@ -25,9 +25,9 @@ describe('plugins/metro/import inputs', () => {
   let base: string;
 
   const read = async (sources: string[], silenceMs?: number) => {
-    const faults = new ImportErrors();
-    const imported = await readInputs(await findInputs(sources, silenceMs === undefined ? {} : { silenceMs }), faults);
-    faults.throwIfAny(false);
+    const errors = new ImportErrors();
+    const imported = await readInputs(await findInputs(sources, silenceMs === undefined ? {} : { silenceMs }), errors);
+    errors.throwIfAny(false);
     return { ...imported, ids: imported.macro.map(({ id }) => id) };
   };
 
@@ -168,11 +168,11 @@ describe('plugins/metro/import inputs', () => {
   });
 
   it('reports that the server refuses connections', async () => {
-    const gone = createServer().listen(0, '127.0.0.1');
-    await once(gone, 'listening');
-    const { port } = gone.address() as AddressInfo;
-    gone.close();
-    await once(gone, 'close');
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, 'close');
     expect(await operatorFailure(read([`http://127.0.0.1:${port}/x.csv`]))).to.match(
       /^Cannot fetch .*: .*ECONNREFUSED/,
     );

@@ -32,7 +32,7 @@ describe('withScaledErrorInterval(markets, next)', () => {
 
   it('matches the formula for errors of 1 and 3 points', () => {
     // At quarter 68, origins 60 to 64 are realised: each market has 5 errors, and their pooled mean is 2. The only
-    // ratios are those of origin 64, whose scale came from origin 60.
+    // origin with ratios is 64, whose scale came from origin 60.
     const { point, lower, upper } = run(69, [1, 3])[68] as ReturnType<typeof run>[number];
     const sigma = (own: number, n: number) => ((n * own + 20 * 2) / (n + 20)) * Math.sqrt(2);
     const [small, large] = [1 / sigma(1, 1), 3 / sigma(3, 1)];
